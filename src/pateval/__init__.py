@@ -1,0 +1,1 @@
+"""How good is a time-series anomaly detector really?"""

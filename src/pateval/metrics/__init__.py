@@ -1,0 +1,1 @@
+"""Metrics from the literature, one file per idea."""

@@ -1,0 +1,1 @@
+"""PATE: zones, curve, score, explanation."""

@@ -1,0 +1,37 @@
+"""Precision, recall and F1: what every metric on predictions returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class PRF(NamedTuple):
+    """Precision, recall and their harmonic mean.
+
+    Examples
+    --------
+    >>> PRF.of(0.5, 1.0)
+    PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, precision: float, recall: float) -> PRF:
+        """Complete precision and recall with F1, which is 0 where both are 0."""
+        precision, recall = float(precision), float(recall)
+        return cls(precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0)
+
+    @classmethod
+    def from_counts(cls, true_positive: float, false_positive: float, false_negative: float) -> PRF:
+        """Precision and recall from (possibly weighted) counts; 0 where there is nothing to divide by."""
+        return cls.of(
+            ratio(true_positive, true_positive + false_positive), ratio(true_positive, true_positive + false_negative)
+        )
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return ``part / whole``, and 0 where ``whole`` is 0."""
+    return float(part) / float(whole) if whole else 0.0

@@ -1,0 +1,33 @@
+"""Test set-up: hypothesis profiles, golden files, the folder of real data."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200)
+settings.register_profile("fuzz", deadline=None, suppress_health_check=list(HealthCheck), max_examples=100_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+GOLDEN = Path(__file__).parent / "golden"
+CHECKOUT = Path(__file__).parents[1]
+
+
+def golden(name: str) -> list[dict[str, Any]]:
+    """Read the cases of one golden file."""
+    with (GOLDEN / f"{name}.jsonl").open() as lines:
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of real series; the test is skipped where it is not at hand."""
+    folder = Path(os.environ.get("PATEVAL_DATA", CHECKOUT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("real data not at hand: set PATEVAL_DATA to its folder")
+    return folder
