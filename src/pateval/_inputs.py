@@ -53,7 +53,7 @@ def binary(values: object, name: str, *, other: object = None) -> BoolArray:
     if wrong.any():
         first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
         what = "NaN" if array.dtype.kind == "f" and np.isnan(array[first]) else repr(array[first].item())
-        hint = _SWAPPED if other is not None and _is_binary(other) else ""
+        hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other) else ""
         raise ValueError(
             f"{name} must be 0 or 1 at every step; found {what} at index {first} "
             f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
@@ -101,7 +101,9 @@ def series_starts(series: object, length: int) -> IntArray:
         return np.zeros(1, dtype=np.intp)
     array = _to_numpy(series, "series")
     if array.ndim != 1:
-        raise ValueError(f"series must be one-dimensional, one value per time step; got an array of shape {array.shape}")
+        raise ValueError(
+            f"series must be one-dimensional, one value per time step; got an array of shape {array.shape}"
+        )
     if array.size != length:
         raise ValueError(f"series and labels must have the same length; got {array.size} and {length}")
     missing = _missing(array)
@@ -129,7 +131,7 @@ def require_anomaly(labels: BoolArray) -> None:
         raise UndefinedMetricError("the metric is undefined: the labels hold no anomaly")
 
 
-def buffer(value: object, name: str) -> int:
+def buffer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a non-negative integer; got {_shown(value)}")
@@ -139,7 +141,7 @@ def buffer(value: object, name: str) -> int:
     return length
 
 
-def buffers(value: object, name: str) -> tuple[int, ...]:
+def buffers(value: Any, name: str) -> tuple[int, ...]:
     """Check one buffer length or a collection of them; a length given twice counts twice."""
     if np.ndim(value) == 0 and hasattr(value, "__index__"):
         return (buffer(value, name),)
@@ -185,6 +187,12 @@ def _shown(value: object) -> str:
 def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
     if first.size != second.size:
         raise ValueError(f"labels and {name} must have the same length; got {first.size} and {second.size}")
+
+
+def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
+    """More than a few classes, or values between whole numbers."""
+    values = array[~np.isnan(array)] if array.dtype.kind == "f" else array
+    return bool(np.any(values != np.round(values))) or np.unique(values).size > 5
 
 
 def _is_binary(values: object) -> bool:
@@ -243,7 +251,9 @@ def _missing(array: npt.NDArray[Any]) -> BoolArray:
         # pandas.NA is recognised by name: comparing with it does not give a truth value.
         return np.array(
             [
-                item is None or type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, float) and item != item)
+                item is None
+                or type(item).__name__ in ("NAType", "NaTType")
+                or (isinstance(item, float) and item != item)
                 for item in array
             ],
             dtype=np.bool_,

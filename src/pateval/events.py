@@ -90,3 +90,27 @@ def within(starts: IntArray, lengths: IntArray) -> IntArray:
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths
     return np.arange(total) + np.repeat(starts - before, lengths)
+
+
+def count_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray:
+    """Count the True steps of each run ``[start, stop)``.
+
+    Examples
+    --------
+    >>> count_inside(np.array([0, 1, 1, 0, 1], dtype=bool), np.array([0, 2]), np.array([2, 5])).tolist()
+    [1, 2]
+    """
+    positions = np.flatnonzero(mask)
+    return np.searchsorted(positions, stops) - np.searchsorted(positions, starts)
+
+
+def first_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray:
+    """Find the first True step of each run ``[start, stop)``; a run without one gives its stop.
+
+    Examples
+    --------
+    >>> first_inside(np.array([0, 1, 1, 0, 0], dtype=bool), np.array([0, 3]), np.array([2, 5])).tolist()
+    [1, 5]
+    """
+    positions = np.append(np.flatnonzero(mask), mask.size)
+    return np.minimum(positions[np.searchsorted(positions, starts)], stops)

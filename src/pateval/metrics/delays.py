@@ -1,0 +1,307 @@
+"""What operators ask: how soon is an anomaly seen, and how often is the alarm false."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import (
+    BoolArray,
+    IntArray,
+    UndefinedMetricError,
+    binary_pair,
+    buffer,
+    count,
+    require_anomaly,
+)
+from pateval.events import count_inside, first_inside, runs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def mean_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
+    """Mean delay, in steps, of the detected events (mean time to detect).
+
+    The delay of an event is the distance from its first step to the first predicted step inside it. Events without
+    one do not count.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        0 or more, **lower is better**.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly, or no event is detected.
+
+    Warnings
+    --------
+    Missed events are ignored: a detector that finds only the easiest event may well have the best mean. Read it next
+    to the recall of `segment`, or take `censored_detection_delay`.
+
+    References
+    ----------
+    .. [1] A. Bhatnagar et al., "Merlion: a machine learning library for time series", arXiv:2109.09265.
+
+    Examples
+    --------
+    >>> mean_detection_delay([0, 1, 1, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0, 0, 0])
+    2.0
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    delays, lengths = _delays(labels, predictions)
+    return float(np.mean(delays[_some(delays < lengths)]))
+
+
+def censored_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
+    """Mean delay, in steps, of all events; a missed one counts its full length.
+
+    The delay of an event is the distance from its first step to the first predicted step inside it. An event that
+    passes undetected is cut off at its end: the operator waited all its L steps in vain.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        0 or more, **lower is better**; the mean length of the events where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Long events dominate the mean. False alarms cost nothing: flagging every step scores 0.
+
+    Examples
+    --------
+    >>> censored_detection_delay([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 0, 1, 0, 0, 0, 0])
+    2.5
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    delays, _ = _delays(labels, predictions)
+    return float(np.mean(delays))
+
+
+def mean_detection_offset(labels: ArrayLike, predictions: ArrayLike, *, early: int = 100, delay: int = 100) -> float:
+    """Mean offset, in steps, from the onset of an event to the first alarm near it; negative is ahead of time.
+
+    An alarm is the first step of a predicted run. Of the alarms from ``early`` steps before an event's first step to
+    ``delay`` steps after it, the earliest counts; events without one do not.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    early, delay : int, default 100
+        How far before and after the onset an alarm still belongs to it, in steps.
+
+    Returns
+    -------
+    float
+        From ``-early`` to ``delay``, **lower is better**: a negative mean is lead time.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly, or no onset has an alarm near it.
+
+    Warnings
+    --------
+    A false alarm shortly before an event is taken for foresight, and alarms may serve several events. Flagging every
+    step raises a single alarm, at the first.
+
+    Examples
+    --------
+    >>> mean_detection_offset([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
+    -2.0
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    offsets = _onset_offsets(labels, predictions, early)
+    return float(np.mean(offsets[_some(offsets <= min(delay, labels.size))]))
+
+
+def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: int = 100, delay: int = 100) -> float:
+    """Share of events with an alarm near their onset.
+
+    An alarm is the first step of a predicted run; it is near if it lies from ``early`` steps before the event's first
+    step to ``delay`` steps after it.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    early, delay : int, default 100
+        How far before and after the onset an alarm still belongs to it, in steps.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 0 where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    False alarms cost nothing: many short ones reach 1. Read it next to `false_alarm_rate`.
+
+    Examples
+    --------
+    >>> onset_detection_rate([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
+    0.5
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
+
+
+def timing_quality(labels: ArrayLike, predictions: ArrayLike) -> float:
+    r"""Mean timing quality of the detected events (the timing curve of ESA-ADB).
+
+    A detected event of L steps is one touched by a predicted run; x is the offset from its first step to the first
+    step of the first such run, and its quality
+
+    .. math::
+       q(x) = \Bigl(\frac{x + a}{a}\Bigr)^{e} \text{ for } -a < x \le 0, \qquad
+       q(x) = \frac{1}{1 + \bigl(\frac{x}{L - x}\bigr)^{e}} \text{ for } 0 < x < L,
+
+    and 0 elsewhere, with a the smaller of L and the distance to the onset of the event before (L for the first), and
+    e Euler's number.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 1 where every detected event is seen at its first step.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly, or no event is detected.
+
+    Warnings
+    --------
+    Missed events and false alarms are ignored. Read it next to `event_wise`.
+
+    References
+    ----------
+    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+       arXiv:2406.17826.
+
+    Examples
+    --------
+    >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0])
+    0.5
+    >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0])
+    1.0
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    run_starts, run_stops = runs(predictions)
+    lengths = stops - starts
+    first = np.searchsorted(run_stops, starts, side="right")
+    offset = np.append(run_starts, 2 * labels.size)[first] - starts
+    detected = _some(offset < lengths)
+    offset, length = offset[detected], lengths[detected]
+    reach = np.minimum(lengths, np.diff(starts, prepend=starts[0] - lengths[0]))[detected]
+    ahead = np.maximum(offset + reach, 0) / reach
+    behind = np.maximum(offset, 0) / (length - np.maximum(offset, 0))
+    return float(np.mean(np.where(offset <= 0, ahead**math.e, 1 / (1 + behind**math.e))))
+
+
+def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1) -> float:
+    """Rate of false alarms per unit of time.
+
+    A false alarm is a predicted run that touches no event, however long it is; their number is divided by the length
+    of the series.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    per : int, default 1
+        The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour.
+
+    Returns
+    -------
+    float
+        From 0 to ``per / 2`` or so, **lower is better**; 0 where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Silence scores 0, and so does flagging every step, which is one run. Read it next to a recall.
+
+    Examples
+    --------
+    >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0])
+    0.2
+    >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per=60)
+    12.0
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    per = count(per, "per")
+    require_anomaly(labels)
+    false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
+    return false_alarms * per / labels.size
+
+
+def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray]:
+    """Delay of each event, its length where it is missed, and the lengths."""
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    return first_inside(predictions, starts, stops) - starts, stops - starts
+
+
+def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> IntArray:
+    """Offset of the first alarm from ``early`` steps before each onset; beyond the series where there is none."""
+    require_anomaly(labels)
+    onsets, _ = runs(labels)
+    alarms, _ = runs(predictions)
+    nearest = np.searchsorted(alarms, onsets - min(early, labels.size))
+    return np.append(alarms, np.iinfo(np.intp).max)[nearest] - onsets
+
+
+def _some(detected: BoolArray) -> BoolArray:
+    if not detected.any():
+        raise UndefinedMetricError("the metric is undefined: no event is detected, so there is no delay to measure")
+    return detected

@@ -1,0 +1,222 @@
+"""Counting events instead of steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import BoolArray, binary_pair, require_anomaly
+from pateval.events import count_inside, runs
+from pateval.prf import PRF, ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def composite(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    """Composite F1: precision of steps, recall of events.
+
+    Precision is the share of predicted steps that are anomalous; recall the share of events with at least one
+    predicted step.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    One correct step per event is a perfect score: neither coverage nor delay counts.
+
+    Notes
+    -----
+    The authors' program drops the last step of an event that reaches the end of the series; here it counts.
+
+    References
+    ----------
+    .. [1] A. Garg et al., "An evaluation of anomaly detection and diagnosis in multivariate time series", IEEE
+       Transactions on Neural Networks and Learning Systems 2022, arXiv:2109.11428.
+
+    Examples
+    --------
+    >>> composite([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0])
+    PRF(precision=0.5, recall=0.5, f1=0.5)
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    return PRF.of(
+        ratio(tally.predicted - tally.false_steps, tally.predicted), ratio(tally.found, tally.found + tally.missed)
+    )
+
+
+def segment(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    r"""Segment-wise precision, recall and F1.
+
+    Events touched by a prediction are hits, the others misses; predicted runs that touch no event are false alarms.
+    A run that touches several events hits them all.
+
+    .. math:: P = TP / (TP + FP), \quad R = TP / (TP + FN)
+
+    with TP and FN counted in events and FP in predicted runs.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Flagging every step is a perfect score: it is one run, and it touches every event.
+
+    References
+    ----------
+    .. [1] K. Hundman et al., "Detecting spacecraft anomalies using LSTMs and nonparametric dynamic thresholding",
+       KDD 2018, doi:10.1145/3219819.3219845.
+
+    Examples
+    --------
+    >>> segment([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
+    PRF(precision=0.5, recall=0.5, f1=0.5)
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    return PRF.from_counts(tally.found, tally.false_runs, tally.missed)
+
+
+def event_wise(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    r"""Event-wise precision, recall and F1: segments, with a price on flagged normal steps.
+
+    Recall as in `segment`; precision as in `segment`, times the share of normal steps left unflagged:
+
+    .. math:: P = \frac{TP}{TP + FP} \Bigl(1 - \frac{\text{normal steps predicted}}{\text{normal steps}}\Bigr).
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted. Where every step is anomalous the
+        factor is 1.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    One correct step per event is a perfect score: neither coverage nor delay counts.
+
+    References
+    ----------
+    .. [1] M. E. A. Sehili, Z. Zhang, "Multivariate time series anomaly detection: fancy algorithms and flawed
+       evaluation methodology", TPCTC 2023, arXiv:2308.13068.
+
+    Examples
+    --------
+    >>> event_wise([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
+    PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    precision = ratio(tally.found, tally.found + tally.false_runs)
+    return PRF.of(
+        precision * (1 - ratio(tally.false_steps, tally.normal)), ratio(tally.found, tally.found + tally.missed)
+    )
+
+
+def revised_point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    r"""Revised point adjustment: an event found or missed counts once, a flagged normal step once each.
+
+    .. math:: P = TP / (TP + FP), \quad R = TP / (TP + FN)
+
+    with TP and FN counted in events and FP in steps.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Events and steps are added up: one false alarm of a hundred steps outweighs fifty events, so the value depends on
+    the sampling rate.
+
+    References
+    ----------
+    .. [1] A. Bhatnagar et al., "Merlion: a machine learning library for time series", arXiv:2109.09265.
+
+    Examples
+    --------
+    >>> revised_point_adjusted([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
+    PRF(precision=0.3333333333333333, recall=0.5, f1=0.4)
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    return PRF.from_counts(tally.found, tally.false_steps, tally.missed)
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """Events, predicted runs and steps, counted."""
+
+    found: int
+    missed: int
+    false_runs: int
+    false_steps: int
+    predicted: int
+    normal: int
+
+
+def _tally(labels: BoolArray, predictions: BoolArray) -> _Tally:
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    hits = count_inside(predictions, starts, stops)
+    found, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
+    return _Tally(
+        found=found,
+        missed=starts.size - found,
+        false_runs=int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0)),
+        false_steps=predicted - int(hits.sum()),
+        predicted=predicted,
+        normal=labels.size - int((stops - starts).sum()),
+    )

@@ -1,0 +1,54 @@
+"""Precision, recall and F1 of single time steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import binary_pair, require_anomaly
+from pateval.prf import PRF
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def point(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    r"""Precision, recall and F1 of single time steps.
+
+    Every step stands for itself: with TP the steps that are anomalous and predicted,
+
+    .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{TP + FN}, \quad F_1 = \frac{2 P R}{P + R}.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Steps are not events: one long event outweighs many short ones, and a detection that is one step late counts as
+    wrong as one that is a day late.
+
+    Examples
+    --------
+    >>> point([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])
+    PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    require_anomaly(labels)
+    anomalous, predicted = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
+    true_positive = int(np.count_nonzero(labels & predictions))
+    return PRF.from_counts(true_positive, predicted - true_positive, anomalous - true_positive)

@@ -1,0 +1,282 @@
+"""Point adjustment: credit a whole event for being hit, and the variants that ask for more than one lucky step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import BoolArray, IntArray, UndefinedMetricError, binary_pair, buffer, require_anomaly
+from pateval.events import count_inside, first_inside, runs
+from pateval.prf import PRF, ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+    """Precision, recall and F1 after point adjustment (PA).
+
+    An event of which at least one step is predicted counts as predicted from its first step to its last; steps
+    outside the events stay as they are. Then precision, recall and F1 of single steps.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Point adjustment rewards luck: in long events a random detector is almost sure to hit one step and is paid for all
+    of them, while its false alarms stay single steps. Random scores beat published detectors under it [2]_.
+
+    See Also
+    --------
+    point_adjusted_k : asks for a share of the event.
+    delay_adjusted : asks for a prompt hit.
+
+    Notes
+    -----
+    Some implementations never fill index 0, a slip of their backward loop; here it is filled.
+
+    References
+    ----------
+    .. [1] H. Xu et al., "Unsupervised anomaly detection via variational auto-encoder for seasonal KPIs in web
+       applications", WWW 2018, doi:10.1145/3178876.3185996.
+    .. [2] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
+       arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> point_adjusted([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
+    PRF(precision=0.8, recall=1.0, f1=0.888888888888889)
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    return tally.prf(tally.lengths[tally.hits > 0].sum())
+
+
+def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
+    r"""Area under the ROC curve of point-adjusted predictions.
+
+    Adjusted predictions take two values only, so the curve has one corner and its area is
+
+    .. math:: \tfrac12 (1 + R - A),
+
+    with R the recall of single steps after point adjustment and A the share of normal steps that are predicted.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 0.5 where nothing, or everything, is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly, or nothing but anomalies.
+
+    Warnings
+    --------
+    It inherits the luck that point adjustment rewards; see `point_adjusted`.
+
+    References
+    ----------
+    .. [1] H. Xu et al., "Unsupervised anomaly detection via variational auto-encoder for seasonal KPIs in web
+       applications", WWW 2018, doi:10.1145/3178876.3185996.
+
+    Examples
+    --------
+    >>> pa_auc_roc([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
+    0.875
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    tally = _tally(labels, predictions)
+    anomalous = int(tally.lengths.sum())
+    if anomalous == labels.size:
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    recall = ratio(tally.lengths[tally.hits > 0].sum(), anomalous)
+    return (1 + recall - ratio(tally.false_positive, labels.size - anomalous)) / 2
+
+
+def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) -> PRF:
+    r"""Precision, recall and F1 after point adjustment of the events hit for more than k percent (PA%K).
+
+    An event of L steps, c of them predicted, counts as predicted throughout where
+
+    .. math:: 100\, c > k\, L,
+
+    compared in whole numbers; otherwise its c steps count as they are. ``k=0`` is point adjustment, ``k=100`` none.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    k : int, default 20
+        Percentage of an event, 0 to 100, that must be exceeded.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    For small k, and for any k below the detector's share of flagged steps, it still rewards luck as `point_adjusted`
+    does; `point_adjusted_k_area` does not ask for a choice.
+
+    References
+    ----------
+    .. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
+       arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> point_adjusted_k([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0], k=20).recall
+    1.0
+    >>> point_adjusted_k([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0], k=25).recall
+    0.25
+    """
+    k = buffer(k, "k")
+    if k > 100:
+        raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
+    tally = _tally(*binary_pair(labels, predictions))
+    return tally.prf(np.where(100 * tally.hits > k * tally.lengths, tally.lengths, tally.hits).sum())
+
+
+def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
+    r"""Area under the F1 of `point_adjusted_k` over k from 0 to 100 percent.
+
+    .. math:: \int_0^1 F_1(\mathrm{PA\%K})\, dK
+
+    by the trapezoid rule on k = 0, 1, ..., 100.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 0 where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    References
+    ----------
+    .. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
+       arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> point_adjusted_k_area([0, 1, 1, 1, 1, 0], [0, 1, 1, 1, 1, 0])
+    1.0
+    >>> round(point_adjusted_k_area([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0]), 3)
+    0.547
+    """
+    tally = _tally(*binary_pair(labels, predictions))
+    # An event with c of L steps is filled for every k below 100 c / L: the last such k, and -1 (no k) where c = 0.
+    last = np.minimum((100 * tally.hits - 1) // tally.lengths, 100)
+    gained = np.bincount(last + 1, weights=tally.lengths - tally.hits, minlength=102)
+    true_positive = tally.hits.sum() + np.cumsum(gained[::-1])[::-1][1:]
+    total = true_positive + tally.false_positive + tally.lengths.sum()
+    return float(np.trapezoid(2 * true_positive / total) / 100)
+
+
+def delay_adjusted(labels: ArrayLike, predictions: ArrayLike, *, delay: int = 7) -> PRF:
+    """Precision, recall and F1 after point adjustment of the events that are hit in time.
+
+    An event with a predicted step among its first ``delay + 1`` steps counts as predicted throughout; any other event
+    counts as missed throughout, even where later steps of it are predicted. Steps outside the events stay as they are.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    delay : int, default 7
+        Steps after an event's first step within which a detection is in time.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    A lucky early step still pays for a whole event; see `point_adjusted`.
+
+    References
+    ----------
+    .. [1] H. Ren et al., "Time-series anomaly detection service at Microsoft", KDD 2019,
+       doi:10.1145/3292500.3330680.
+
+    Examples
+    --------
+    >>> delay_adjusted([0, 1, 1, 1, 1, 0], [0, 0, 1, 0, 0, 0], delay=1).recall
+    1.0
+    >>> delay_adjusted([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0], delay=1).recall
+    0.0
+    """
+    delay = buffer(delay, "delay")
+    tally = _tally(*binary_pair(labels, predictions))
+    return tally.prf(tally.lengths[(tally.hits > 0) & (tally.delays <= delay)].sum())
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """What every adjustment starts from."""
+
+    lengths: IntArray
+    hits: IntArray
+    delays: IntArray
+    false_positive: int
+
+    def prf(self, true_positive: float) -> PRF:
+        """Precision and recall when that many anomalous steps count as predicted."""
+        return PRF.from_counts(true_positive, self.false_positive, self.lengths.sum() - true_positive)
+
+
+def _tally(labels: BoolArray, predictions: BoolArray) -> _Tally:
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    hits = count_inside(predictions, starts, stops)
+    delays = first_inside(predictions, starts, stops) - starts
+    return _Tally(stops - starts, hits, delays, int(np.count_nonzero(predictions) - hits.sum()))

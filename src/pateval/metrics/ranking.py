@@ -1,0 +1,413 @@
+"""Metrics on the order of the scores alone: ROC and precision-recall areas, values at the top k, the UCR score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    UndefinedMetricError,
+    buffer,
+    count,
+    require_anomaly,
+    scored_pair,
+)
+from pateval.curves import distinct_descending, run_counts, standing
+from pateval.events import runs
+from pateval.prf import PRF
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
+    r"""Area under the ROC curve: the chance that an anomalous step scores higher than a normal one.
+
+    .. math:: \text{AUC-ROC} = P(s_a > s_n) + \tfrac12 P(s_a = s_n)
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best. Constant scores get 0.5.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if all are.
+
+    Warnings
+    --------
+    Steps are judged one by one: a detection one step early is as wrong as any other. With rare anomalies a detector
+    can be close to 1 and still raise mostly false alarms.
+
+    References
+    ----------
+    .. [1] J. A. Hanley, B. J. McNeil, "The meaning and use of the area under a receiver operating characteristic (ROC)
+       curve", Radiology 143(1), 1982, doi:10.1148/radiology.143.1.7063747.
+
+    Examples
+    --------
+    >>> auc_roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    labels, scores = scored_pair(labels, scores)
+    require_anomaly(labels)
+    normal = int(labels.size - np.count_nonzero(labels))
+    if not normal:
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    place = standing(labels, scores)
+    higher = place.flagged_above - place.true_positive_above
+    not_lower = place.flagged - place.true_positive
+    return float(1 - (higher + not_lower).mean() / (2 * normal))
+
+
+def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
+    r"""Average precision: the mean, over anomalous steps, of the precision at the threshold that just flags the step.
+
+    .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
+
+    over all distinct scores as thresholds, from the highest down; P is precision, R recall.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 is best. Constant scores get the share of anomalous steps, and so, nearly, do random ones.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    Steps are judged one by one: a detection one step early is as wrong as any other.
+
+    References
+    ----------
+    .. [1] M. Zhu, "Recall, Precision and Average Precision", University of Waterloo, 2004.
+
+    Examples
+    --------
+    >>> average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.8333...
+    """
+    labels, scores = scored_pair(labels, scores)
+    require_anomaly(labels)
+    place = standing(labels, scores)
+    return float((place.true_positive / place.flagged).mean())
+
+
+def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
+    r"""Area under the precision-recall curve by the trapezoid rule, from recall 0 and precision 1.
+
+    .. math:: \text{AUC-PR} = \sum_k (R_k - R_{k-1}) \frac{P_k + P_{k-1}}{2}, \qquad R_0 = 0, \; P_0 = 1
+
+    over all distinct scores as thresholds, from the highest down; P is precision, R recall.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The straight lines flatter coarse scores: constant scores get (1 + share of anomalous steps) / 2, which beats many
+    real detectors. `average_precision` does not.
+
+    References
+    ----------
+    .. [1] J. Davis, M. Goadrich, "The Relationship Between Precision-Recall and ROC Curves", ICML 2006,
+       doi:10.1145/1143844.1143874.
+
+    Examples
+    --------
+    >>> auc_pr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.7916...
+    """
+    labels, scores = scored_pair(labels, scores)
+    require_anomaly(labels)
+    place = standing(labels, scores)
+    before = np.where(place.flagged_above > 0, place.true_positive_above / np.maximum(place.flagged_above, 1), 1.0)
+    return float((place.true_positive / place.flagged + before).mean() / 2)
+
+
+def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+    """Precision among the ``k`` highest scores, and those equal to the last of them.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    k : int, optional
+        How many steps to flag; None takes the number of anomalous steps.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The default uses the labels to know how many steps to flag, which no detector in use can. Some published values
+    come from code that compares a 0/1 prediction with the score of rank k, and mean nothing.
+
+    References
+    ----------
+    .. [1] S. Sørbø, M. Ruocco, "Navigating the metric maze: a taxonomy of evaluation metrics for anomaly detection in
+       time series", Data Mining and Knowledge Discovery 38, 2024, doi:10.1007/s10618-023-00988-8.
+
+    Examples
+    --------
+    >>> precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+    >>> precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
+    1.0
+    """
+    labels, scores = scored_pair(labels, scores)
+    return _at_k(labels, scores, k).precision
+
+
+def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+    """F1 of the steps flagged by `precision_at_k`.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    k : int, optional
+        How many steps to flag; None takes the number of anomalous steps.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best. Without ties and with the default ``k`` it equals `precision_at_k`.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The default uses the labels to know how many steps to flag, which no detector in use can.
+
+    References
+    ----------
+    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
+       15(9), 2022, doi:10.14778/3538598.3538602.
+
+    Examples
+    --------
+    >>> f1_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
+    0.6666...
+    """
+    labels, scores = scored_pair(labels, scores)
+    return _at_k(labels, scores, k).f1
+
+
+def precision_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+    """Share of true alarms among the first ``k`` predicted runs: those that touch an event.
+
+    The threshold is lowered, from the second highest distinct score to the second lowest, until at least ``k`` runs of
+    flagged steps exist; if that never happens, the last one tried stands. With at most two distinct scores the
+    highest is taken.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    k : int, optional
+        How many predicted runs to ask for; None takes the number of events.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    One long run that covers everything is a true alarm, so constant scores get 1. That the highest score is never
+    accepted as threshold is how the reference code works; its paper does not ask for it.
+
+    References
+    ----------
+    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
+       15(9), 2022, doi:10.14778/3538598.3538602; rule as in TimeEval 1.5.0.
+
+    Examples
+    --------
+    >>> precision_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
+    0.5
+    """
+    labels, scores = scored_pair(labels, scores)
+    return _at_k_ranges(labels, scores, k).precision
+
+
+def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+    """F1 of the runs flagged by `precision_at_k_ranges`; recall is the share of events that a run touches.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    k : int, optional
+        How many predicted runs to ask for; None takes the number of events.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    One long run that covers everything touches all events, so constant scores get 1.
+
+    References
+    ----------
+    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
+       15(9), 2022, doi:10.14778/3538598.3538602; rule as in TimeEval 1.5.0.
+
+    Examples
+    --------
+    >>> f1_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
+    0.6666...
+    """
+    labels, scores = scored_pair(labels, scores)
+    return _at_k_ranges(labels, scores, k).f1
+
+
+def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> float:
+    """1 if the highest score lies in the one event or close to it, else 0.
+
+    Close means within ``max(length of the event, tolerance)`` steps. Among equal highest scores the first counts.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step, with exactly one event.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    tolerance : int, default 100
+        How far from the event a hit may lie at least; 0 leaves the length of the event.
+
+    Returns
+    -------
+    float
+        0 or 1.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels do not hold exactly one event.
+
+    Warnings
+    --------
+    Only the place of the maximum counts: constant scores are judged by their first step.
+
+    References
+    ----------
+    .. [1] R. Wu, E. J. Keogh, "Current Time Series Anomaly Detection Benchmarks are Flawed and are Creating the
+       Illusion of Progress", IEEE TKDE 35(3), 2023, doi:10.1109/TKDE.2021.3112126.
+
+    Examples
+    --------
+    >>> ucr_score([0, 0, 0, 0, 1, 0], [0, 0, 0, 9, 0, 0], tolerance=0)
+    1.0
+    >>> ucr_score([0, 0, 0, 0, 1, 0], [0, 9, 0, 0, 0, 0], tolerance=2)
+    0.0
+    """
+    labels, scores = scored_pair(labels, scores)
+    tolerance = buffer(tolerance, "tolerance")
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    if starts.size != 1:
+        raise UndefinedMetricError(f"the metric is undefined: it asks for exactly one event; got {starts.size}")
+    margin = max(int(stops[0] - starts[0]), tolerance)
+    return float(starts[0] - margin <= np.argmax(scores) < stops[0] + margin)
+
+
+def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
+    """Precision, recall and F1 of the k highest scores, ties included."""
+    number = None if k is None else count(k, "k")
+    require_anomaly(labels)
+    anomalous = int(np.count_nonzero(labels))
+    number = anomalous if number is None else number
+    if number > labels.size:
+        raise ValueError(f"k must be at most the number of steps, {labels.size}; got {number}")
+    rank = labels.size - number
+    flagged = scores >= np.partition(scores, rank)[rank]
+    hits = int(np.count_nonzero(flagged & labels))
+    return PRF.from_counts(hits, int(np.count_nonzero(flagged)) - hits, anomalous - hits)
+
+
+def _at_k_ranges(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
+    """Precision, recall and F1, in runs, at the first threshold that gives k runs."""
+    number = None if k is None else count(k, "k")
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    ascending = np.sort(scores)
+    levels = distinct_descending(ascending)
+    tried = levels[1:-1] if levels.size > 2 else levels[:1]
+    enough = run_counts(scores, ascending, tried) >= (starts.size if number is None else number)
+    flagged = scores >= tried[np.argmax(enough) if enough.any() else -1]
+    alarm_starts, alarm_stops = runs(flagged)
+    return PRF.of(_touched(labels, alarm_starts, alarm_stops), _touched(flagged, starts, stops))
+
+
+def _touched(mask: BoolArray, starts: IntArray, stops: IntArray) -> float:
+    """Share of the runs ``[start, stop)`` that hold a True of ``mask``."""
+    before = np.concatenate([[0], np.cumsum(mask)])
+    return float(np.mean(before[stops] > before[starts]))

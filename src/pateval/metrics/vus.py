@@ -1,0 +1,445 @@
+"""Range-AUC and VUS: areas under curves whose labels are softened around events, at one width or over many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval._inputs import (
+    BoolArray,
+    FloatArray,
+    UndefinedMetricError,
+    binary_pair,
+    buffer,
+    choice,
+    count,
+    require_anomaly,
+    scored_pair,
+)
+from pateval.curves import above, at_least, distinct_descending, steps, trapezoids
+from pateval.events import runs
+from pateval.prf import PRF
+from pateval.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class VusAreas(NamedTuple):
+    """Areas under the ROC and the precision-recall curve, one entry per width from 0 to the window."""
+
+    roc: FloatArray
+    pr: FloatArray
+
+
+def vus_roc(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    window: int = 100,
+    thresholds: int | None = 250,
+    variant: str = "tsb-ad",
+) -> float:
+    r"""Volume under the surface of ROC curves: the mean of `range_auc_roc` over the widths 0 to ``window``.
+
+    .. math:: \text{VUS-ROC} = \frac{1}{W + 1} \sum_{w=0}^{W} \text{Range-AUC-ROC}(w)
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    window : int, default 100
+        The largest width W; at width w the labels are softened over w // 2 steps on each side of an event. The
+        argument z of the papers' "zone" is W = 2 z.
+    thresholds : int or None, default 250
+        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition, see Notes.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if all are.
+
+    Warnings
+    --------
+    Larger windows give higher values, so only values with the same window compare. Early and late detections count the
+    same. A perfect detector reaches 1 only with ``variant="tsb-ad"``.
+
+    Notes
+    -----
+    At width w, h = w // 2, an event [a, b] gives the step at distance d <= h the soft label :math:`\sqrt{1 - d/w}`;
+    labels of neighbouring events add, up to 1. With p the flagged steps, l the soft and y the hard labels, and E the
+    share of zones (events with h steps on both sides, merged where they overlap) that hold a flagged step, the recall,
+    the precision and the false positive rate are
+
+    .. math:: TP = \sum_t l_t p_t, \quad recall = \min(TP / P, 1) \, E, \quad
+              precision = TP / \sum_t p_t, \quad rate = (\sum_t p_t - TP) / (T - P).
+
+    ``"tsb-ad"``
+        The code of TSB-AD and of the authors' later repository: P = sum(y) + half of the *flagged* soft mass outside
+        events; the PR area is a sum of steps.
+    ``"original"``
+        The first code, also behind the tables of the PATE paper: P = (sum(y) + sum(l)) / 2 whatever is flagged; the
+        slope after an event is one step shorter; the PR area is made of trapezoids from (0, 1).
+    ``"timeeval"``
+        TimeEval's default: slopes fall linearly from 1 to :math:`1/\sqrt 2`, the higher one holds where two meet,
+        zones are never merged; P and PR area as in ``"original"``.
+
+    References
+    ----------
+    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+    .. [2] Q. Liu, J. Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection
+       Benchmark", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> vus_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
+    0.9557...
+    """
+    return float(_areas(labels, scores, window, thresholds, variant, only="roc").roc.mean())
+
+
+def vus_pr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    window: int = 100,
+    thresholds: int | None = 250,
+    variant: str = "tsb-ad",
+) -> float:
+    r"""Volume under the surface of precision-recall curves: the mean of `range_auc_pr` over the widths 0 to ``window``.
+
+    .. math:: \text{VUS-PR} = \frac{1}{W + 1} \sum_{w=0}^{W} \text{Range-AUC-PR}(w)
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    window : int, default 100
+        The largest width W.
+    thresholds : int or None, default 250
+        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition; the notes of `vus_roc` define it.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best. 1 if every step is anomalous.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The variants differ widely on the same input (0.67 against 0.49 has been seen): name the one you report. Larger
+    windows give higher values. In the variants ``"original"`` and ``"timeeval"``, whose area is made of trapezoids,
+    constant scores get more than half the area.
+
+    References
+    ----------
+    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+
+    Examples
+    --------
+    >>> labels, scores = [0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0]
+    >>> vus_pr(labels, scores, window=4)
+    0.8259...
+    >>> vus_pr(labels, scores, window=4, variant="original")
+    0.9080...
+    """
+    return float(_areas(labels, scores, window, thresholds, variant, only="pr").pr.mean())
+
+
+def range_auc_roc(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    window: int = 100,
+    thresholds: int | None = 250,
+    variant: str = "tsb-ad",
+) -> float:
+    """Area under the ROC curve of labels softened at the single width ``window``.
+
+    The notes of `vus_roc` define the curve; the area is made of trapezoids from (0, 0) to (1, 1).
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    window : int, default 100
+        The width; the labels are softened over ``window // 2`` steps on each side of an event.
+    thresholds : int or None, default 250
+        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if all are.
+
+    Warnings
+    --------
+    The value depends strongly on the window, which is why `vus_roc` averages over it.
+
+    References
+    ----------
+    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+
+    Examples
+    --------
+    >>> range_auc_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
+    0.9879...
+    """
+    return float(_areas(labels, scores, window, thresholds, variant, only="roc", single=True).roc[-1])
+
+
+def range_auc_pr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    window: int = 100,
+    thresholds: int | None = 250,
+    variant: str = "tsb-ad",
+) -> float:
+    """Area under the precision-recall curve of labels softened at the single width ``window``.
+
+    The notes of `vus_roc` define the curve and its area.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    window : int, default 100
+        The width; the labels are softened over ``window // 2`` steps on each side of an event.
+    thresholds : int or None, default 250
+        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 is best. 1 if every step is anomalous.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The value depends strongly on the window, which is why `vus_pr` averages over it; the variants differ as there.
+
+    References
+    ----------
+    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+
+    Examples
+    --------
+    >>> range_auc_pr([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
+    0.9553...
+    """
+    return float(_areas(labels, scores, window, thresholds, variant, only="pr", single=True).pr[-1])
+
+
+def vus_areas(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    window: int = 100,
+    thresholds: int | None = 250,
+    variant: str = "tsb-ad",
+) -> VusAreas:
+    """Areas of both curves at every width from 0 to ``window``, for little more than the price of one volume.
+
+    Their means are `vus_roc` and `vus_pr`; their last entries are `range_auc_roc` and `range_auc_pr`.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    window : int, default 100
+        The largest width.
+    thresholds : int or None, default 250
+        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition; the notes of `vus_roc` define it.
+
+    Returns
+    -------
+    VusAreas
+        Two arrays, ``roc`` and ``pr``. If every step is anomalous, ``roc`` is undefined and holds NaN.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    References
+    ----------
+    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+
+    Examples
+    --------
+    >>> areas = vus_areas([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
+    >>> areas.roc.round(3).tolist()
+    [0.917, 0.917, 0.974, 0.984, 0.988]
+    """
+    return _areas(labels, scores, window, thresholds, variant)
+
+
+def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 100, variant: str = "tsb-ad") -> PRF:
+    """Precision and recall of VUS for 0/1 predictions: their means over the widths 0 to ``window``, and F1 of these.
+
+    The predictions are the one threshold of the surface; the notes of `vus_roc` define both quantities.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    window : int, default 100
+        The largest width.
+    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+        Whose reading of the definition.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1]; 1 is best. All 0 if nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    TSB-AD prints numbers of the same name, but lets the soft labels of one width grow on those of the width before and
+    leaves out the existence factor of the recall; its numbers do not compare with these.
+
+    References
+    ----------
+    .. [1] Q. Liu, J. Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection
+       Benchmark", NeurIPS 2024.
+
+    Examples
+    --------
+    >>> vus_predictions([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
+    PRF(precision=0.8259..., recall=1.0, f1=0.9046...)
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    window, rules = buffer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    require_anomaly(labels)
+    if not predictions.any():
+        return PRF(0.0, 0.0, 0.0)
+    scores, only_level = predictions.astype(np.float64), np.ones(1)
+    flagged, hit = np.count_nonzero(predictions), np.count_nonzero(labels & predictions)
+    precisions, recalls = [], []
+    for counts in soft_counts(labels, scores, only_level, range(window + 1), rules):
+        true_positive, positives = hit + counts.slope, _positives(labels, counts, rules)
+        precisions.append(true_positive / flagged)
+        recalls.append(np.minimum(true_positive / positives, 1) * counts.existence)
+    return PRF.of(np.concatenate(precisions).mean(), np.concatenate(recalls).mean())
+
+
+def _areas(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    window: int,
+    thresholds: int | None,
+    variant: str,
+    *,
+    only: str | None = None,
+    single: bool = False,
+) -> VusAreas:
+    """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
+    labels, scores = scored_pair(labels, scores)
+    window, rules = buffer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    sample = None if thresholds is None else count(thresholds, "thresholds")
+    require_anomaly(labels)
+    no_false_alarms = bool(labels.all())
+    if no_false_alarms and only == "roc":
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+
+    ascending = np.sort(scores)
+    levels = _corners(labels, scores, ascending, window // 2) if sample is None else _sampled(ascending, sample)
+    flagged, hit = at_least(ascending, levels), at_least(np.sort(scores[labels]), levels)
+    widths = range(window if single else 0, window + 1)
+    roc, pr = np.full((2, len(widths)), np.nan)
+    done = 0
+    for counts in soft_counts(labels, scores, levels, widths, rules):
+        rows = slice(done, done := done + len(counts.slope))
+        true_positive, positives = hit + counts.slope, _positives(labels, counts, rules)
+        recall = np.minimum(true_positive / positives, 1) * counts.existence
+        if only != "pr" and not no_false_alarms:
+            rate = (flagged - true_positive) / (labels.size - positives)
+            roc[rows] = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
+        if only != "roc":
+            area = steps if rules.precision_steps else trapezoids
+            pr[rows] = area(_framed(recall, 0), _framed(true_positive / flagged, 1))
+    return VusAreas(np.minimum(roc, 1.0), np.minimum(pr, 1.0))  # rounding may pass 1
+
+
+def _positives(labels: BoolArray, counts: SoftCounts, rules: Variant) -> FloatArray:
+    """Half of the hard plus half of the soft mass, all of it or its flagged part."""
+    return np.count_nonzero(labels) + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
+
+
+def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
+    """Put a first point, and perhaps a last one, to every curve."""
+    ends = [np.full((len(curves), 1), end, dtype=np.float64) for end in (first, *last)]
+    return np.concatenate([ends[0], curves, *ends[1:]], axis=1)
+
+
+def _sampled(ascending: FloatArray, number: int) -> FloatArray:
+    """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
+    ranks = np.linspace(0, ascending.size - 1, number).astype(np.intp)
+    return distinct_descending(ascending[::-1][ranks][::-1])
+
+
+def _corners(labels: BoolArray, scores: FloatArray, ascending: FloatArray, half: int) -> FloatArray:
+    """Every threshold at which a curve can turn: the scores within reach of events, and those just above them.
+
+    All other thresholds only add false alarms, along a straight line whose ends are kept.
+    """
+    starts, stops = runs(labels)
+    edges = np.zeros(labels.size + 1, dtype=np.intp)
+    np.add.at(edges, np.maximum(starts - half, 0), 1)
+    np.add.at(edges, np.minimum(stops + half, labels.size), -1)
+    within_reach = distinct_descending(np.sort(scores[np.cumsum(edges[:-1]) > 0]))
+    higher = above(ascending, within_reach)
+    just_above = ascending[ascending.size - higher[higher > 0]]
+    return distinct_descending(np.sort(np.concatenate([within_reach, just_above, ascending[:1]])))

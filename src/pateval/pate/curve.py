@@ -1,0 +1,114 @@
+"""The proximity-weighted precision-recall curve of one pair of buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._inputs import FloatArray, buffer, require_anomaly, scored_pair, series_starts
+from pateval.events import find_events
+from pateval.pate.area import TRAPEZOID, area
+from pateval.pate.sweep import Scored, sweep
+
+
+@dataclass(frozen=True)
+class PateCurve:
+    """Weighted counts, precision and recall at every distinct score, from high to low.
+
+    Attributes
+    ----------
+    thresholds : ndarray
+        The distinct scores, descending. A step is predicted where its score is at least the threshold.
+    precision, recall : ndarray
+        ``TP / (TP + FP)`` and ``TP / (TP + FN)`` at each threshold. Nothing is dropped and no anchor is added.
+    true_positive, false_positive, false_negative : ndarray
+        The weighted counts.
+    area : float
+        Area under the curve by the trapezoid rule, from (recall 0, precision 1), leaving out points whose recall is
+        below an earlier one: what `pate` returns for this pair of buffers.
+    """
+
+    thresholds: FloatArray
+    precision: npt.NDArray[np.float64]
+    recall: npt.NDArray[np.float64]
+    true_positive: npt.NDArray[np.float64]
+    false_positive: npt.NDArray[np.float64]
+    false_negative: npt.NDArray[np.float64]
+    area: float
+
+    def __repr__(self) -> str:
+        return f"PateCurve({self.thresholds.size} thresholds, area={self.area:.4f})"
+
+
+def pate_curve(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    early: int,
+    delay: int,
+    series: npt.ArrayLike | None = None,
+) -> PateCurve:
+    """Proximity-weighted precision and recall at every distinct score.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like of float
+        Higher is more anomalous.
+    early, delay : int
+        Buffer lengths in steps before and after an event.
+    series : array-like, optional
+        Which series each step belongs to; events and buffers never cross a boundary, counts are pooled.
+
+    Returns
+    -------
+    PateCurve
+        Thresholds (descending), weighted counts, precision, recall and the area.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+    ValueError, TypeError
+        If an input is not of the form described.
+
+    See Also
+    --------
+    pate : the area, averaged over buffers.
+    explain : why a single threshold gives the counts it gives.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> curve = pv.pate_curve([0, 0, 1, 1, 0, 0], [0.1, 0.6, 0.9, 0.4, 0.5, 0.2], early=2, delay=2)
+    >>> curve.thresholds.tolist()
+    [0.9, 0.6, 0.5, 0.4, 0.2, 0.1]
+    >>> curve.recall.round(3).tolist()
+    [0.5, 0.583, 0.643, 1.0, 1.0, 1.0]
+    >>> curve
+    PateCurve(6 thresholds, area=0.8417)
+    """
+    labels, scores = scored_pair(labels, scores)
+    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    events = find_events(labels, series_starts(series, labels.size))
+    require_anomaly(labels)
+    counts = sweep(Scored(scores, events), min(early, labels.size), min(delay, labels.size))
+    ascending = np.sort(scores)
+    first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
+    thresholds = ascending[first][::-1]
+    detected = (scores.size - first)[::-1].astype(np.float64)
+    reached = counts.thresholds.size - np.searchsorted(counts.thresholds[::-1], thresholds, side="left")
+    found = np.concatenate([[0.0], counts.true_positive])[reached]
+    missed = np.concatenate([[float(np.count_nonzero(labels))], counts.missed])[reached]
+    return PateCurve(
+        thresholds=thresholds,
+        precision=found / detected,
+        recall=found / (found + missed),
+        true_positive=found,
+        false_positive=detected - found,
+        false_negative=missed,
+        area=area(counts, TRAPEZOID),
+    )

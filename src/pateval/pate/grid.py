@@ -1,0 +1,372 @@
+"""Mean area over a whole grid of buffer lengths, with all shared work done once.
+
+For one pair (e, d), with TP, FN and R = TP / (TP + FN) at the relevant thresholds j, w the true positives gained at
+each, and a, b the weights that a rule gives to the precision after and before a gain divided by the detections then,
+
+    area = sum (R_j - R_{j-1}) (a_j TP_j + b_j TP_{j-1})
+         = sum w_j (a_j + b_j) - sum R_j q_j,       q_j = k_j FN_j + b_j w_j + a_{j+1} w_{j+1},
+                                                    k_j = a_j + b_j - a_{j+1} - b_{j+1}
+
+because TP R = TP - FN R. Everything but R is a sum over single steps, and R = 1 - FN / (TP + FN) takes one addition and
+one division per threshold and pair. Thresholds are worked through in strips that fit the processor's cache, for all
+early lengths at once and one delay after the other.
+
+Two things break the symmetry. An early zone gives way to the delayed zone of the event before, so the weights of a
+*shared* step depend on both lengths; they are updated from delay to delay. And points at which recall falls are
+dropped: that can only happen where the missed weight grows, in *dips* known beforehand, which are re-evaluated point by
+point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._inputs import BoolArray, IntArray
+from pateval.pate.area import Rule, rising
+from pateval.pate.sweep import Entries, Scored, detections, enter, missed_at
+from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps, zone_weight
+
+Array = npt.NDArray[np.float64]
+
+_STRIP = 24_000  # elements of a strip's matrix (early lengths x thresholds); a few such matrices stay in cache
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The lengths, and the steps and thresholds that matter for any pair of them."""
+
+    scored: Scored
+    early: IntArray
+    early_share: Array
+    delay: IntArray
+    delay_share: Array
+    delayed: ZoneSteps
+    ahead: ZoneSteps
+    entries: Entries
+    detected: IntArray
+    detected_before: IntArray
+    missed: Array
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """``a``, ``b`` and ``k`` of the module's formula; ``a`` and ``b`` have a closing 0."""
+
+    after: Array
+    before: Array
+    change: Array
+
+    @classmethod
+    def of(cls, rule: Rule, detected: IntArray, detected_before: IntArray) -> _Weights:
+        after = np.append(rule.after / detected, 0.0)
+        before = np.append(rule.before / np.maximum(detected_before, 1), 0.0)
+        before[0] = 0.0
+        both = after + before
+        return cls(after, before, both[:-1] - both[1:])
+
+
+def mean_area(scored: Scored, early: Sequence[int], delay: Sequence[int], rule: Rule) -> float:
+    """Mean area over all pairs of ``early`` and ``delay``."""
+    grid = _lay_out(scored, early, delay)
+    weights = _Weights.of(rule, grid.detected, grid.detected_before)
+    dips = _dips(grid)
+    found_fixed = np.zeros(grid.delay.size)
+    found_early = np.zeros((grid.delay.size, grid.early.size))
+    total = 0.0
+    for begin, stop in _strips(grid, dips):
+        strip = _Strip.of(grid, begin, stop)
+        total += _strip_area(grid, weights, rule, strip, dips, found_fixed, found_early)
+    return total
+
+
+def _lay_out(scored: Scored, early: Sequence[int], delay: Sequence[int]) -> _Grid:
+    longest = scored.scores.size  # a longer buffer has no more room
+    early_lengths, early_counts = np.unique([min(length, longest) for length in early], return_counts=True)
+    delay_lengths, delay_counts = np.unique([min(length, longest) for length in delay], return_counts=True)
+    delayed = delayed_steps(scored.events, scored.rooms.delayed(int(delay_lengths[-1])))
+    ahead = early_steps(scored.events, scored.rooms.early(int(early_lengths[-1]), int(delay_lengths[0])))
+    entries = enter(scored, scored.delayed_entries(delayed), scored.early_entries(ahead))
+    return _Grid(
+        scored,
+        early_lengths,
+        early_counts / len(early),
+        delay_lengths,
+        delay_counts / len(delay),
+        delayed,
+        ahead,
+        entries,
+        *detections(scored, entries, np.concatenate([delayed.steps, ahead.steps])),
+        missed_at(scored, entries),
+    )
+
+
+def _strips(grid: _Grid, dips: BoolArray) -> Iterator[tuple[int, int]]:
+    """Cut the thresholds into strips; a dip is never cut."""
+    width = max(64, _STRIP // grid.early.size)
+    starts = np.flatnonzero(~dips)
+    begin, total = 0, grid.missed.size
+    while begin < total:
+        later = np.searchsorted(starts, begin + width)
+        stop = int(starts[later]) if later < starts.size else total
+        yield begin, stop
+        begin = stop
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """True positives gained at a run of thresholds, and at the one behind it.
+
+    Attributes
+    ----------
+    begin, stop : int
+        The thresholds.
+    fixed : ndarray, delays x thresholds
+        Gains from steps inside events and in delayed zones.
+    early : ndarray, early lengths x thresholds
+        Gains from steps in early zones, for the shortest delay.
+    shared : ndarray of int
+        Thresholds (from ``begin``) at which steps enter whose weight depends on both lengths.
+    shared_changes : ndarray, delays x early lengths x shared
+        How the gains there change from each delay to the next.
+    """
+
+    begin: int
+    stop: int
+    fixed: Array
+    early: Array
+    shared: IntArray
+    shared_changes: Array
+
+    @classmethod
+    def of(cls, grid: _Grid, begin: int, stop: int) -> _Strip:
+        last = grid.entries.last
+        thresholds = min(stop + 1, last.size) - begin
+        places = slice(last[begin - 1] + 1 if begin else 0, last[begin + thresholds - 1] + 1)
+        entered = grid.entries.order[places]
+        columns = np.repeat(np.arange(thresholds), np.diff(last[begin : begin + thresholds], prepend=places.start - 1))
+        inside, zone = grid.scored.inside.size, grid.delayed.steps.size
+        events, rooms = grid.scored.events, grid.scored.rooms
+
+        fixed = np.zeros((grid.delay.size, thresholds))
+        fixed += np.bincount(columns[entered < inside], minlength=thresholds)
+        behind = (entered >= inside) & (entered < inside + zone)
+        steps = entered[behind] - inside
+        owners = grid.delayed.events[steps]
+        _add_columns(
+            fixed,
+            columns[behind],
+            zone_weight(
+                np.minimum(grid.delay[:, None], rooms.after[owners]),
+                events.lengths[owners],
+                grid.delayed.steps[steps] - events.stops[owners],
+            ),
+        )
+
+        early = np.zeros((grid.early.size, thresholds))
+        ahead = entered >= inside + zone
+        columns, steps = columns[ahead], entered[ahead] - inside - zone
+        owners = grid.ahead.events[steps]
+        room, length = rooms.before[owners], events.lengths[owners]
+        distance = events.starts[owners] - 1 - grid.ahead.steps[steps]
+        shared = rooms.shared[owners] & (room < grid.early[-1] + grid.delay[-1])
+        left = np.where(shared, np.maximum(room - grid.delay[0], 0), room)
+        _add_columns(early, columns, zone_weight(np.minimum(grid.early[:, None], left), length, distance))
+        columns, room, length, distance = columns[shared], room[shared], length[shared], distance[shared]
+        left = np.maximum(room - grid.delay[:, None], 0)
+        by_delay = zone_weight(np.minimum(grid.early[:, None], left[:, None, :]), length, distance)
+        changes = np.diff(by_delay, axis=0, prepend=by_delay[:1])
+        starts = np.flatnonzero(np.diff(columns, prepend=-1))
+        if starts.size < columns.size:
+            changes = np.add.reduceat(changes, starts, axis=2)
+        return cls(begin, stop, fixed, early, columns[starts], changes)
+
+
+def _add_columns(matrix: Array, columns: IntArray, gains: Array) -> None:
+    """Add ``gains`` to the given columns, which are in order and may repeat."""
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    if starts.size:
+        matrix[:, columns[starts]] += np.add.reduceat(gains, starts, axis=1) if starts.size < columns.size else gains
+
+
+def _strip_area(
+    grid: _Grid,
+    weights: _Weights,
+    rule: Rule,
+    strip: _Strip,
+    dips: BoolArray,
+    found_fixed: Array,
+    found_early: Array,
+) -> float:
+    """Share of one strip in the mean area; moves the true positives found so far on to its end."""
+    width = strip.stop - strip.begin
+    span = slice(strip.begin, strip.stop)
+    missed, change, after, before = grid.missed[span], weights.change[span], weights.after[span], weights.before[span]
+    after_next = weights.after[strip.begin + 1 : strip.stop + 1]
+
+    def charge(gains: Array) -> Array:
+        """``b_j w_j + a_{j+1} w_{j+1}``."""
+        charged = before * gains[:, :width]
+        following = gains[:, 1 : width + 1]
+        charged[:, : following.shape[1]] += after_next[: following.shape[1]] * following
+        return charged
+
+    fixed = np.cumsum(strip.fixed[:, :width], axis=1)
+    fixed += found_fixed[:, None]
+    early = np.cumsum(strip.early[:, :width], axis=1)
+    early += found_early[0][:, None]
+    fixed_charge = charge(strip.fixed) + change * missed
+    early_charge = charge(strip.early)
+    changes = _Changes.of(strip, weights, found_early, width)
+
+    linear = (strip.early[:, :width] @ (after + before))[None, :] + changes.linear
+    constant = strip.fixed[:, :width] @ (after + before) + linear @ grid.early_share
+    # 1 - FN / (TP + FN) would cancel while few anomalies are found; there R itself is taken.
+    plain = bool(grid.detected[strip.begin] < grid.scored.inside.size)
+    if not plain:
+        charged = early_charge.sum(axis=1)[None, :] + changes.charged
+        constant -= fixed_charge.sum(axis=1) + charged @ grid.early_share
+    fixed_charge *= -1.0 if plain else missed
+    early_charge *= -1.0 if plain else missed
+    changes.charges *= -1.0 if plain else missed[changes.charge_columns]
+    fixed_total = fixed + missed
+
+    in_dip = dips[span]
+    dip = np.flatnonzero(in_dip | np.append(in_dip[1:], False))
+    total = np.empty_like(early)
+    value = np.empty_like(early)
+    values = np.empty((grid.delay.size, grid.early.size))
+    correction = np.zeros(grid.delay.size)
+    for place in range(grid.delay.size):
+        if place:
+            changes.apply(early, early_charge, place)
+        np.add(early_charge, fixed_charge[place], out=value)
+        np.add(early, fixed_total[place], out=total)
+        if plain:
+            value *= early + fixed[place]
+        value /= total
+        np.add.reduce(value, axis=1, out=values[place])
+        if dip.size:
+            correction[place] = _dip_correction(
+                grid, weights, dips, strip.begin + dip, early[:, dip] + fixed[place, dip]
+            )
+        found_early[place] = early[:, -1]
+    if strip.begin == 0 and grid.detected_before[0] == 0:
+        first = strip.early[:, 0] + strip.fixed[:, :1]
+        if strip.shared.size and strip.shared[0] == 0:
+            first += np.cumsum(strip.shared_changes[:, :, 0], axis=0)
+        correction += rule.before * rule.start * ((first / (first + missed[0])) @ grid.early_share)
+    found_fixed[:] = fixed[:, -1]
+    return float(grid.delay_share @ (constant + values @ grid.early_share + correction))
+
+
+@dataclass
+class _Changes:
+    """How early true positives and charges change from each delay to the next.
+
+    Attributes
+    ----------
+    first_row : ndarray of int
+        For each delay the shortest early length for which anything changes.
+    gains, steps : ndarray
+        The true positives change by ``gains[delay] @ steps``.
+    charge_columns, charges : ndarray
+        The charges change at some thresholds.
+    linear, charged : ndarray, delays x early lengths
+        By how much the sums of both differ from those of the first delay.
+    """
+
+    first_row: IntArray
+    gains: Array
+    steps: Array
+    charge_columns: IntArray
+    charges: Array
+    linear: Array
+    charged: Array
+
+    @classmethod
+    def of(cls, strip: _Strip, weights: _Weights, found_early: Array, width: int) -> _Changes:
+        own, previous = strip.shared < width, strip.shared >= 1
+        start = np.diff(found_early, axis=0, prepend=found_early[:1])
+        gains = np.concatenate([start[:, :, None], strip.shared_changes[:, :, own]], axis=2)
+        changing: BoolArray = np.any(gains != 0, axis=2)
+        first_row = np.where(changing.any(axis=1), changing.argmax(axis=1), changing.shape[1])
+        steps = np.arange(width) >= np.concatenate([[0], strip.shared[own]])[:, None]
+
+        at = strip.begin + strip.shared
+        linear = strip.shared_changes @ np.where(own, weights.after[at] + weights.before[at], 0.0)
+        columns = np.concatenate([strip.shared[own], strip.shared[previous] - 1])
+        factors = np.concatenate([weights.before[at[own]], weights.after[at[previous]]])
+        unique, place = np.unique(columns, return_inverse=True)
+        spread = np.zeros((strip.shared.size, unique.size))
+        np.add.at(spread, (np.concatenate([np.flatnonzero(own), np.flatnonzero(previous)]), place), factors)
+        charges = strip.shared_changes @ spread
+        return cls(
+            first_row,
+            gains,
+            steps.astype(np.float64),
+            unique,
+            charges,
+            np.cumsum(linear, axis=0),
+            np.cumsum(charges.sum(axis=2), axis=0),
+        )
+
+    def apply(self, early: Array, early_charge: Array, place: int) -> None:
+        """Turn the true positives and charges of one delay into those of the next."""
+        row = self.first_row[place]
+        if row < early.shape[0]:
+            early[row:] += self.gains[place, row:] @ self.steps
+            if self.charge_columns.size:
+                early_charge[row:, self.charge_columns] += self.charges[place, row:]
+
+
+def _dips(grid: _Grid) -> BoolArray:
+    """Mark the thresholds at which recall may be below an earlier one, for some pair of the grid.
+
+    Recall falls where FN grows by a larger factor than TP, and is back where FN / TP is; TP is at most what the longest
+    zones give, and grows by 1 at least with every step found inside an event.
+    """
+    inside = grid.scored.inside.size
+    weight = np.concatenate([np.ones(inside), grid.delayed.weights, grid.ahead.weights])[grid.entries.order]
+    most = np.cumsum(weight)[grid.entries.last]
+    found = np.cumsum(grid.entries.order < inside)[grid.entries.last]
+    missed = grid.missed
+    falling = np.flatnonzero(missed[1:] * most[:-1] > missed[:-1] * (most[:-1] + np.diff(found))) + 1
+    edges = np.zeros(missed.size + 1, dtype=np.intp)
+    searching, reach = falling, 1
+    while searching.size:
+        end = np.minimum(searching + reach, missed.size - 1)
+        before = searching - 1
+        back = missed[end] * most[before] <= missed[before] * (most[before] + found[end] - found[before])
+        done = back | (end == missed.size - 1)
+        edges[searching[done]] += 1
+        np.subtract.at(edges, end[done] + 1, 1)
+        searching, reach = searching[~done], 2 * reach
+    return np.cumsum(edges[:-1]) > 0
+
+
+def _dip_correction(grid: _Grid, weights: _Weights, dips: BoolArray, points: IntArray, true_positive: Array) -> float:
+    """Difference that dropping points makes: the gain behind them starts from the last point kept.
+
+    ``points`` are the thresholds of dips and the one before each, which is kept for every pair of the grid.
+    """
+    recall = true_positive / (true_positive + grid.missed[points])
+    kept = rising(recall)
+    if kept.all():
+        return 0.0
+    touched = ~kept
+    touched[:, 1:] |= ~kept[:, :-1] & dips[points[1:]]
+    last_kept = np.maximum.accumulate(np.where(kept, np.arange(points.size), 0), axis=1)
+    row, at = np.nonzero(touched)
+    start = last_kept[row, at - 1]
+    here, one_before, from_kept = (row, at), (row, at - 1), (row, start)
+    point = points[at]
+    precision = weights.after[point] * true_positive[here]
+    counted = recall[here] - recall[one_before]
+    counted *= precision + weights.before[point] * true_positive[one_before]
+    right = np.where(kept[here], recall[here] - recall[from_kept], 0.0)
+    right *= precision + weights.before[points[start] + 1] * true_positive[from_kept]
+    return float(grid.early_share[row] @ (right - counted))

@@ -1,0 +1,261 @@
+"""PATE, PATE-AP and PATE-F1: one number each, averaged over buffers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._inputs import (
+    Buffers,
+    FloatArray,
+    binary_pair,
+    buffers,
+    count,
+    real,
+    require_anomaly,
+    scored_pair,
+    series_starts,
+)
+from pateval.events import find_events
+from pateval.pate.area import AVERAGE_PRECISION, TRAPEZOID, Rule, area
+from pateval.pate.coarse import CoarseScoresWarning, coarseness
+from pateval.pate.grid import mean_area
+from pateval.pate.sampled import counts_at
+from pateval.pate.sweep import Scored, sweep
+
+Thresholds = int | Iterable[float] | None
+
+
+def pate(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    thresholds: Thresholds = None,
+    series: npt.ArrayLike | None = None,
+) -> float:
+    r"""Proximity-Aware Time series anomaly Evaluation: the area under the proximity-weighted precision-recall curve.
+
+    A detection inside an event counts fully. Shortly after an event (within ``delay`` steps) or before one that is
+    detected at all (within ``early`` steps) it counts in part, less with distance; the rest of it is a false positive.
+    Missed steps of an event weigh less the longer the event had been detected from its first detection on. The area by
+    the trapezoid rule, from (recall 0, precision 1), is averaged over all pairs of buffers:
+
+    .. math:: \mathrm{PATE} = \frac{1}{|E||D|} \sum_{e \in E} \sum_{d \in D} \mathrm{AUC\text{-}PR}_{e,d}
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like of float
+        Higher is more anomalous. Only their order matters (with ``thresholds=None``).
+    early, delay : int or iterable of int, default=(0, 100)
+        Buffer lengths in steps before and after an event. One integer is one buffer: the paper's tables use a single
+        pair such as ``early=20, delay=20``. Several are averaged over, and one given twice counts twice: ``range(101)``
+        is the paper's full set, the default is that of the authors' package.
+    thresholds : int or iterable of float, optional
+        By default every distinct score: exact. An integer ``n`` takes ``n`` percentiles of the distinct scores, as the
+        authors' package does; an iterable gives the thresholds themselves.
+    series : array-like, optional
+        Which series each step belongs to; equal values must be contiguous. Events and buffers never cross a boundary,
+        and counts are pooled.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher is better. Perfect scores give 1.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+    ValueError, TypeError
+        If an input is not of the form described.
+
+    Warns
+    -----
+    CoarseScoresWarning
+        If the scores have at most two distinct values, or share one among more than half of all steps.
+
+    Warnings
+    --------
+    The trapezoid rule flatters coarse scores: a constant score gets (1 + P) / 2, with P the precision of predicting
+    everything. `pate_ap` does not have this fault; report both.
+
+    See Also
+    --------
+    pate_ap : the same curve by the average-precision rule.
+    pate_f1 : for 0/1 predictions.
+    pate_curve : the curve of one pair of buffers.
+
+    References
+    ----------
+    .. [1] R. Ghorbani, M. J. T. Reinders, D. M. J. Tax, "PATE: Proximity-Aware Time Series Anomaly Evaluation",
+       KDD 2024, arXiv:2405.12096.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> labels = [0, 0, 0, 1, 1, 0, 0, 0]
+    >>> late = [0.1, 0.2, 0.1, 0.3, 0.8, 0.9, 0.4, 0.2]
+    >>> round(pv.pate(labels, late, early=2, delay=2), 3)
+    0.568
+    >>> early = late[::-1]
+    >>> round(pv.pate(labels, early, early=2, delay=2), 3)
+    0.426
+    """
+    return _score(labels, scores, early, delay, thresholds, series, TRAPEZOID)
+
+
+def pate_ap(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    thresholds: Thresholds = None,
+    series: npt.ArrayLike | None = None,
+) -> float:
+    """Area under the proximity-weighted precision-recall curve by the average-precision rule.
+
+    The sum of recall gained times the precision it was gained at, over the same cleaned curve as `pate`, without an
+    anchor: no credit for a line between points that no threshold reaches. It agrees with `pate` on fine-grained scores
+    and is the fairer of the two on coarse ones.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like of float
+        Higher is more anomalous.
+    early, delay : int or iterable of int, default=(0, 100)
+        Buffer lengths in steps before and after an event; several are averaged over.
+    thresholds : int or iterable of float, optional
+        By default every distinct score; ``n`` percentiles of the distinct scores; or the thresholds themselves.
+    series : array-like, optional
+        Which series each step belongs to.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher is better. A constant score gets the precision of predicting everything.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+    ValueError, TypeError
+        If an input is not of the form described.
+
+    See Also
+    --------
+    pate : the paper's rule.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> pv.pate_ap([0, 0, 0, 1, 1, 0, 0, 0], [0.1, 0.2, 0.1, 0.8, 0.9, 0.3, 0.4, 0.2], early=2, delay=2)
+    1.0
+    >>> round(pv.pate_ap([0, 0, 0, 1], [1, 1, 1, 1], early=0, delay=0), 3)
+    0.25
+    """
+    return _score(labels, scores, early, delay, thresholds, series, AVERAGE_PRECISION)
+
+
+def pate_f1(
+    labels: npt.ArrayLike,
+    predictions: npt.ArrayLike,
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    series: npt.ArrayLike | None = None,
+) -> float:
+    """F1 of proximity-weighted precision and recall of 0/1 predictions, averaged over the buffers.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    predictions : array-like of 0/1
+        What was predicted for each time step.
+    early, delay : int or iterable of int, default=(0, 100)
+        Buffer lengths in steps before and after an event; several are averaged over.
+    series : array-like, optional
+        Which series each step belongs to.
+
+    Returns
+    -------
+    float
+        Between 0 and 1, higher is better; 0 where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+    ValueError, TypeError
+        If an input is not of the form described.
+
+    See Also
+    --------
+    explain : step by step, why.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> round(pv.pate_f1([0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0], early=2, delay=2), 3)
+    0.636
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    early, delay = buffers(early, "early"), buffers(delay, "delay")
+    events = find_events(labels, series_starts(series, labels.size))
+    require_anomaly(labels)
+    counts = counts_at(Scored(predictions.astype(np.float32), events), np.ones(1), early, delay)
+    found = counts.true_positive[..., 0]
+    precision = found / max(int(counts.detected[0]), 1)
+    recall = found / (found + counts.missed[0])
+    both = precision + recall
+    return float(np.mean(2 * precision * recall / np.where(both > 0, both, 1.0)))
+
+
+def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
+    """Percentiles of the distinct ``scores``, from the highest to the lowest."""
+    return np.percentile(np.unique(scores).astype(np.float64), np.linspace(100, 0, number))
+
+
+def _score(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    early: Buffers,
+    delay: Buffers,
+    thresholds: Thresholds,
+    series: npt.ArrayLike | None,
+    rule: Rule,
+) -> float:
+    labels, scores = scored_pair(labels, scores)
+    early, delay = buffers(early, "early"), buffers(delay, "delay")
+    fixed = _fixed_thresholds(scores, thresholds)
+    events = find_events(labels, series_starts(series, labels.size))
+    require_anomaly(labels)
+    if rule is TRAPEZOID and (reason := coarseness(scores)):
+        warnings.warn(
+            f"{reason}, which the trapezoid rule of pate flatters; compare pate_ap", CoarseScoresWarning, stacklevel=3
+        )
+    scored = Scored(scores, events)
+    if fixed is not None:
+        return counts_at(scored, fixed, early, delay).mean_area(rule)
+    if len(early) == len(delay) == 1:
+        return area(sweep(scored, min(early[0], labels.size), min(delay[0], labels.size)), rule)
+    return mean_area(scored, early, delay, rule)
+
+
+def _fixed_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
+    if thresholds is None:
+        return None
+    if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
+        return sampled_thresholds(scores, count(thresholds, "thresholds"))
+    values = real(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
+    return np.sort(values.astype(np.float64))[::-1]

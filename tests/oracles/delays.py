@@ -1,0 +1,59 @@
+"""Delays, offsets and false alarms, event by event; None where there is no value."""
+
+from __future__ import annotations
+
+import math
+
+from oracles.runs import runs_of
+
+
+def mean(values):
+    return sum(values) / len(values) if values else None
+
+
+def mean_detection_delay(labels, predictions):
+    hits = [[t - event[0] for t in event if predictions[t]] for event in runs_of(labels)]
+    return mean([delays[0] for delays in hits if delays])
+
+
+def censored_detection_delay(labels, predictions):
+    return mean([min([t - event[0] for t in event if predictions[t]] + [len(event)]) for event in runs_of(labels)])
+
+
+def offsets(labels, predictions, early, delay):
+    """Earliest alarm near each onset, relative to it; None where there is none."""
+    alarms = [run[0] for run in runs_of(predictions)]
+    onsets = [event[0] for event in runs_of(labels)]
+    near = [[alarm - onset for alarm in alarms if onset - early <= alarm <= onset + delay] for onset in onsets]
+    return [min(found) if found else None for found in near]
+
+
+def mean_detection_offset(labels, predictions, early, delay):
+    return mean([value for value in offsets(labels, predictions, early, delay) if value is not None])
+
+
+def onset_detection_rate(labels, predictions, early, delay):
+    return mean([value is not None for value in offsets(labels, predictions, early, delay)])
+
+
+def timing_quality(labels, predictions):
+    events, qualities = runs_of(labels), []
+    for i, event in enumerate(events):
+        touching = [run for run in runs_of(predictions) if set(run) & set(event)]
+        if not touching:
+            continue
+        length = len(event)
+        reach = min(length, event[0] - events[i - 1][0]) if i else length
+        x = touching[0][0] - event[0]
+        if x <= -reach:
+            qualities.append(0.0)
+        elif x <= 0:
+            qualities.append(((x + reach) / reach) ** math.e)
+        else:
+            qualities.append(1 / (1 + (x / (length - x)) ** math.e))
+    return mean(qualities)
+
+
+def false_alarm_rate(labels, predictions, per=1):
+    false_alarms = [run for run in runs_of(predictions) if not any(labels[t] for t in run)]
+    return len(false_alarms) * per / len(labels)

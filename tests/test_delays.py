@@ -1,0 +1,135 @@
+"""Delays, offsets, timing and false alarms."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cases import prediction_cases
+from oracles import delays as oracle
+from pateval._inputs import UndefinedMetricError
+from pateval.metrics.delays import (
+    censored_detection_delay,
+    false_alarm_rate,
+    mean_detection_delay,
+    mean_detection_offset,
+    onset_detection_rate,
+    timing_quality,
+)
+from strategies import labels_and_predictions
+
+WINDOWS = [(0, 0), (5, 0), (0, 10), (5, 10), (20, 20)]
+
+
+def check(function, expected, labels, predictions, **options):
+    if expected is None:
+        with pytest.raises(UndefinedMetricError, match="no event is detected"):
+            function(labels, predictions, **options)
+    else:
+        assert function(labels, predictions, **options) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["mean_detection_delay", "censored_detection_delay", "timing_quality"])
+@given(pair=labels_and_predictions())
+def test_agrees_with_the_definition(name, pair):
+    check(globals()[name], getattr(oracle, name)(*pair), *pair)
+
+
+@pytest.mark.parametrize("name", ["mean_detection_offset", "onset_detection_rate"])
+@given(pair=labels_and_predictions(), early=st.integers(0, 50), delay=st.integers(0, 50))
+def test_onsets_agree_with_the_definition(name, pair, early, delay):
+    check(globals()[name], getattr(oracle, name)(*pair, early, delay), *pair, early=early, delay=delay)
+
+
+@given(labels_and_predictions(), st.sampled_from([1, 60, 3600]))
+def test_false_alarms_agree_with_the_definition(pair, per):
+    check(false_alarm_rate, oracle.false_alarm_rate(*pair, per), *pair, per=per)
+
+
+def test_by_hand():
+    labels = [0, 0, 1, 1, 1, 1, 0, 0, 1, 1]
+    predictions = [1, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert oracle.mean_detection_delay(labels, predictions) == 2
+    assert oracle.censored_detection_delay(labels, predictions) == (2 + 2) / 2
+    assert oracle.offsets(labels, predictions, 2, 2) == [-2, None]
+    assert oracle.offsets(labels, predictions, 4, 2) == [-2, -4]
+    assert oracle.mean_detection_offset(labels, predictions, 4, 2) == -3
+    assert oracle.onset_detection_rate(labels, predictions, 2, 2) == 1 / 2
+    assert oracle.timing_quality(labels, predictions) == pytest.approx(1 / 2)
+    assert oracle.false_alarm_rate(labels, predictions, 100) == 10
+
+
+def test_timing_by_hand():
+    # one step early of a reach of four; then the reach is cut to the onset before, three steps away
+    assert oracle.timing_quality([0, 1, 1, 1, 1], [1, 1, 0, 0, 0]) == pytest.approx((3 / 4) ** math.e)
+    labels, predictions = [1, 1, 0, 1, 1, 1, 1], [1, 0, 1, 1, 0, 0, 0]
+    assert oracle.timing_quality(labels, predictions) == pytest.approx((1 + (2 / 3) ** math.e) / 2)
+    # a quarter late: 1 / (1 + (1 / 3) ** e)
+    assert oracle.timing_quality([1, 1, 1, 1], [0, 1, 0, 0]) == pytest.approx(1 / (1 + (1 / 3) ** math.e))
+
+
+@pytest.mark.parametrize("case", prediction_cases("event"))
+def test_golden_delay(case):
+    if case.labels.any():
+        check(mean_detection_delay, case.metrics["merlion_mean_delay_exact"], case.labels, case.predictions)
+
+
+@pytest.mark.parametrize("case", prediction_cases("event"))
+def test_golden_onsets(case):
+    for early, delay in WINDOWS:
+        key, options = f"[min={-early},max={delay}]", {"early": early, "delay": delay}
+        if not case.labels.any():
+            for function in (mean_detection_offset, onset_detection_rate):
+                with pytest.raises(UndefinedMetricError, match="no anomaly"):
+                    function(case.labels, case.predictions, **options)
+            continue
+        offset = case.metrics[f"sktime_mean_offset{key}"]
+        check(mean_detection_offset, None if offset == "nan" else offset, case.labels, case.predictions, **options)
+        check(onset_detection_rate, case.metrics[f"sktime_event_tpr{key}"], case.labels, case.predictions, **options)
+
+
+@pytest.mark.parametrize("case", prediction_cases("event"))
+def test_golden_false_alarms(case):
+    if case.labels.any():
+        expected = case.metrics["segment_fp"] / case.labels.size
+        check(false_alarm_rate, expected, case.labels, case.predictions)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        mean_detection_delay,
+        censored_detection_delay,
+        mean_detection_offset,
+        onset_detection_rate,
+        timing_quality,
+        false_alarm_rate,
+    ],
+)
+def test_no_anomaly(function):
+    with pytest.raises(UndefinedMetricError, match="no anomaly"):
+        function([0, 0, 0], [0, 1, 0])
+
+
+def test_buffers_longer_than_the_series():
+    assert mean_detection_offset([0, 0, 1], [1, 0, 0], early=10**30, delay=10**30) == -2
+    assert onset_detection_rate([0, 0, 1], [0, 0, 0], early=10**30, delay=10**30) == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "option", "value", "error"),
+    [
+        (mean_detection_offset, "early", -1, ValueError),
+        (mean_detection_offset, "delay", 1.0, TypeError),
+        (onset_detection_rate, "early", True, TypeError),
+        (onset_detection_rate, "delay", -2, ValueError),
+        (false_alarm_rate, "per", 0, ValueError),
+        (false_alarm_rate, "per", 0.5, TypeError),
+    ],
+)
+def test_options_are_checked(function, option, value, error):
+    with pytest.raises(error, match=f"{option} must be"):
+        function([0, 1], [0, 1], **{option: value})

@@ -1,0 +1,320 @@
+"""PATE against its literal oracle, the authors' numbers, the paper's tables, and by its own laws."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pateval as pv
+from conftest import golden
+from oracles import pate as oracle
+from pateval.compat import PATE
+from pateval.pate import grid
+from strategies import labels_and_predictions, labels_and_scores, split_series
+
+EXACT = dict(rel=0, abs=1e-12)
+buffer_sets = st.lists(st.integers(0, 14), min_size=1, max_size=3)
+MANY = settings(max_examples=max(700, settings().max_examples))
+
+
+@pytest.fixture(autouse=True)
+def _coarse_scores_are_expected():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pv.CoarseScoresWarning)
+        yield
+
+
+def from_runs(runs, length):
+    labels = np.zeros(length, dtype=int)
+    for first, last in runs:
+        labels[first : last + 1] = 1
+    return labels
+
+
+@st.composite
+def pooled(draw, pairs):
+    """A pair of arrays, sometimes cut into several series."""
+    labels, other = draw(pairs)
+    return labels, other, split_series(draw, labels.size) if draw(st.booleans()) else None
+
+
+def as_lists(*arrays):
+    return [None if a is None else a.tolist() for a in arrays]
+
+
+class TestOracle:
+    """Cases worked by hand, so that the oracle itself stands on something."""
+
+    def test_zones_of_two_events(self):
+        # event 3..4, centre 3.5; event 8..8. early 3, delay 2: delayed 5..6 of the first, early 7 of the second.
+        labels = [0, 0, 0, 1, 1, 0, 0, 0, 1, 0]
+        events = oracle.find_events(labels)
+        assert oracle.zones(events, 3, 2) == [(0, 6), (7, 9)]
+
+    def test_weights(self):
+        labels = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+        # delayed zone 5..7 ends at 7: (7 - 5) / (7 - 3.5) = 4/7; early zone 1..2 begins at 1: (2 - 1) / (3.5 - 1) = 2/5
+        found = oracle.counts(labels, [0, 0, 1, 1, 1, 1, 0, 0, 0, 0], 2, 3)
+        assert found.tp == 2 + oracle.Fraction(4, 7) + oracle.Fraction(2, 5)
+        assert found.tp + found.fp == 4
+        assert found.fn == 0
+
+    def test_early_counts_only_with_the_event(self):
+        assert oracle.counts([0, 0, 1, 1], [0, 1, 0, 0], 2, 2) == (0, 1, 2)
+
+    def test_missed_steps(self):
+        # L = 4, first run r = 1 at u = 1; u = 0 misses fully, u = 2: 1 - (2 + 1) / 6, u = 3: 1 - (3 + 2) / 6
+        found = oracle.counts([1, 1, 1, 1], [0, 1, 0, 0], 0, 0)
+        assert found.fn == 1 + oracle.Fraction(1, 2) + oracle.Fraction(1, 6)
+
+    def test_recall_can_fall(self):
+        labels, predictions = [1] * 12, [int(2 <= u <= 7) for u in range(12)]
+        before = oracle.precision_recall(oracle.counts(labels, predictions, 0, 0))[1]
+        predictions[0] = 1
+        after = oracle.precision_recall(oracle.counts(labels, predictions, 0, 0))[1]
+        assert (round(float(before), 4), round(float(after), 4)) == (0.6492, 0.6417)
+
+
+class TestAgainstOracle:
+    @MANY
+    @given(pooled(labels_and_scores()), st.integers(0, 45), st.integers(0, 45))
+    def test_one_pair(self, case, early, delay):
+        labels, scores, series = case
+        lists = as_lists(labels, scores)
+        points = oracle.curve(*lists, early, delay, as_lists(series)[0])
+        options = dict(early=early, delay=delay, series=series)
+        assert pv.pate(labels, scores, **options) == pytest.approx(float(oracle.trapezoid(points)), **EXACT)
+        assert pv.pate_ap(labels, scores, **options) == pytest.approx(float(oracle.average_precision(points)), **EXACT)
+        curve = pv.pate_curve(labels, scores, **options)
+        assert curve.precision == pytest.approx([float(p) for p, _ in points], **EXACT)
+        assert curve.recall == pytest.approx([float(r) for _, r in points], **EXACT)
+        assert curve.area == pytest.approx(float(oracle.trapezoid(points)), **EXACT)
+
+    @MANY
+    @given(pooled(labels_and_scores(max_size=30)), buffer_sets, buffer_sets)
+    def test_sets_of_buffers(self, case, early, delay):
+        labels, scores, series = case
+        expected = oracle.pate(*as_lists(labels, scores), early, delay, *as_lists(series))
+        assert pv.pate(labels, scores, early=early, delay=delay, series=series) == pytest.approx(expected, **EXACT)
+        expected = oracle.pate_ap(*as_lists(labels, scores), early, delay, *as_lists(series))
+        assert pv.pate_ap(labels, scores, early=early, delay=delay, series=series) == pytest.approx(expected, **EXACT)
+
+    @MANY
+    @given(pooled(labels_and_predictions()), buffer_sets, buffer_sets)
+    def test_f1(self, case, early, delay):
+        labels, predictions, series = case
+        expected = oracle.pate_f1(*as_lists(labels, predictions), early, delay, *as_lists(series))
+        found = pv.pate_f1(labels, predictions, early=early, delay=delay, series=series)
+        assert found == pytest.approx(expected, **EXACT)
+
+    @given(pooled(labels_and_scores(max_size=30)), buffer_sets, buffer_sets, st.data())
+    def test_given_thresholds(self, case, early, delay, data):
+        labels, scores, series = case
+        thresholds = data.draw(st.lists(st.floats(-1, 3), min_size=1, max_size=6))
+        expected = oracle.pate(
+            *as_lists(labels, scores), early, delay, *as_lists(series), sorted(thresholds, reverse=True)
+        )
+        options = dict(early=early, delay=delay, series=series)
+        assert pv.pate(labels, scores, thresholds=thresholds, **options) == pytest.approx(expected, **EXACT)
+
+    def test_grid_over_many_strips(self, monkeypatch):
+        monkeypatch.setattr(grid, "_STRIP", 256)
+        rng = np.random.default_rng(7)
+        for _ in range(40):
+            labels = np.repeat(rng.random(80) < 0.4, rng.integers(1, 14, 80)).astype(int)[:300]
+            labels[5] = 1
+            scores = np.convolve(rng.random(labels.size), np.ones(5), "same") + 0.5 * labels
+            early, delay = rng.integers(0, 25, 4).tolist(), rng.integers(0, 25, 3).tolist()
+            single = [pv.pate(labels, scores, early=e, delay=d) for e in early for d in delay]
+            assert pv.pate(labels, scores, early=early, delay=delay) == pytest.approx(np.mean(single), **EXACT)
+
+
+class TestAuthorsNumbers:
+    @pytest.mark.parametrize("case", golden("pate"), ids=lambda case: case["id"])
+    def test_compat(self, case):
+        labels, binary = from_runs(case["label_runs"], case["T"]), from_runs(case["binary_runs"], case["T"])
+        assert PATE(labels, case["scores"], **case["params"]) == pytest.approx(case["pate"], **EXACT)
+        assert PATE(labels, binary, binary_scores=True, **case["params"]) == pytest.approx(case["pate_f1"], **EXACT)
+
+    @pytest.mark.parametrize("case", golden("pate"), ids=lambda case: case["id"])
+    def test_public_functions(self, case):
+        params = case["params"]
+        labels, binary = from_runs(case["label_runs"], case["T"]), from_runs(case["binary_runs"], case["T"])
+        splits = params["num_splits_MaxBuffer"]
+        early, delay = (
+            [int(b) for b in np.linspace(0, m, splits + 1)]
+            if params["include_zero"]
+            else [int(b) for b in np.linspace(m / splits, m, splits)]
+            for m in (params["e_buffer"], params["d_buffer"])
+        )
+        if not labels.any():
+            with pytest.raises(pv.UndefinedMetricError):
+                pv.pate(labels, case["scores"], early=early, delay=delay)
+            return
+        assert pv.pate_f1(labels, binary, early=early, delay=delay) == pytest.approx(case["pate_f1"], **EXACT)
+        if params["drop_intermediate"]:
+            return
+        thresholds = params["num_desired_thresholds"] if params["Big_Data"] else None
+        found = pv.pate(labels, case["scores"], early=early, delay=delay, thresholds=thresholds)
+        assert found == pytest.approx(case["pate"], **EXACT)
+
+    @pytest.mark.parametrize("case", golden("pate_curve"), ids=lambda case: case["id"])
+    def test_curve(self, case):
+        labels = from_runs(case["label_runs"], case["T"])
+        options = dict(early=case["params"]["e"], delay=case["params"]["d"])
+        if not labels.any():
+            with pytest.raises(pv.UndefinedMetricError):
+                pv.pate_curve(labels, case["scores"], **options)
+            return
+        curve = pv.pate_curve(labels, case["scores"], **options)
+        assert curve.thresholds.tolist() == case["thresholds"]
+        assert curve.precision == pytest.approx(case["precision"], **EXACT)
+        assert curve.recall == pytest.approx(case["recall"], **EXACT)
+
+
+SCENARIOS = [(20, 39), (30, 49), (40, 59), (50, 69), (60, 79), (30, 69), (40, 49), (50, 59), (40, 54), (45, 59)]
+PAPER_PATE = [0.03, 0.76, 1.00, 0.69, 0.31, 0.87, 0.85, 0.77, 0.95, 0.88]
+PAPER_F1 = [0.00, 0.75, 1.00, 0.66, 0.28, 0.85, 0.81, 0.67, 0.95, 0.86]
+
+
+@pytest.mark.parametrize(("run", "pate", "f1"), list(zip(SCENARIOS, PAPER_PATE, PAPER_F1, strict=True)))
+def test_the_papers_scenarios(run, pate, f1):
+    labels, predictions = from_runs([(40, 59)], 500), from_runs([run], 500)
+    assert f"{pv.pate(labels, predictions, early=20, delay=20):.2f}" == f"{pate:.2f}"
+    assert f"{pv.pate_f1(labels, predictions, early=20, delay=20):.2f}" == f"{f1:.2f}"
+
+
+class TestCompatArguments:
+    def test_refuses_what_never_had_a_meaning(self):
+        with pytest.raises(ValueError, match="pos_label"):
+            PATE([0, 1], [0.1, 0.9], pos_label=0)
+        with pytest.raises(ValueError, match="sample_weight"):
+            PATE([0, 1], [0.1, 0.9], sample_weight=[1, 1])
+
+    def test_n_jobs_changes_nothing(self):
+        labels, scores = [0, 0, 1, 1, 0], [0.1, 0.5, 0.4, 0.9, 0.2]
+        assert PATE(labels, scores, n_jobs=-1) == PATE(labels, scores, n_jobs=4) == PATE(labels, scores)
+
+    def test_no_anomaly_is_zero_as_in_the_package(self):
+        assert PATE([0, 0, 0], [0.1, 0.2, 0.3]) == 0.0
+
+    def test_binary_scores_are_positive_scores(self):
+        labels, scores = [0, 0, 1, 1, 0], [-0.1, 0.0, 0.4, 2.0, 0.0]
+        expected = pv.pate_f1(labels, [0, 0, 1, 1, 0], early=(0, 3), delay=(0, 3))
+        assert PATE(labels, scores, e_buffer=3, d_buffer=3, binary_scores=True) == expected
+
+
+class TestAccumulator:
+    @given(pooled(labels_and_scores(max_size=30)), buffer_sets, buffer_sets, st.data())
+    def test_equals_pate_at_its_thresholds(self, case, early, delay, data):
+        labels, scores, series = case
+        thresholds = data.draw(st.lists(st.floats(-1, 2), min_size=1, max_size=6))
+        series = np.zeros(labels.size, dtype=int) if series is None else series
+        parts = [(labels[series == s], scores[series == s]) for s in np.unique(series)]
+        expected = pv.pate(labels, scores, early=early, delay=delay, series=series, thresholds=thresholds)
+
+        one = pv.PateAccumulator(early, delay, thresholds)
+        for part in parts:
+            one.update(*part)
+        assert one.compute() == pytest.approx(expected, **EXACT)
+        assert pv.PateAccumulator(early, delay, thresholds).update(labels, scores, series=series).compute() == (
+            pytest.approx(expected, **EXACT)
+        )
+        left, right = (pv.PateAccumulator(early, delay, thresholds) for _ in range(2))
+        for place, part in enumerate(parts):
+            (left, right)[place % 2].update(*part)
+        right = pickle.loads(pickle.dumps(right)).merge(left)  # noqa: S301  # our own bytes
+        assert right.compute() == pytest.approx(expected, **EXACT)
+        assert right.steps == labels.size
+        exact = pv.PateAccumulator(early, delay, scores).update(labels, scores, series=series)
+        options = dict(early=early, delay=delay, series=series)
+        assert exact.compute() == pytest.approx(pv.pate(labels, scores, **options), **EXACT)
+        assert exact.compute_ap() == pytest.approx(pv.pate_ap(labels, scores, **options), **EXACT)
+
+    def test_series_without_anomaly_adds_false_alarms(self):
+        with_it = pv.PateAccumulator(0, 0, [0.5]).update([0, 1], [0.1, 0.9]).update([0, 0], [0.9, 0.9])
+        assert with_it.compute_ap() == pytest.approx(1 / 3)
+
+    def test_says_what_is_wrong(self):
+        accumulator = pv.PateAccumulator(1, 1, [0.5])
+        with pytest.raises(pv.UndefinedMetricError, match="no anomaly"):
+            accumulator.update([0, 0], [0.1, 0.2]).compute()
+        with pytest.raises(ValueError, match="same thresholds"):
+            accumulator.merge(pv.PateAccumulator(1, 1, [0.4]))
+        with pytest.raises(ValueError, match="same delay"):
+            accumulator.merge(pv.PateAccumulator(1, 2, [0.5]))
+        with pytest.raises(TypeError, match="only a PateAccumulator"):
+            accumulator.merge(3)
+
+    def test_memory_does_not_grow(self):
+        accumulator = pv.PateAccumulator((0, 5), (0, 5), np.linspace(0, 1, 50))
+        rng = np.random.default_rng(0)
+        sizes = []
+        for _ in range(3):
+            accumulator.update(rng.random(2000) < 0.1, rng.random(2000))
+            sizes.append(len(pickle.dumps(accumulator)))
+        assert max(sizes) - min(sizes) < 64
+
+
+class TestLaws:
+    @given(pooled(labels_and_scores()), buffer_sets, buffer_sets)
+    def test_only_the_order_of_scores_matters(self, case, early, delay):
+        labels, scores, series = case
+        options = dict(early=early, delay=delay, series=series)
+        assert pv.pate(labels, 3 * scores**3 - 7, **options) == pytest.approx(
+            pv.pate(labels, scores, **options), **EXACT
+        )
+
+    @given(labels_and_scores(), st.integers(0, 20), st.integers(0, 20))
+    def test_perfect_is_one(self, case, early, delay):
+        labels, _ = case
+        assert pv.pate(labels, labels, early=early, delay=delay) == pytest.approx(1.0)
+        assert pv.pate_f1(labels, labels, early=early, delay=delay) == pytest.approx(1.0)
+
+    def test_repeated_buffers_count_twice(self):
+        labels, scores = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
+        one, two = (pv.pate(labels, scores, early=e, delay=1) for e in (0, 2))
+        assert pv.pate(labels, scores, early=[0, 2, 2], delay=1) == pytest.approx((one + 2 * two) / 3)
+
+    def test_float32_gives_the_same_number(self):
+        rng = np.random.default_rng(3)
+        labels, scores = rng.random(500) < 0.2, rng.random(500).astype(np.float32)
+        for thresholds in (None, 37):
+            one = pv.pate(labels, scores, thresholds=thresholds)
+            assert one == pv.pate(labels, scores.astype(np.float64), thresholds=thresholds)
+
+    @pytest.mark.parametrize("scores", [[1e308, -1e308, 0, 1e307], [5e-324, 0, 1e-323, 0], [1e-300, 1, 1e300, 2]])
+    def test_extreme_scores(self, scores):
+        labels = [0, 1, 1, 0]
+        ranks = np.unique(scores, return_inverse=True)[1]
+        assert pv.pate(labels, scores, early=1, delay=1) == pv.pate(labels, ranks, early=1, delay=1)
+
+    def test_longer_buffers_than_the_series(self):
+        labels, scores = [0, 1, 0, 0, 1], [0.3, 0.2, 0.9, 0.1, 0.5]
+        assert pv.pate(labels, scores, early=10**30, delay=10**30) == pv.pate(labels, scores, early=5, delay=5)
+        assert pv.pate(labels, scores, early=[10**30, 0], delay=3) == pv.pate(labels, scores, early=[5, 0], delay=3)
+
+
+class TestCoarseScores:
+    @pytest.mark.parametrize("scores", [[1, 1, 1, 1], [0, 1, 0, 0], [0.5, 0.5, 0.5, 0.7, 0.1]])
+    def test_warns(self, scores):
+        labels = [1] + [0] * (len(scores) - 1)
+        with pytest.warns(pv.CoarseScoresWarning, match="compare pate_ap"):
+            pv.pate(labels, scores)
+
+    def test_fine_scores_do_not_warn(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pv.pate([0, 1, 0, 0], [0.1, 0.4, 0.3, 0.3])
+            pv.pate_ap([0, 1, 0, 0], [1, 1, 1, 1])
+
+    def test_constant_score(self):
+        labels = np.zeros(100, dtype=int)
+        labels[10:15] = 1
+        assert pv.pate(labels, np.ones(100), early=0, delay=0) == pytest.approx(0.525)
+        assert pv.pate_ap(labels, np.ones(100), early=0, delay=0) == pytest.approx(0.05)
