@@ -239,7 +239,7 @@ def _strip_area(
     total = np.empty_like(early)
     value = np.empty_like(early)
     values = np.empty((grid.delay.size, grid.early.size))
-    correction = np.zeros(grid.delay.size)
+    in_dips = np.empty((grid.delay.size, grid.early.size, dip.size))
     for place in range(grid.delay.size):
         if place:
             changes.apply(early, early_charge, place)
@@ -250,10 +250,11 @@ def _strip_area(
         value /= total
         np.add.reduce(value, axis=1, out=values[place])
         if dip.size:
-            correction[place] = _dip_correction(
-                grid, weights, dips, strip.begin + dip, early[:, dip] + fixed[place, dip]
-            )
+            np.add(early[:, dip], fixed[place, dip], out=in_dips[place])
         found_early[place] = early[:, -1]
+    correction = (
+        _dip_correction(grid, weights, dips, strip.begin + dip, in_dips) if dip.size else np.zeros(grid.delay.size)
+    )
     if strip.begin == 0 and grid.detected_before[0] == 0:
         first = strip.early[:, 0] + strip.fixed[:, :1]
         if strip.shared.size and strip.shared[0] == 0:
@@ -348,25 +349,31 @@ def _dips(grid: _Grid) -> BoolArray:
     return np.cumsum(edges[:-1]) > 0
 
 
-def _dip_correction(grid: _Grid, weights: _Weights, dips: BoolArray, points: IntArray, true_positive: Array) -> float:
-    """Difference that dropping points makes: the gain behind them starts from the last point kept.
+def _dip_correction(grid: _Grid, weights: _Weights, dips: BoolArray, points: IntArray, true_positive: Array) -> Array:
+    """Difference that dropping points makes, for each delay: the gain behind them starts from the last point kept.
 
-    ``points`` are the thresholds of dips and the one before each, which is kept for every pair of the grid.
+    ``points`` are the thresholds of dips and the one before each, which is kept for every pair of the grid;
+    ``true_positive`` has an entry for each delay, early length and point.
     """
-    recall = true_positive / (true_positive + grid.missed[points])
+    recall = true_positive + grid.missed[points]
+    np.divide(true_positive, recall, out=recall)
     kept = rising(recall)
-    if kept.all():
-        return 0.0
-    touched = ~kept
-    touched[:, 1:] |= ~kept[:, :-1] & dips[points[1:]]
-    last_kept = np.maximum.accumulate(np.where(kept, np.arange(points.size), 0), axis=1)
-    row, at = np.nonzero(touched)
-    start = last_kept[row, at - 1]
-    here, one_before, from_kept = (row, at), (row, at - 1), (row, start)
-    point = points[at]
-    precision = weights.after[point] * true_positive[here]
-    counted = recall[here] - recall[one_before]
-    counted *= precision + weights.before[point] * true_positive[one_before]
-    right = np.where(kept[here], recall[here] - recall[from_kept], 0.0)
-    right *= precision + weights.before[points[start] + 1] * true_positive[from_kept]
-    return float(grid.early_share[row] @ (right - counted))
+    dropped = ~kept
+    if not dropped.any():
+        return np.zeros(grid.delay.size)
+    here, before = slice(1, None), slice(None, -1)
+    touched = dropped[..., here] | dropped[..., before]
+    touched &= dips[points[here]]
+    counted = true_positive[..., here] * weights.after[points[here]]
+    counted += true_positive[..., before] * weights.before[points[here]]
+    counted *= recall[..., here] - recall[..., before]
+    counted *= touched
+    values = -counted.sum(axis=2)
+
+    back = np.nonzero(touched & kept[..., here])
+    last_kept = np.maximum.accumulate(np.where(kept, np.arange(points.size, dtype=np.int32), 0), axis=2)[back]
+    at, start = (*back[:2], back[2] + 1), (*back[:2], last_kept)
+    gained = recall[at] - recall[start]
+    gained *= weights.after[points[at[2]]] * true_positive[at] + weights.before[points[last_kept] + 1] * true_positive[start]
+    np.add.at(values, back[:2], gained)
+    return values @ grid.early_share

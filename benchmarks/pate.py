@@ -1,0 +1,138 @@
+"""PATE's speed and memory against what everybody has: scikit-learn's average precision and NumPy's sort.
+
+Prints a Markdown table of ratios. ``--big`` adds 10**8 scores (several gigabytes), ``--only NAME`` picks one part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+from side_by_side import cpu_seconds, labelled_scores, table
+
+import pateval as pv
+
+Row = tuple[str, str, str]
+
+
+def pair() -> list[Row]:
+    """One pair of buffers on a million scores."""
+    from sklearn.metrics import average_precision_score
+
+    labels, scores = labelled_scores(10**6)
+    ours, theirs, sort = cpu_seconds(
+        lambda: pv.pate(labels, scores, early=100, delay=100),
+        lambda: average_precision_score(labels, scores),
+        lambda: np.sort(scores),
+    )
+    return [
+        (
+            "exact `pate`, one pair e = d = 100, 10⁶ scores",
+            f"{ours / theirs:.2f} x",
+            "scikit-learn's average precision",
+        ),
+        ("", f"{ours / sort:.2f} x", "`np.sort` of the scores"),
+    ]
+
+
+def grid() -> list[Row]:
+    """The paper's full set of buffers."""
+    data = Path(os.environ.get("PATEVAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    stored = data / "SMD" / "SMD_test_labels_all28.npz"
+    if stored.is_file():
+        machines = np.load(stored)
+        labels, what = np.concatenate([machines[name] for name in sorted(machines)]).astype(np.int64), "real SMD labels"
+    else:
+        labels, what = labelled_scores(708_420, share=0.0416, length=90)[0], "made labels"
+    rng = np.random.default_rng(0)
+    rows = []
+    for kind, scores in {
+        "random": rng.random(labels.size),
+        "random-ish": rng.random(labels.size) + 0.3 * labels * rng.random(labels.size),
+        "smooth": np.convolve(rng.random(labels.size) + 0.1 * labels, np.ones(50) / 50, "same"),
+    }.items():
+        (one,) = cpu_seconds(lambda scores=scores: pv.pate(labels, scores, early=100, delay=100))
+        (all_pairs,) = cpu_seconds(
+            lambda scores=scores: pv.pate(labels, scores, early=range(101), delay=range(101)), rounds=3
+        )
+        rows.append((f"10,201 pairs, {labels.size:,} {what}, {kind} scores", f"{all_pairs / one:.0f} x", "one pair"))
+    return rows
+
+
+def growth() -> list[Row]:
+    """Ten times the scores."""
+    small, large = labelled_scores(10**6), labelled_scores(10**7)
+    seconds = [
+        cpu_seconds(lambda data=data: pv.pate(*data, early=100, delay=100), rounds=3)[0] for data in (small, large)
+    ]
+    return [("10⁷ scores", f"{seconds[1] / seconds[0]:.1f} x", "10⁶ scores")]
+
+
+def memory() -> list[Row]:
+    """Memory that the call itself allocates."""
+    labels, scores = labelled_scores(10**7)
+    labels = labels.astype(np.bool_)
+    tracemalloc.start()
+    pv.pate(labels, scores, early=100, delay=100)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return [("peak extra memory at 10⁷ scores", f"{peak / scores.nbytes:.1f} x", "the scores' bytes")]
+
+
+def big() -> list[Row]:
+    """A hundred million scores."""
+    labels, scores = labelled_scores(10**8)
+    labels, scores = labels.astype(np.bool_), scores.astype(np.float32)
+    (seconds,) = cpu_seconds(lambda: pv.pate(labels, scores, early=100, delay=100), rounds=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return [("10⁸ float32 scores", f"{seconds:.0f} s CPU", f"{peak:.1f} GB for the whole process")]
+
+
+def start() -> list[Row]:
+    """From nothing to a first number."""
+
+    def child(*arguments: str) -> float:
+        best = float("inf")
+        for _ in range(7):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return best
+
+    numpy = child("-c", "import numpy")
+    first = "import pateval; pateval.pate([0, 1, 0, 0], [0.1, 0.9, 0.3, 0.2])"
+    return [
+        ("`import pateval`", f"{child('-c', 'import pateval') / numpy:.2f} x", "`import numpy`"),
+        ("`pateval --help`", f"{child('-m', 'pateval', '--help') / numpy:.2f} x", "`import numpy`"),
+        ("first number in a fresh process", f"{child('-c', first) / numpy:.2f} x", "`import numpy`"),
+    ]
+
+
+PARTS = {"pair": pair, "grid": grid, "growth": growth, "memory": memory, "start": start}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--big", action="store_true")
+    chosen = parser.parse_args()
+    rows: list[Row] = []
+    for name, part in PARTS.items():
+        if chosen.only in (None, name):
+            print(f"measuring: {name}", file=sys.stderr)
+            rows += part()
+    if chosen.big:
+        rows += big()
+    print(table(["what", "CPU time or memory", "of"], rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""What a metric rewards, measured: pairs of detections that differ in one respect, on one fixed series.
+
+The series has 1,000 steps and one event of 40 in its very middle. Everything is laid out so that nothing but the
+respect in question can make a difference: the two halves of the series are mirror images, alarms stand apart from the
+event by a step, and a run that is moved keeps its place in the grid of five steps that some metrics look through.
+A metric on scores sees each detection twice, as 0/1 and over a background of three low levels that repeats every five
+steps; a metric on predictions sees the 0/1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pateval._inputs import BoolArray, Buffers, FloatArray, IntArray
+from pateval.catalog import PROPERTIES, find_metrics
+from pateval.evaluate import evaluate
+
+STEPS, START, STOP = 1000, 480, 520
+_FAR = 300  # beyond every buffer, window and tolerance in use by default
+_LEVELS = np.array([0.0, 0.2, 0.4, 0.2, 0.0])  # the same from both sides
+_TOLERANCE = 1e-9
+_QUARTER = (STOP - START) // 4
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the probes say of one metric.
+
+    Attributes
+    ----------
+    properties : frozenset of str
+        Of `pateval.catalog.PROPERTIES`.
+    early_from_late : bool
+        Whether a detection that comes too early and its mirror image, which comes too late, get different values.
+    """
+
+    properties: frozenset[str]
+    early_from_late: bool
+
+
+def probe(
+    metrics: Iterable[str] | str | None = None,
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int = 100,
+) -> dict[str, Findings]:
+    """Measure the six properties of the PATE paper's first table.
+
+    * sequential: the value changes when time is shuffled, labels and detection alike, of a detection that finds half
+      of the event or of one that misses it.
+    * early: four flagged steps close before the event are worth more than the same four 300 steps earlier, be the
+      event itself detected or missed; in at least one of these cases, and not worth less in any.
+    * delayed: the same after the event.
+    * onset: the first half of the event is worth more than the second.
+    * coverage: the first three quarters of the event are worth more than its first half.
+    * threshold_free: the metric takes scores.
+
+    "Worth more" is by more than 1e-9, in the metric's own direction; a pair of which one side is undefined is left out.
+
+    Parameters
+    ----------
+    metrics : iterable of str, optional
+        Metric ids; the whole catalogue by default.
+    early, delay : int or iterable of int
+        Buffers for PATE and its kin.
+    window : int
+        Largest window of VUS and range-AUC.
+
+    Returns
+    -------
+    dict
+        Metric id to `Findings`.
+
+    Examples
+    --------
+    >>> found = probe(["pate", "point_f1"])
+    >>> sorted(found["pate"].properties)
+    ['coverage', 'delayed', 'early', 'onset', 'sequential', 'threshold_free']
+    >>> found["pate"].early_from_late, found["point_f1"].early_from_late
+    (True, False)
+    """
+    wanted = find_metrics(metrics)
+    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
+    labels = _flag((START, STOP))
+
+    def values(detection: BoolArray, order: slice | IntArray = slice(None)) -> FloatArray:
+        """Values of all metrics, a row for 0/1 scores and one for graded ones, higher being better."""
+        forms = (detection.astype(np.float64), np.where(detection, 1.0, np.resize(_LEVELS, STEPS)))
+        found = [
+            evaluate(
+                labels[order],
+                scores[order],
+                detection[order],
+                metrics=[metric.id for metric in wanted],
+                early=early,
+                delay=delay,
+                window=window,
+            )
+            for scores in forms
+        ]
+        return signs * np.array([[form[metric.id] for metric in wanted] for form in found])
+
+    def gains(pairs: list[tuple[BoolArray, BoolArray]]) -> BoolArray:
+        """Whether the first of a pair is worth more in some pair and form, and less in none."""
+        with np.errstate(invalid="ignore"):
+            gained = np.concatenate([values(better) - values(worse) for better, worse in pairs])
+            more: BoolArray = np.any(gained > _TOLERANCE, axis=0)
+            less: BoolArray = np.any(gained < -_TOLERANCE, axis=0)
+        return more & ~less
+
+    whole = (START, STOP)
+    before, after = (START - 5, START - 1), (STOP + 1, STOP + 5)
+    far_before, far_after = (before[0] - _FAR, before[1] - _FAR), (after[0] + _FAR, after[1] + _FAR)
+    half, three_quarters = (START, START + 2 * _QUARTER), (START, START + 3 * _QUARTER)
+    shuffled = np.random.default_rng(0).permutation(STEPS)
+    sequential = np.zeros(len(wanted), dtype=np.bool_)
+    for detection in (_flag((START + _QUARTER, STOP - _QUARTER), after, far_before), _flag(far_before)):
+        sequential |= _differ(values(detection), values(detection, shuffled))
+    measured = {
+        "sequential": sequential,
+        "early": gains([(_flag(before, *rest), _flag(far_before, *rest)) for rest in ([whole], [])]),
+        "delayed": gains([(_flag(after, *rest), _flag(far_after, *rest)) for rest in ([whole], [])]),
+        "onset": gains([(_flag(half), _flag((START + 2 * _QUARTER, STOP)))]),
+        "coverage": gains([(_flag(three_quarters), _flag(half))]),
+        "threshold_free": np.array([not metric.needs_threshold for metric in wanted]),
+    }
+    mirrored = np.zeros(len(wanted), dtype=np.bool_)
+    for shift in (STOP - START, 2 * _QUARTER):  # missed by its length, and by half of it: S1/S5, S2/S4 of the paper
+        too_early = _flag((START - shift, STOP - shift))
+        mirrored |= _differ(values(too_early), values(too_early[::-1]))
+    return {
+        metric.id: Findings(
+            frozenset(name for name in PROPERTIES if measured[name][place]), early_from_late=bool(mirrored[place])
+        )
+        for place, metric in enumerate(wanted)
+    }
+
+
+def _flag(*stretches: tuple[int, int]) -> BoolArray:
+    flagged = np.zeros(STEPS, dtype=np.bool_)
+    for start, stop in stretches:
+        flagged[start:stop] = True
+    return flagged
+
+
+def _differ(first: FloatArray, second: FloatArray) -> BoolArray:
+    """Whether two values differ in some form, or just one of them is defined."""
+    undefined = np.isnan(first) != np.isnan(second)
+    differ: BoolArray = (undefined | (np.abs(first - second) > _TOLERANCE)).any(axis=0)
+    return differ

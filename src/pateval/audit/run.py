@@ -1,0 +1,130 @@
+"""Run every metric on the battery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._inputs import Buffers, binary, buffer, count, require_anomaly, series_starts
+from pateval.audit.battery import BATTERY, Truth
+from pateval.audit.probes import probe
+from pateval.audit.result import Audit, AuditRow
+from pateval.catalog import find_metrics
+from pateval.evaluate import Evaluation, evaluate
+
+
+def audit(
+    labels: npt.ArrayLike,
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int = 100,
+    metrics: Iterable[str] | str | None = None,
+    seeds: int = 20,
+    seed: int = 0,
+    series: npt.ArrayLike | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Show which metrics can be fooled on these labels.
+
+    Every metric judges a battery of detectors made from the labels (`pateval.audit.BATTERY` describes them). Six are
+    worthless: uniform random scores, a constant score, everything flagged, a random step per typical event length,
+    spikes at regular intervals, the labels inverted. Four are poor: one step per event, every event moved ahead or
+    back by its own length, and the real detector with every other step of its alarms switched off.
+
+    The real detector they should not beat finds nine of ten events, a tenth of their length late at both ends, each
+    with an alarm of a height drawn between 0.5 and 1; it raises a false alarm of typical length for every four events,
+    at least one, of a height drawn between 0.25 and 0.75; elsewhere its score is noise below 0.5, and on alarms there
+    is a ripple of 0.1. Where a detector has graded scores, as many steps are flagged as are anomalous.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    early, delay : int or iterable of int
+        Buffer lengths for PATE and its kin.
+    window : int
+        Largest window of VUS and range-AUC.
+    metrics : iterable of str, optional
+        Metric ids; the whole catalogue by default.
+    seeds : int
+        How many draws to make of each detector that depends on chance; their mean counts.
+    seed : int
+        Where the draws begin: the same seed gives the same audit.
+    series : array-like, optional
+        Which series each step belongs to.
+    progress : callable, optional
+        Called with the number of evaluations done and their total.
+
+    Returns
+    -------
+    Audit
+        Per metric: the chance level and its spread, the value of every detector, the fakes that beat the real one,
+        and what the metric rewards (`probe`).
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Examples
+    --------
+    >>> labels = np.zeros(1000, dtype=int)
+    >>> labels[200:240] = labels[500:620] = labels[800:830] = 1
+    >>> found = audit(labels, metrics=["point_adjusted_f1", "point_f1"], seeds=5)
+    >>> found["point_adjusted_f1"].beaten_by
+    ('periodic', 'one_point', 'fragmented')
+    >>> found["point_f1"].beaten_by
+    ()
+    """
+    labels = binary(labels, "labels")
+    starts = series_starts(series, labels.size)
+    seeds, seed = count(seeds, "seeds"), buffer(seed, "seed")
+    wanted = find_metrics(metrics)
+    names = [metric.id for metric in wanted]
+    require_anomaly(labels)
+    truth = Truth.of(labels, starts)
+    which = np.repeat(np.arange(starts.size), np.diff(np.append(starts, labels.size)))
+    findings = probe(names, early=early, delay=delay, window=window)
+
+    total, done = sum(seeds if entry.drawn else 1 for entry in BATTERY), 0
+    found: dict[str, list[Evaluation]] = {}
+    for entry in BATTERY:
+        for draw in range(seeds if entry.drawn else 1):
+            # The fragmented detector of a draw is the real one of that draw: equal seeds, whoever draws.
+            detection = entry.make(truth, np.random.default_rng([seed, draw]))
+            result = evaluate(
+                labels,
+                detection.scores,
+                detection.predictions,
+                metrics=names,
+                early=early,
+                delay=delay,
+                window=window,
+                series=which,
+            )
+            found.setdefault(entry.name, []).append(result)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+
+    rows = []
+    for metric in wanted:
+        drawn = {name: np.array([result[metric.id] for result in several]) for name, several in found.items()}
+        defined = {name: values[~np.isnan(values)] for name, values in drawn.items()}
+        rows.append(
+            AuditRow(
+                metric,
+                values={name: float(values.mean()) if values.size else np.nan for name, values in defined.items()},
+                spreads={name: float(values.std()) if values.size else np.nan for name, values in defined.items()},
+                reasons={
+                    name: several[0].reasons[metric.id]
+                    for name, several in found.items()
+                    if not defined[name].size
+                },
+                findings=findings[metric.id],
+            )
+        )
+    return Audit(tuple(rows), labels.size, len(truth.events), int(np.count_nonzero(labels)), seeds, seed)

@@ -1,0 +1,104 @@
+"""The command line: one file per command, imported when it is called for.
+
+Only the result goes to standard output; progress and notes go to standard error. Exit status: 0, 1 where part of the
+work failed and the rest went on, 2 for bad usage or input (one line on standard error), 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+# Shown by `pateval --help` without importing any of them.
+COMMANDS = {
+    "score": "All metrics of the detectors in a file.",
+    "leaderboard": "Many detectors on many series, with ranks and significance.",
+    "explain": "Why a detector gets its number: step by step, event by event.",
+    "audit": "Which metrics can be fooled on your labels.",
+    "metrics": "The catalogue of metrics.",
+    "detect": "Run detectors on data; write score files.",
+    "data": "List, describe and fetch the public data sets.",
+    "demo": "The main job on embedded data: no arguments, no network.",
+}
+
+
+class _Lazy(click.Group):
+    """A group whose commands are imported when they are called for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"pateval.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)  # noqa: S101  # for the type checker
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else " 'pateval --help' lists the commands."
+            raise click.UsageError(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    del parameter
+    if wanted:
+        from pateval import __version__
+
+        click.echo(f"pateval {__version__}")
+        context.exit()
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Version.")
+def pateval() -> None:
+    """Tell how good a time-series anomaly detector really is.
+
+    Files are CSV, Parquet, JSONL or NPZ, by suffix. Start with `pateval demo`.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; every expected error becomes one line on standard error."""
+    try:
+        status = pateval.main(args=arguments, prog_name="pateval", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        _fail(error.format_message())
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code if error.exit_code != 1 else 2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted; finished work is kept", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader (head, less) has seen enough; keep the interpreter from complaining at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        if os.environ.get("PATEVAL_DEBUG"):
+            raise
+        _fail(str(error) or type(error).__name__)
+    else:
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str, status: int = 2) -> None:
+    click.echo(f"pateval: {' '.join(message.split())}", err=True)
+    sys.exit(status)

@@ -1,0 +1,123 @@
+"""``pateval data``: which data sets there are, what they are, and how to get them."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group(name="data", short_help="List, describe and fetch the public data sets.")
+def command() -> None:
+    """List, describe and fetch the public data sets.
+
+    They are kept in the folder named by PATEVAL_DATA, or in the user's cache folder.
+    """
+
+
+@command.command(name="list", short_help="All known data sets.")
+@click.option("--root", type=click.Path(file_okay=False), help="Folder the data sets are kept in.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def list_datasets(root: str | None, form: str) -> None:
+    """List the known data sets, with their published sizes and whether they are here."""
+    import json
+    from pathlib import Path
+
+    from pateval.datasets import data_root, info
+
+    place = Path(root) if root else data_root()
+    rows = []
+    for each in info():
+        here = any((place / name).is_dir() for name in each.folders)
+        fields = (each.name, each.series, each.features, each.train, each.test, each.anomalies, each.licence)
+        rows.append((*fields, "yes" if here else "no"))
+    names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here")
+    if form == "json":
+        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=1))
+        return
+    shortened = [(*row[:6], row[6] if len(row[6]) <= 40 else f"{row[6][:37]}...", row[7]) for row in rows]
+    widths = [max(len(row[index]) for row in (names, *shortened)) for index in range(len(names))]
+    for row in (names, *shortened):
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@command.command(name="info", short_help="Licence, citation, origin and sizes of one data set.")
+@click.argument("name")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def describe(name: str, form: str) -> None:
+    """Describe one data set: licence, citation, origin, published sizes, where it is fetched from."""
+    import json
+
+    from pateval.datasets import info
+
+    (known,) = info(name)
+    facts = {
+        "name": known.name,
+        "title": known.title,
+        "licence": known.licence,
+        "cite": known.citation,
+        "origin": known.origin,
+        "series": known.series,
+        "features": known.features,
+        "train rows": known.train,
+        "test rows": known.test,
+        "anomalies": known.anomalies,
+        "note": known.note,
+    }
+    downloads = [
+        {"url": mirror.url, "sha256": download.sha256 or "not known: trusted on first use"}
+        for download in known.downloads
+        for mirror in download.mirrors
+    ]
+    if form == "json":
+        click.echo(json.dumps({**facts, "downloads": downloads}, indent=1))
+        return
+    for key, value in facts.items():
+        if value:
+            click.echo(f"{key + ':':<12}{value}")
+    for each in downloads:
+        click.echo(f"{'from:':<12}{each['url']} (sha256 {each['sha256']})")
+
+
+@command.command(name="fetch", short_help="Download a data set, check it, unpack it.")
+@click.argument("name")
+@click.option("--to", type=click.Path(file_okay=False), help="Folder to keep data sets in; NAME goes below it.")
+@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds without data before giving up.")
+def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
+    """Download a data set, check it, unpack it.
+
+    The licence is shown first. A download that broke off goes on where it stopped; what is here and whole is not
+    fetched again.
+    """
+    from pathlib import Path
+
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    from pateval.datasets import data_root, info
+    from pateval.datasets.fetch import fetch
+
+    (known,) = info(name)
+    folder = (Path(to) if to else data_root()) / (known.home or known.folders[0])
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, object] = {}
+
+        def progress(url: str, done: int, total: int | None) -> None:
+            if url not in tasks:
+                tasks[url] = bars.add_task(url.rsplit("/", 1)[-1], total=total)
+            bars.update(tasks[url], completed=done, total=total)  # type: ignore[arg-type]  # rich's own id
+
+        fetch(
+            known,
+            folder,
+            timeout=timeout,
+            tell=lambda line: console.print(line, markup=False),
+            progress=progress,
+        )
+    click.echo(str(folder))

@@ -1,0 +1,149 @@
+"""Any folder of CSV, Parquet, JSON-lines or NPZ files.
+
+``NAME_train`` and ``NAME_test`` (with a label column, or with ``NAME_test_label`` beside them) are one series;
+``train`` and ``test`` without a name are called like the folder; any other file is a test stretch with labels and no
+training stretch. A column called ``series``, ``machine``, ``channel`` and the like splits a file into several series.
+Columns of time are left out; text and missing values elsewhere are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval.datasets import matrix
+from pateval.datasets.series import Series
+from pateval.tables import Table, TableError, expand, read_table
+from pateval.tables.layout import LABELS, SERIES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pateval._inputs import BoolArray
+
+_ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|train|test)$", re.IGNORECASE)
+_TIMES = re.compile(r"^(timestamp.*|time|date|datetime|step|index|t|unnamed: 0|__index.*|)$")
+
+
+def read(folder: Path) -> list[Series]:
+    """Read every series of a folder, or of one file.
+
+    Parameters
+    ----------
+    folder : Path
+        A folder of data files, or a single data file.
+
+    Returns
+    -------
+    list of Series
+
+    Raises
+    ------
+    TableError
+        If a file is damaged, has no labels, or a training file has no test file.
+    """
+    groups: dict[str, dict[str, Path]] = {}
+    for path in expand(folder):
+        stem = path.name.split(".")[0] if path.is_file() else path.name
+        match = _ROLE.match(stem)
+        name = (match["name"] or folder.name) if match else stem
+        role = match["role"].lower() if match else "test"
+        role = "label" if role.endswith(("label", "labels")) else role
+        if role in groups.setdefault(name, {}):
+            raise TableError(f"{path}: a second {role} file for series {name!r}, beside {groups[name][role].name}")
+        groups[name][role] = path
+    found: list[Series] = []
+    for name, files in groups.items():
+        if "test" not in files:
+            raise TableError(f"{next(iter(files.values()))}: there is no test file for series {name!r}")
+        found.extend(read_pair(files.get("train"), files["test"], name, label_file=files.get("label")))
+    return found
+
+
+def read_pair(
+    train: Path | None, test: Path, name: str, *, label: str | None = None, label_file: Path | None = None
+) -> list[Series]:
+    """Read one training file and one test file, which may hold several series.
+
+    Parameters
+    ----------
+    train : Path or None
+        Training stretch.
+    test : Path
+        Test stretch.
+    name : str
+        Of the series, where the file holds only one.
+    label : str, optional
+        The label column; guessed by name otherwise.
+    label_file : Path, optional
+        Where the labels are if not in the test file.
+
+    Returns
+    -------
+    list of Series
+    """
+    table = read_table(test)
+    truth = table if label_file is None else read_table(label_file)
+    column = label or _named(truth, LABELS)
+    if column is None or column not in truth.columns:
+        raise TableError(f"{truth.where}: no column looks like labels; its columns are {', '.join(truth.columns)}")
+    values = matrix.labels(truth, column)
+    matrix.same_length(label_file or test, values, table.rows)
+    training = None if train is None else read_table(train)
+    key = _named(table, SERIES)
+    if key is None:
+        return [_series(name, table, training, values)]
+    if training is not None and key not in training.columns:
+        raise TableError(f"{training.where}: there is no column {key!r} to tell series apart")
+    known = {} if training is None else _split(training, key)
+    found = []
+    for each, rows in _split(table, key).items():
+        mine = None
+        if training is not None:
+            chosen = known.get(each)
+            if chosen is None:
+                raise TableError(f"{training.where}: column {key!r} has no rows for {each!r}, which the test file has")
+            mine = _take(training, chosen, key)
+        found.append(_series(each, _take(table, rows, key), mine, values[rows]))
+    return found
+
+
+def _series(name: str, table: Table, training: Table | None, values: BoolArray) -> Series:
+    drop = {
+        each for each in table.columns if _plain(each) in LABELS or each.startswith("label") or _is_time(table, each)
+    }
+    names, test = matrix.features(table, drop=drop)
+    train = None
+    if training is not None:
+        absent = [each for each in names if each not in training.columns]
+        if absent:
+            raise TableError(f"{training.where}: there is no column {absent[0]!r}, which {table.where} has")
+        ordered = Table(training.name, {each: training.columns[each] for each in names}, training.where)
+        train = matrix.features(ordered, dtype=test.dtype)[1]
+    return Series(name, test, values, train, names)
+
+
+def _is_time(table: Table, name: str) -> bool:
+    return bool(_TIMES.match(_plain(name))) or table.columns[name].dtype.kind in "mM"
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_")
+
+
+def _named(table: Table, names: tuple[str, ...]) -> str | None:
+    plain = {_plain(name): name for name in reversed(table.columns)}
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def _split(table: Table, key: str) -> dict[str, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+    """Return the rows of each series, in order of appearance."""
+    values, first, inverse = np.unique(table.columns[key].astype(str), return_index=True, return_inverse=True)
+    return {str(values[index]): np.flatnonzero(inverse == index) for index in np.argsort(first)}
+
+
+def _take(table: Table, rows: np.ndarray[tuple[int], np.dtype[np.intp]], key: str) -> Table:
+    columns = {name: column[rows] for name, column in table.columns.items() if name != key}
+    return Table(table.name, columns, table.where)

@@ -1,0 +1,174 @@
+"""One series as a detector meets it: a training stretch, a test stretch, and the truth about the latter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pateval._inputs import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A multivariate series with labels, perhaps several machines or channels laid end to end.
+
+    Attributes
+    ----------
+    name : str
+        How score files call it.
+    test : ndarray of shape (steps, features)
+        What is to be scored.
+    labels : ndarray of bool, shape (steps,)
+        Truth for ``test``.
+    train : ndarray of shape (training steps, features) or None
+        What a detector may learn from; None where the data set has no such stretch.
+    features : tuple of str
+        Names of the columns.
+    parts : tuple of str
+        The machines or channels the series is made of; one, of the same name, unless it was joined.
+    boundaries, train_boundaries : tuple of int
+        The step at which each part begins, in ``test`` and in ``train``.
+
+    Raises
+    ------
+    ValueError
+        If lengths, features or boundaries do not fit each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> series = Series("pump", test=np.zeros((5, 2)), labels=np.array([0, 0, 1, 0, 0], dtype=bool))
+    >>> series.steps, series.features, series.train is None
+    (5, ('f00', 'f01'), True)
+    """
+
+    name: str
+    test: FloatArray = field(repr=False)
+    labels: BoolArray = field(repr=False)
+    train: FloatArray | None = field(default=None, repr=False)
+    features: tuple[str, ...] = field(default=(), repr=False)
+    parts: tuple[str, ...] = ()
+    boundaries: tuple[int, ...] = (0,)
+    train_boundaries: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        if self.test.ndim != 2 or self.test.size == 0:
+            raise ValueError(f"series {self.name!r}: test must be steps x features; got shape {self.test.shape}")
+        if self.labels.shape != (self.test.shape[0],):
+            raise ValueError(f"series {self.name!r}: {self.test.shape[0]} test steps but {self.labels.size} labels")
+        if self.train is not None and (self.train.ndim != 2 or self.train.shape[1] != self.test.shape[1]):
+            raise ValueError(
+                f"series {self.name!r}: train has shape {self.train.shape}, test {self.test.shape}; "
+                f"both need the same features"
+            )
+        if not self.features:
+            object.__setattr__(self, "features", feature_names(self.test.shape[1]))
+        if not self.parts:
+            object.__setattr__(self, "parts", (self.name,))
+        if len(self.features) != self.test.shape[1]:
+            raise ValueError(f"series {self.name!r}: {self.test.shape[1]} features but {len(self.features)} names")
+        for starts, length in ((self.boundaries, self.steps), (self.train_boundaries, self.train_steps)):
+            if (
+                len(starts) != len(self.parts)
+                or starts[0] != 0
+                or list(starts) != sorted(starts)
+                or starts[-1] > length
+            ):
+                raise ValueError(f"series {self.name!r}: boundaries must begin at 0, ascend, and be one for each part")
+
+    @property
+    def steps(self) -> int:
+        """Length of the test stretch."""
+        return int(self.test.shape[0])
+
+    @property
+    def train_steps(self) -> int:
+        """Length of the training stretch; 0 where there is none."""
+        return 0 if self.train is None else int(self.train.shape[0])
+
+    @property
+    def anomaly_share(self) -> float:
+        """Share of test steps that are anomalous."""
+        return float(np.mean(self.labels))
+
+    @property
+    def part_of_step(self) -> npt.NDArray[Any]:
+        """The part each test step belongs to: what metrics take as ``series``."""
+        return np.repeat(np.array(self.parts), np.diff((*self.boundaries, self.steps)))
+
+    @property
+    def step_in_part(self) -> npt.NDArray[np.int64]:
+        """Each test step's number within its part."""
+        lengths = np.diff((*self.boundaries, self.steps))
+        return np.arange(self.steps, dtype=np.int64) - np.repeat(np.array(self.boundaries, dtype=np.int64), lengths)
+
+
+def feature_names(count: int) -> tuple[str, ...]:
+    """Name features that have no names: ``f00``, ``f01``, and so on."""
+    return tuple(f"f{index:02d}" for index in range(count))
+
+
+def join(series: Sequence[Series], name: str) -> Series:
+    """Lay several series end to end, as the papers do with machines and channels; the boundaries are kept.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        All with the same features, and all with or all without a training stretch.
+    name : str
+        Of the result.
+
+    Returns
+    -------
+    Series
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to join, or features differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = Series("m1", np.zeros((3, 1)), np.array([False, True, False]))
+    >>> two = Series("m2", np.ones((2, 1)), np.array([True, False]))
+    >>> both = join([one, two], "machines")
+    >>> both.boundaries, both.part_of_step.tolist()
+    ((0, 3), ['m1', 'm1', 'm1', 'm2', 'm2'])
+    """
+    if not series:
+        raise ValueError("there is no series to join")
+    first = series[0]
+    for other in series[1:]:
+        if other.features != first.features:
+            raise ValueError(f"series {first.name!r} and {other.name!r} cannot be joined: their features differ")
+        if (other.train is None) != (first.train is None):
+            raise ValueError(
+                f"series {first.name!r} and {other.name!r} cannot be joined: only one has a training stretch"
+            )
+    trains = [each.train for each in series if each.train is not None]
+    return Series(
+        name,
+        np.concatenate([each.test for each in series]),
+        np.concatenate([each.labels for each in series]),
+        np.concatenate(trains) if trains else None,
+        first.features,
+        tuple(part for each in series for part in each.parts),
+        _shifted([(each.boundaries, each.steps) for each in series]),
+        _shifted([(each.train_boundaries, each.train_steps) for each in series]),
+    )
+
+
+def _shifted(pieces: Sequence[tuple[tuple[int, ...], int]]) -> tuple[int, ...]:
+    starts: list[int] = []
+    offset = 0
+    for boundaries, length in pieces:
+        starts.extend(offset + start for start in boundaries)
+        offset += length
+    return tuple(starts)

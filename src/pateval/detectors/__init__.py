@@ -1,0 +1,139 @@
+"""Detectors: ``fit(train)``, then ``score(values)``, one float per step, higher where more anomalous.
+
+:data:`REGISTRY` is the table of them. Importing this package loads neither torch nor scikit-learn: a detector's module
+is loaded when it is asked for, and says which extra to install where something is missing. An estimator of scikit-learn
+or PyOD becomes a detector through :class:`pateval.detectors.adapter.Adapter`. Only ``perfect`` is shown the labels:
+``score(values, labels=...)``.
+
+Examples
+--------
+>>> import numpy as np
+>>> detector = make("moving_zscore", window=5)
+>>> values = np.sin(np.arange(100.0))
+>>> values[60] = 9
+>>> int(detector.fit(values[:50]).score(values).argmax())
+60
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+__all__ = ["REGISTRY", "Entry", "detector_class", "make", "settings_class"]
+
+
+class Entry(NamedTuple):
+    """One line of the registry.
+
+    Attributes
+    ----------
+    module, detector, settings : str
+        Where the detector is, its class, its settings.
+    about : str
+        What it does, in one line.
+    needs : str
+        The package beyond NumPy that it needs: ``"torch"``, ``"scikit-learn"`` or nothing.
+    """
+
+    module: str
+    detector: str
+    settings: str
+    about: str
+    needs: str = ""
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether the detector runs on torch."""
+        return self.needs == "torch"
+
+
+REGISTRY: dict[str, Entry] = {
+    "perfect": Entry("baselines", "Perfect", "PerfectSettings", "the labels themselves: the most a metric can give"),
+    "random": Entry("baselines", "Random", "RandomSettings", "uniform noise: what luck gives"),
+    "constant": Entry("baselines", "Constant", "ConstantSettings", "one score for all: what saying nothing gives"),
+    "moving_zscore": Entry("moving_zscore", "MovingZScore", "MovingZScoreSettings", "distance from the recent mean"),
+    "pca": Entry("pca", "PCA", "PCASettings", "what the main directions of training windows leave unexplained"),
+    "knn": Entry("knn", "KNN", "KNNSettings", "distance to the nearest training windows", "scikit-learn"),
+    "isolation_forest": Entry(
+        "isolation_forest",
+        "IsolationForest",
+        "IsolationForestSettings",
+        "random splits isolate it soon",
+        "scikit-learn",
+    ),
+    "mvn": Entry("mvn", "MVN", "MVNSettings", "Gaussian mixture on windows: improbable windows", "scikit-learn"),
+    "lof": Entry("lof", "LOF", "LOFSettings", "local outlier factor of windows", "scikit-learn"),
+    "autoencoder": Entry("autoencoder", "Autoencoder", "AutoencoderSettings", "dense autoencoder on windows", "torch"),
+    "lstm": Entry("lstm", "LSTM", "LSTMSettings", "recurrent reconstruction of windows", "torch"),
+    "transformer": Entry("transformer", "Transformer", "TransformerSettings", "attention reconstruction", "torch"),
+    "usad": Entry("usad", "USAD", "USADSettings", "two autoencoders trained against each other", "torch"),
+    "anomaly_transformer": Entry(
+        "anomaly_transformer",
+        "AnomalyTransformer",
+        "AnomalyTransformerSettings",
+        "reconstruction weighted by association discrepancy",
+        "torch",
+    ),
+    "dcdetector": Entry(
+        "dcdetector", "DCdetector", "DCdetectorSettings", "discrepancy of two attention views of patches", "torch"
+    ),
+}
+
+
+def detector_class(name: str) -> Any:
+    """Return the class of a detector, loading its module.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`REGISTRY`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    ImportError
+        Where the extra that holds torch or scikit-learn is not installed.
+    """
+    entry = _entry(name)
+    return getattr(_load(name, entry), entry.detector)
+
+
+def settings_class(name: str) -> Any:
+    """Return the settings class of a detector, loading its module; raises as :func:`detector_class` does."""
+    entry = _entry(name)
+    return getattr(_load(name, entry), entry.settings)
+
+
+def make(name: str, **settings: Any) -> Any:
+    """Return a detector by name, with settings by keyword.
+
+    Examples
+    --------
+    >>> make("random", seed=3).settings
+    RandomSettings(seed=3, legacy=False)
+    """
+    chosen = settings_class(name)
+    known = set(chosen.__dataclass_fields__)
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise ValueError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    return detector_class(name)(chosen(**settings))
+
+
+def _entry(name: str) -> Entry:
+    if name not in REGISTRY:
+        raise ValueError(f"unknown detector {name!r}; there are {', '.join(REGISTRY)}")
+    return REGISTRY[name]
+
+
+def _load(name: str, entry: Entry) -> Any:
+    try:
+        return importlib.import_module(f"pateval.detectors.{entry.module}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("torch", "sklearn"):
+            raise
+        raise ImportError(
+            f'the detector {name!r} needs {entry.needs}, which is not installed: run pip install "pateval[detectors]"'
+        ) from error

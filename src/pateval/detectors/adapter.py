@@ -1,0 +1,130 @@
+"""Any scikit-learn or PyOD estimator as a detector: windows in, one score per step out."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from pateval._inputs import choice, count
+from pateval.detectors.windows import (
+    FloatMatrix,
+    Scaling,
+    lay_last,
+    no_scaling,
+    require_steps,
+    score_rows,
+    series_matrix,
+    standard_scaling,
+    training_rows,
+)
+
+_HIGH = ("auto", "normal", "anomalous")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdapterSettings:
+    """Settings of :class:`Adapter`.
+
+    Attributes
+    ----------
+    window : int
+        Steps of a window; 1 hands over single steps.
+    standardize : bool
+        Whether features are z-scored on the training series first.
+    high_means : {"auto", "normal", "anomalous"}
+        What a high value of the estimator says. scikit-learn's outlier and density estimators mean normal, PyOD's mean
+        anomalous; ``"auto"`` tells them apart by where their class comes from and refuses others.
+    max_windows : int, optional
+        Most training windows, evenly spaced; None takes all.
+    """
+
+    window: int = 10
+    standardize: bool = True
+    high_means: Literal["auto", "normal", "anomalous"] = "auto"
+    max_windows: int | None = 50_000
+
+    def __post_init__(self) -> None:
+        count(self.window, "window")
+        choice(self.high_means, "high_means", _HIGH)
+
+
+class Adapter:
+    """A detector made of an estimator with ``fit`` and ``decision_function`` or ``score_samples``.
+
+    The estimator sees the flattened window that ends at each step; the first ``window - 1`` steps repeat the first
+    score. It is copied before fitting and never changed. ``decision_function`` is taken where both are there.
+
+    Parameters
+    ----------
+    estimator : object
+        For example ``sklearn.svm.OneClassSVM()`` or ``pyod.models.ecod.ECOD()``.
+    settings : AdapterSettings, optional
+        Windows of ten z-scored steps by default.
+
+    Raises
+    ------
+    TypeError
+        If the estimator lacks the methods.
+    ValueError
+        If it is neither scikit-learn's nor PyOD's and ``high_means`` is not given.
+    """
+
+    def __init__(self, estimator: Any, settings: AdapterSettings | None = None) -> None:
+        self.settings = settings if settings is not None else AdapterSettings()
+        self.estimator = estimator
+        self._method = _method(estimator)
+        high = self.settings.high_means
+        self._sign = -1.0 if (_high_means(estimator) if high == "auto" else high) == "normal" else 1.0
+        self._fitted: tuple[Scaling, Any] | None = None
+
+    def fit(self, train: object) -> Adapter:
+        """Fit a copy of the estimator to the windows of a training series, (steps,) or (steps, features)."""
+        matrix = series_matrix(train, "train")
+        require_steps(len(matrix), self.settings.window, "train")
+        scaling = (standard_scaling if self.settings.standardize else no_scaling)(matrix)
+        estimator = copy.deepcopy(self.estimator)
+        estimator.fit(training_rows(scaling(matrix), self.settings.window, self.settings.max_windows))
+        self._fitted = scaling, estimator
+        return self
+
+    def score(self, values: object) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
+        if self._fitted is None:
+            raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
+        scaling, estimator = self._fitted
+        function = getattr(estimator, self._method)
+        matrix = series_matrix(values, features=scaling.features)
+        window = self.settings.window
+        scores = score_rows(
+            scaling(matrix), window, lambda rows: self._sign * np.asarray(function(rows), dtype=np.float64).reshape(-1)
+        )
+        return lay_last(scores, window)
+
+
+def _method(estimator: Any) -> str:
+    if hasattr(estimator, "fit"):
+        for name in ("decision_function", "score_samples"):
+            if hasattr(estimator, name):
+                return name
+    hint = "; LocalOutlierFactor needs novelty=True" if type(estimator).__name__ == "LocalOutlierFactor" else ""
+    raise TypeError(
+        f"an estimator needs fit and decision_function or score_samples; {type(estimator).__name__} has not{hint}"
+    )
+
+
+def _high_means(estimator: Any) -> str:
+    family = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__}
+    if any(package == "pyod" for package, _ in family):
+        return "anomalous"
+    if type(estimator).__module__.partition(".")[0] == "sklearn" or family & {
+        ("sklearn", "OutlierMixin"),
+        ("sklearn", "DensityMixin"),
+    }:
+        return "normal"
+    raise ValueError(
+        f"cannot tell what a high value of {type(estimator).__name__} says: "
+        "give high_means='normal' or high_means='anomalous'"
+    )

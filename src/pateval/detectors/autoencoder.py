@@ -1,0 +1,196 @@
+"""Dense autoencoder on windows, each window scaled by itself: the ECG example of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pateval.detectors.scoring import Fitted, fitted, in_batches, to_device, window_view
+from pateval.detectors.training import Epoch, Progress, Recipe, choose_device, make_optimizer, run, seeded
+from pateval.detectors.windows import FloatMatrix, lay_last, require_steps, series_matrix, standard_scaling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoencoderSettings:
+    """Settings of :class:`Autoencoder`; the defaults are those of the paper's ECG example.
+
+    Attributes
+    ----------
+    window : int
+        Steps of a window.
+    hidden, code : int
+        Widths of the outer and of the inner hidden layers.
+    batch_size, epochs, patience : int
+        Windows per optimiser step; most epochs; stop after so many without a better validation error.
+    validation_share : float
+        Share of the training windows, the last ones, held out to stop the training.
+    restore : bool
+        Whether the weights of the best validation error come back at the end; the paper keeps the last ones.
+    rescale : bool
+        Whether the scores of one call are brought to [0, 1], as in the paper; their order is the same.
+    seed : int
+        Of the weights.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
+    score_batch : int
+        Windows scored at a time.
+    """
+
+    window: int = 100
+    hidden: int = 32
+    code: int = 16
+    batch_size: int = 128
+    epochs: int = 100
+    patience: int = 5
+    validation_share: float = 0.15
+    restore: bool = False
+    rescale: bool = True
+    seed: int = 20
+    device: str | None = None
+    score_batch: int = 8192
+
+
+class AutoencoderNetwork(nn.Sequential):
+    """Dense, ReLU, batch norm; dense, ReLU, batch norm; dense, ReLU; dense, ReLU."""
+
+    def __init__(self, inputs: int, hidden: int, code: int) -> None:
+        # The constants are Keras' defaults, with which the example was made.
+        super().__init__(
+            nn.Linear(inputs, hidden),
+            nn.ReLU(),
+            nn.BatchNorm1d(hidden, eps=1e-3, momentum=0.01),
+            nn.Linear(hidden, code),
+            nn.ReLU(),
+            nn.BatchNorm1d(code, eps=1e-3, momentum=0.01),
+            nn.Linear(code, hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, inputs),
+            nn.ReLU(),
+        )
+        for layer in self:
+            if isinstance(layer, nn.Linear):
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(layer.bias)
+
+
+def scale_windows(windows: Tensor) -> Tensor:
+    """Bring each feature of each window to [0, 1] by itself, and flatten: (batch, window * features)."""
+    low, high = windows.amin(dim=1, keepdim=True), windows.amax(dim=1, keepdim=True)
+    spread = torch.where(high > low, high - low, torch.ones_like(high))
+    return ((windows - low) / spread).reshape(windows.shape[0], -1)
+
+
+class Autoencoder:
+    """Mean absolute error of a dense autoencoder on the window that ends at a step.
+
+    Windows slide by one step and are min-max scaled one by one, so that only their shape counts; the first
+    ``window - 1`` steps repeat the first window's score (causal padding).
+
+    Parameters
+    ----------
+    settings : AutoencoderSettings, optional
+        Those of the paper's ECG example by default.
+
+    Attributes
+    ----------
+    history_ : tuple of Epoch
+        What training did.
+    """
+
+    def __init__(self, settings: AutoencoderSettings | None = None) -> None:
+        self.settings = settings if settings is not None else AutoencoderSettings()
+        self.history_: tuple[Epoch, ...] = ()
+        self._fitted: Fitted[AutoencoderNetwork] | None = None
+
+    def plan(self, train: object) -> Recipe:
+        """Build network, windows and optimiser step without training."""
+        s = self.settings
+        device = choose_device(s.device)
+        matrix = series_matrix(train, "train")
+        require_steps(matrix.shape[0], s.window + 1, "train")
+        scaling = standard_scaling(matrix)
+        windows = window_view(to_device(scaling(matrix), device), s.window, 1)
+        split = max(1, int(len(windows) * (1 - s.validation_share)))
+        held_out = windows[split:]
+        with seeded(s.seed, device):
+            model = AutoencoderNetwork(s.window * scaling.features, s.hidden, s.code).to(device)
+        optimizer = make_optimizer("adam", model, 1e-3, epsilon=1e-7)
+
+        def step(batch: Tensor) -> Tensor:
+            if batch.shape[0] == 1:
+                # One window has no variance for the batch norm to divide by.
+                return torch.zeros((), device=device)
+            rows = scale_windows(batch)
+            optimizer.zero_grad()
+            loss = functional.mse_loss(model(rows), rows)
+            torch.autograd.backward(loss)
+            optimizer.step()
+            return loss.detach()
+
+        def squared(part: Tensor) -> Tensor:
+            rows = scale_windows(part)
+            return torch.square(model(rows) - rows).mean(dim=1)
+
+        def validate() -> tuple[float, ...]:
+            return (float(in_batches(model, squared, held_out, s.score_batch).double().mean()),)
+
+        self._fitted = Fitted(model, scaling, device)
+        return Recipe(
+            model=model,
+            windows=windows[:split],
+            optimizers=(optimizer,),
+            step=step,
+            batch_size=s.batch_size,
+            epochs=s.epochs,
+            validate=validate,
+            patience=s.patience,
+            order_seed=None,
+            restore=s.restore,
+        )
+
+    def fit(
+        self, train: object, *, progress: Progress | None = None, checkpoint: str | Path | None = None
+    ) -> Autoencoder:
+        """Train on a series of normal behaviour.
+
+        Parameters
+        ----------
+        train : array-like
+            Shape (steps,) or (steps, features).
+        progress : callable, optional
+            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
+        checkpoint : path, optional
+            State after each epoch; training goes on from it if it is there.
+
+        Returns
+        -------
+        Autoencoder
+            Itself.
+        """
+        self.history_ = run(self.plan(train), progress=progress, checkpoint=checkpoint, settings=self.settings)
+        return self
+
+    def score(self, values: object) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
+        ready = fitted(self._fitted)
+        model = ready.model
+        matrix = series_matrix(values, features=ready.scaling.features)
+        windows = window_view(to_device(ready.scaling(matrix), ready.device), self.settings.window, 1)
+
+        def absolute(part: Tensor) -> Tensor:
+            rows = scale_windows(part)
+            return torch.abs(model(rows) - rows).mean(dim=1)
+
+        errors = in_batches(model, absolute, windows, self.settings.score_batch).cpu().numpy().astype(np.float64)
+        if self.settings.rescale:
+            spread = float(np.ptp(errors))
+            errors = (errors - errors.min()) / (spread if spread > 0 else 1.0)
+        return lay_last(errors, self.settings.window)

@@ -1,0 +1,295 @@
+"""DCdetector: two attention views of the same window, between patches and inside them, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pateval._inputs import choice
+from pateval.detectors.layers import Embedding, association_discrepancy
+from pateval.detectors.scoring import Fitted, score_tiles, to_device, window_view
+from pateval.detectors.training import (
+    Epoch,
+    Progress,
+    Recipe,
+    choose_device,
+    make_optimizer,
+    run,
+    seeded,
+    set_learning_rate,
+)
+from pateval.detectors.windows import FloatMatrix, require_steps, series_matrix, standard_scaling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class _Variant(NamedTuple):
+    stride: int
+    batch_size: int
+    epochs: int
+
+
+_VARIANTS = {"paper": _Variant(105, 128, 3), "original": _Variant(1, 256, 3)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCdetectorSettings:
+    """Settings of :class:`DCdetector`. A value of None is the variant's.
+
+    ==================== ==================== =================================
+    what                 ``"paper"``          ``"original"``
+    ==================== ==================== =================================
+    stride of training   the window           1
+    order of windows     drawn once           drawn for each epoch
+    window               105                  105 (MSL 90, PSM 60)
+    batch                128                  256 (MSL 64, SWaT 128)
+    epochs               3                    3 (SMD 2)
+    ==================== ==================== =================================
+
+    Patch sizes are the same: SMD 5, 7; MSL 3, 5; SWaT 3, 5, 7; PSM 1, 3, 5. The original also drops the last, shorter
+    batch of the test series; here every step is scored.
+
+    Attributes
+    ----------
+    variant : {"paper", "original"}
+        As the PATE paper's table was made, or as the detector was published.
+    window : int
+        Steps of a window; scores are always laid end to end.
+    patch_sizes : tuple of int
+        Divisors of the window.
+    stride, batch_size, epochs : int, optional
+        See the table.
+    width, layers : int
+        Token width; number of attention layers, which all read the same embeddings.
+    learning_rate : float
+        Of Adam in the first two epochs; halved for each later one.
+    temperature : float
+        Of the softmax over the steps of a window in the score.
+    seed, order_seed : int
+        Of the weights; of the order of the windows.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
+    score_values : int
+        Values (windows x window x features) scored at a time: bounds the memory.
+    cuda_graph : bool
+        Replay the optimiser step as a CUDA graph; no effect on a CPU.
+    """
+
+    variant: Literal["paper", "original"] = "paper"
+    window: int = 105
+    patch_sizes: tuple[int, ...] = (3, 5)
+    stride: int | None = None
+    batch_size: int | None = None
+    epochs: int | None = None
+    width: int = 256
+    layers: int = 3
+    learning_rate: float = 1e-4
+    temperature: float = 50.0
+    seed: int = 0
+    order_seed: int = 42
+    device: str | None = None
+    score_values: int = 200_000
+    cuda_graph: bool = False
+
+    def __post_init__(self) -> None:
+        wrong = [size for size in self.patch_sizes if size < 1 or self.window % size]
+        if wrong or not self.patch_sizes:
+            raise ValueError(f"patch_sizes must be divisors of the window {self.window}; got {self.patch_sizes}")
+
+
+def _variant(settings: DCdetectorSettings) -> _Variant:
+    default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
+    if default.stride != 1:
+        default = default._replace(stride=settings.window)
+    given = {name: getattr(settings, name) for name in _Variant._fields if getattr(settings, name) is not None}
+    return default._replace(**given)
+
+
+def normalise_windows(windows: Tensor) -> Tensor:
+    """Bring each channel of each window to zero mean and unit population variance (plus 1e-5)."""
+    centred = windows - windows.mean(dim=1, keepdim=True)
+    return centred / torch.sqrt(torch.square(centred).mean(dim=1, keepdim=True) + 1e-5)
+
+
+def upsample_between(maps: Tensor, size: int) -> Tensor:
+    """Patch-wise maps (..., n, n) to (..., n·size, n·size): entry (i, j) is A[i div size, j div size]."""
+    count = maps.shape[-1]
+    # Expanding sums the gradient in a fixed order; torch's own repetition adds it up atomically on a GPU.
+    repeated = maps[..., :, None, :, None].expand(*maps.shape[:-1], size, count, size)
+    return repeated.reshape(*maps.shape[:-2], count * size, count * size)
+
+
+def upsample_inside(maps: Tensor, count: int) -> Tensor:
+    """In-patch maps (..., p, p) to (..., p·count, p·count): entry (i, j) is B[i mod p, j mod p]."""
+    size = maps.shape[-1]
+    repeated = maps[..., None, :, None, :].expand(*maps.shape[:-2], count, size, count, size)
+    return repeated.reshape(*maps.shape[:-2], count * size, count * size)
+
+
+class DCdetectorNetwork(nn.Module):
+    """The parts of DCdetector that act: two embeddings per patch size, and one query and key map per layer.
+
+    Values, output projections, norms, an embedding of the whole window and a final linear layer exist in the published
+    code, but neither reach its output nor receive a gradient; they are left out.
+    """
+
+    def __init__(self, settings: DCdetectorSettings) -> None:
+        super().__init__()
+        self.window, self.patch_sizes = settings.window, settings.patch_sizes
+        self.layers, self.width = settings.layers, settings.width
+        counts = [settings.window // size for size in settings.patch_sizes]
+        pairs = list(zip(settings.patch_sizes, counts, strict=True))
+        self.between = nn.ModuleList(Embedding(size, settings.width, count) for size, count in pairs)
+        self.inside = nn.ModuleList(Embedding(count, settings.width, size) for size, count in pairs)
+        # The queries and keys of all layers in one product: they read the same tokens.
+        self.project = nn.Linear(settings.width, 2 * settings.layers * settings.width)
+
+    def attention(self, tokens: Tensor) -> Tensor:
+        """Return the attention maps of all layers, (rows, layers, length, length)."""
+        rows, length, _ = tokens.shape
+        both = self.project(tokens).view(rows, length, 2, self.layers, self.width).permute(2, 0, 3, 1, 4)
+        return torch.softmax(both[0] @ both[1].transpose(-1, -2) / self.width**0.5, dim=-1)
+
+    def channel_maps(self, windows: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return, for each patch size, the maps between and inside patches, (batch, channels, layers, n, n) each."""
+        batch, _, channels = windows.shape
+        # Channels are independent: each becomes a univariate window of its own.
+        rows = normalise_windows(windows).transpose(1, 2).reshape(batch * channels, self.window)
+        result = []
+        for size, between, inside in zip(self.patch_sizes, self.between, self.inside, strict=True):
+            # Inside patches the published layout is consecutive chunks, not the transpose of the first layout.
+            outer = self.attention(between(rows.view(-1, self.window // size, size)))
+            inner = self.attention(inside(rows.view(-1, size, self.window // size)))
+            result.append(
+                (outer.view(batch, channels, *outer.shape[1:]), inner.view(batch, channels, *inner.shape[1:]))
+            )
+        return result
+
+    def forward(self, windows: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Return, for each patch size, series and prior association, (batch, layers, window, window) each.
+
+        The channels are averaged before the maps are up-sampled, which is the same and spares a factor of the number of
+        channels in memory. Rows of the series sum to the patch size, as published; rows of the prior sum to one.
+        """
+        result = []
+        for size, (outer, inner) in zip(self.patch_sizes, self.channel_maps(windows), strict=True):
+            count = self.window // size
+            series = upsample_between(outer.mean(dim=1), size)
+            # A row of the in-patch map sums to one, hence to count after up-sampling.
+            prior = upsample_inside(inner.mean(dim=1) / count, count)
+            result.append((series, prior))
+        return result
+
+
+def contrast_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Return series loss (the prior held fixed) and prior loss (the series held fixed), averaged over all maps."""
+    series_losses, prior_losses = [], []
+    for series, prior in associations:
+        series_losses.append(association_discrepancy(series, prior.detach()).mean())
+        prior_losses.append(association_discrepancy(series.detach(), prior).mean())
+    return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()
+
+
+class DCdetector:
+    """DCdetector (Yang et al., KDD 2023), as in the PATE paper's table or as published.
+
+    The score of a step is a softmax, over the steps of its window, of minus the discrepancy between the patch-wise and
+    the in-patch attention maps. There is no reconstruction.
+
+    Warnings
+    --------
+    The loss, prior minus series, is zero whatever the weights: only its gradient is not. It can choose no checkpoint,
+    so the last weights are kept (the published choice comes down to rounding noise). Scores sum to one in every window,
+    normal or not, and their sign is disputed; without point adjustment the detector ranks steps about as chance does.
+
+    Parameters
+    ----------
+    settings : DCdetectorSettings, optional
+        The paper's by default.
+
+    Attributes
+    ----------
+    history_ : tuple of Epoch
+        What training did.
+    """
+
+    def __init__(self, settings: DCdetectorSettings | None = None) -> None:
+        self.settings = settings if settings is not None else DCdetectorSettings()
+        self.history_: tuple[Epoch, ...] = ()
+        self._variant = _variant(self.settings)
+        self._fitted: Fitted[DCdetectorNetwork] | None = None
+
+    def plan(self, train: object) -> Recipe:
+        """Build network, windows and optimiser step without training."""
+        s, v = self.settings, self._variant
+        device = choose_device(s.device)
+        matrix = series_matrix(train, "train")
+        require_steps(matrix.shape[0], s.window, "train")
+        scaling = standard_scaling(matrix)
+        windows = window_view(to_device(scaling(matrix), device), s.window, v.stride)
+        with seeded(s.seed, device):
+            model = DCdetectorNetwork(s).to(device)
+        optimizer = make_optimizer("adam", model, s.learning_rate, graph=s.cuda_graph)
+
+        def step(batch: Tensor) -> Tensor:
+            optimizer.zero_grad()
+            series_loss, prior_loss = contrast_losses(model(batch))
+            loss = prior_loss - series_loss
+            torch.autograd.backward(loss)
+            optimizer.step()
+            return loss.detach()
+
+        self._fitted = Fitted(model, scaling, device)
+        return Recipe(
+            model=model,
+            windows=windows,
+            optimizers=(optimizer,),
+            step=step,
+            batch_size=v.batch_size,
+            epochs=v.epochs,
+            end=lambda number, _: set_learning_rate(optimizer, s.learning_rate * 0.5 ** (number - 1)),
+            order_seed=s.order_seed,
+            reshuffle=s.variant == "original",
+        )
+
+    def fit(
+        self, train: object, *, progress: Progress | None = None, checkpoint: str | Path | None = None
+    ) -> DCdetector:
+        """Train on a series of normal behaviour.
+
+        Parameters
+        ----------
+        train : array-like
+            Shape (steps,) or (steps, features).
+        progress : callable, optional
+            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
+        checkpoint : path, optional
+            State after each epoch; training goes on from it if it is there.
+
+        Returns
+        -------
+        DCdetector
+            Itself.
+        """
+        self.history_ = run(
+            self.plan(train),
+            progress=progress,
+            checkpoint=checkpoint,
+            settings=self.settings,
+            graph=self.settings.cuda_graph,
+        )
+        return self
+
+    def score(self, values: object) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
+        matrix = series_matrix(values)
+        rows = max(1, self.settings.score_values // (self.settings.window * matrix.shape[1]))
+        return score_tiles(self._fitted, self._window_scores, matrix, window=self.settings.window, rows=rows)
+
+    def _window_scores(self, model: DCdetectorNetwork, windows: Tensor) -> Tensor:
+        discrepancy = sum(association_discrepancy(*pair).sum(dim=1) for pair in model(windows))
+        return torch.softmax(-self.settings.temperature * torch.as_tensor(discrepancy), dim=-1)

@@ -1,0 +1,262 @@
+"""Series to windows and window scores back to steps.
+
+Two layouts are used by the detectors:
+
+*tiles*
+    Windows laid end to end without overlap, as the paper's five deep detectors use them. The paper drops the
+    incomplete tail; here every step gets a score: where the length is no multiple of the window, the **final
+    window of the series** is scored too, and only the steps that no tile covers take their score from it.
+    :func:`drop_tail` cuts a result back to the paper's convention.
+*sliding windows*
+    One window per stride; a window's score belongs to its last step (*causal*: the first ``window - 1`` steps
+    repeat the first score) or is averaged over all windows that cover a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FloatMatrix = npt.NDArray[np.float64]
+
+
+def series_matrix(values: object, name: str = "values", *, features: int | None = None) -> FloatMatrix:
+    """Check a series and return it as float64 of shape (steps, features).
+
+    Parameters
+    ----------
+    values : array-like
+        Shape (steps,) or (steps, features); finite numbers.
+    name : str
+        What to call the argument in an error message.
+    features : int, optional
+        The number of features the detector was fitted on.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (steps, features).
+
+    Raises
+    ------
+    ValueError
+        For another shape, no steps, another number of features, or values that are not finite.
+    TypeError
+        For values that are not numbers.
+
+    Examples
+    --------
+    >>> series_matrix([1, 2, 3]).shape
+    (3, 1)
+    """
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must be numbers; got {array.dtype} values")
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise ValueError(f"{name} must have the shape (steps,) or (steps, features) and hold data; got {array.shape}")
+    try:
+        matrix = np.asarray(array, dtype=np.float64).reshape(array.shape[0], -1)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers: {error}") from error
+    wrong = ~np.isfinite(matrix)
+    if wrong.any():
+        step, feature = map(int, np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name} must be finite; found {matrix[step, feature]} at step {step}, feature {feature} "
+            f"({int(np.count_nonzero(wrong))} such values)"
+        )
+    if features is not None and matrix.shape[1] != features:
+        raise ValueError(f"{name} must have {features} features, as in training; got {matrix.shape[1]}")
+    return matrix
+
+
+def require_steps(length: int, window: int, name: str = "values") -> None:
+    """Raise ValueError where a series is shorter than one window."""
+    if length < window:
+        raise ValueError(f"{name} must hold at least one window of {window} steps; got {length}")
+
+
+def tile_starts(length: int, window: int, *, tail: bool = True) -> npt.NDArray[np.intp]:
+    """First steps of the tiles; with ``tail``, the final window is added where the tiles leave steps over.
+
+    Examples
+    --------
+    >>> tile_starts(10, 4).tolist(), tile_starts(10, 4, tail=False).tolist(), tile_starts(8, 4).tolist()
+    ([0, 4, 6], [0, 4], [0, 4])
+    """
+    require_steps(length, window)
+    starts = np.arange(length // window, dtype=np.intp) * window
+    if tail and length % window:
+        starts = np.append(starts, length - window)
+    return starts
+
+
+def lay_tiles(scores: npt.NDArray[Any], length: int) -> FloatMatrix:
+    """Lay the scores of ``tile_starts(length, window)`` end to end, one per step.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Shape (tiles, window): a score for each step of each tile.
+    length : int
+        Steps of the series.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (length,). The steps after the last whole tile take the end of the final window.
+
+    Examples
+    --------
+    >>> lay_tiles(np.array([[0, 1, 2, 3], [4, 5, 6, 7], [60, 70, 80, 90]]), 10).tolist()
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0, 90.0]
+    """
+    window = scores.shape[1]
+    whole, rest = divmod(length, window)
+    result = np.empty(length, dtype=np.float64)
+    result[: whole * window] = scores[:whole].reshape(-1)
+    if rest:
+        result[whole * window :] = scores[-1, window - rest :]
+    return result
+
+
+def drop_tail(array: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
+    """Cut scores or labels to the whole tiles: what the paper evaluates.
+
+    Examples
+    --------
+    >>> drop_tail(np.arange(10), 4).size
+    8
+    """
+    return array[: len(array) // window * window]
+
+
+def slide(matrix: npt.NDArray[Any], window: int, stride: int = 1) -> npt.NDArray[Any]:
+    """Return a read-only view of the sliding windows, shape (windows, window, features).
+
+    Examples
+    --------
+    >>> slide(np.arange(5.0).reshape(-1, 1), 3)[:, :, 0].tolist()
+    [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
+    """
+    require_steps(matrix.shape[0], window)
+    return np.lib.stride_tricks.sliding_window_view(matrix, window, axis=0)[::stride].swapaxes(1, 2)
+
+
+def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
+    """Give each stride-1 window's score to its last step; the first ``window - 1`` steps repeat the first score.
+
+    Examples
+    --------
+    >>> lay_last(np.array([5.0, 6.0, 7.0]), 3).tolist()
+    [5.0, 5.0, 5.0, 6.0, 7.0]
+    """
+    return np.concatenate([np.repeat(scores[:1], window - 1), scores]).astype(np.float64)
+
+
+def lay_mean(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
+    """Average, for each step, the scores of the stride-1 windows that cover it.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Shape (windows,), one score per window, or (windows, window), one per step of each window.
+    window : int
+        Steps of a window.
+
+    Returns
+    -------
+    ndarray of float64
+        Shape (windows + window - 1,).
+
+    Examples
+    --------
+    >>> lay_mean(np.array([2.0, 4.0]), 2).tolist()
+    [2.0, 3.0, 4.0]
+    """
+    count = scores.shape[0]
+    total = np.zeros(count + window - 1)
+    covered = np.zeros(count + window - 1)
+    for offset in range(window):
+        total[offset : offset + count] += scores if scores.ndim == 1 else scores[:, offset]
+        covered[offset : offset + count] += 1
+    return total / covered
+
+
+def training_rows(matrix: FloatMatrix, window: int, most: int | None) -> FloatMatrix:
+    """Return the stride-1 windows of a training series as rows; if there are more than ``most``, evenly spaced ones."""
+    rows = slide(matrix, window)
+    if most is not None and len(rows) > most:
+        rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+    return np.ascontiguousarray(rows).reshape(len(rows), -1)
+
+
+def score_rows(
+    matrix: FloatMatrix,
+    window: int,
+    function: Callable[[FloatMatrix], npt.NDArray[Any]],
+    *,
+    values: int = 4_000_000,
+) -> npt.NDArray[Any]:
+    """Apply a function of window rows to all stride-1 windows, a bounded number of values at a time."""
+    windows = slide(matrix, window)
+    rows = max(1, values // (window * matrix.shape[1]))
+    parts = [
+        function(np.ascontiguousarray(windows[first : first + rows]).reshape(-1, window * matrix.shape[1]))
+        for first in range(0, len(windows), rows)
+    ]
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """A per-feature affine map ``(values - shift) / scale``, fitted on training data."""
+
+    shift: FloatMatrix
+    scale: FloatMatrix
+
+    def __call__(self, matrix: FloatMatrix) -> FloatMatrix:
+        """Apply the map; nothing is clipped."""
+        return (matrix - self.shift) / self.scale
+
+    @property
+    def features(self) -> int:
+        """Number of features the scaling was fitted on."""
+        return int(self.shift.size)
+
+
+def standard_scaling(matrix: FloatMatrix) -> Scaling:
+    """Zero mean and unit population standard deviation; a constant feature is only shifted.
+
+    Examples
+    --------
+    >>> standard_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
+    [[3.0, 1.0]]
+    """
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    # The computed deviation of a constant column is rounding noise, not zero: constancy is asked for directly.
+    constant = low == high
+    return Scaling(np.where(constant, low, matrix.mean(axis=0)), np.where(constant, 1.0, matrix.std(axis=0)))
+
+
+def minmax_scaling(matrix: FloatMatrix) -> Scaling:
+    """Training minimum to 0, training maximum to 1; a constant feature is only shifted.
+
+    Examples
+    --------
+    >>> minmax_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
+    [[2.0, 1.0]]
+    """
+    low, high = matrix.min(axis=0), matrix.max(axis=0)
+    return Scaling(low, np.where(low == high, 1.0, high - low))
+
+
+def no_scaling(matrix: FloatMatrix) -> Scaling:
+    """Leave the values as they are."""
+    return Scaling(np.zeros(matrix.shape[1]), np.ones(matrix.shape[1]))

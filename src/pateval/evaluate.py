@@ -1,0 +1,342 @@
+"""All metrics of one detector on one series, or several, with shared work done once."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._inputs import (
+    BoolArray,
+    Buffers,
+    FloatArray,
+    IntArray,
+    UndefinedMetricError,
+    binary,
+    binary_pair,
+    buffer,
+    buffers,
+    scored_pair,
+    series_starts,
+)
+from pateval.catalog import Metric, find_metrics
+from pateval.metrics.ts_auprc import ts_curve
+from pateval.metrics.vus import vus_areas
+from pateval.pate.coarse import coarseness
+from pateval.thresholds import (
+    apply_threshold,
+    best_threshold,
+    median_deviation_threshold,
+    peaks_over_threshold,
+    quantile_threshold,
+    standard_deviation_threshold,
+)
+
+ORACLE = "oracle"
+THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
+    "quantile": ("the highest share of scores", quantile_threshold, "fraction"),
+    "standard-deviation": ("standard deviations above the mean", standard_deviation_threshold, "deviations"),
+    "median-deviation": ("median absolute deviations above the median", median_deviation_threshold, "deviations"),
+    "peaks-over-threshold": ("extreme value theory", peaks_over_threshold, "risk"),
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Mapping[str, float]):
+    """Metric values by id; NaN where a metric is undefined.
+
+    Attributes
+    ----------
+    values_by_id : dict
+        The values themselves.
+    reasons : dict
+        For each undefined metric, why.
+    threshold : float or None
+        The threshold that turned scores into predictions, where one was needed.
+    threshold_rule : str or None
+        Where it came from. One that begins with "oracle" has used the labels.
+    means : frozenset of str
+        With several series: the metrics whose value is the mean over the series where they are defined; all others
+        are computed over all steps together.
+    notes : tuple of str
+        What a reader should know, such as scores that are coarse.
+    seconds : dict
+        Time spent on each metric; work shared by several is booked on the first.
+    """
+
+    values_by_id: dict[str, float]
+    reasons: dict[str, str]
+    threshold: float | None = None
+    threshold_rule: str | None = None
+    means: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    def __getitem__(self, key: str) -> float:
+        return self.values_by_id[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_id)
+
+    def __len__(self) -> int:
+        return len(self.values_by_id)
+
+    def label(self, metric: str) -> str:
+        """Name of a metric for a table, with "(oracle)" where its threshold has used the labels."""
+        uses_labels = (self.threshold_rule or "").startswith(ORACLE)
+        needs = find_metrics(metric)[0].needs_threshold
+        return f"{metric} (oracle)" if uses_labels and needs else metric
+
+    def __repr__(self) -> str:
+        width = max(len(self.label(metric)) for metric in self)
+        lines = [
+            f"{self.label(metric):{width}}  " + self.reasons.get(metric, f"{value:.4f}")
+            for metric, value in self.items()
+        ]
+        if self.threshold is not None:
+            lines.append(f"predictions: score >= {self.threshold:.6g} ({self.threshold_rule})")
+        if self.means:
+            lines.append(f"mean over series: {', '.join(metric for metric in self if metric in self.means)}")
+        return "\n".join([*lines, *self.notes])
+
+
+def evaluate(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    predictions: npt.ArrayLike | None = None,
+    *,
+    metrics: Iterable[str] | str | None = None,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int = 100,
+    threshold: float | str = ORACLE,
+    series: npt.ArrayLike | None = None,
+) -> Evaluation:
+    """Compute metrics of one detector, all of them by default.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like of float, optional
+        Higher is more anomalous.
+    predictions : array-like of 0/1, optional
+        Where given, metrics on predictions use them; otherwise they are made from the scores with ``threshold``.
+    metrics : iterable of str, optional
+        Metric ids, as ``pateval metrics`` lists them; the whole catalogue by default.
+    early, delay : int or iterable of int
+        Buffer lengths for PATE and its kin.
+    window : int
+        Largest window of VUS and range-AUC.
+    threshold : float or str
+        A number (a step is predicted where its score is at least that), or a rule: "oracle" (the threshold with the
+        best point F1: it uses the labels, and tables say so), "quantile", "standard-deviation", "median-deviation" or
+        "peaks-over-threshold", each with an optional figure as in "quantile:0.02" or "standard-deviation:3".
+    series : array-like, optional
+        Which series each step belongs to. Metrics that can be are computed over all steps together; the others are the
+        mean over the series where they are defined, and listed in ``means``.
+
+    Returns
+    -------
+    Evaluation
+        A mapping from metric id to value, NaN where undefined, with ``reasons``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an input is not of the form described, or a metric is unknown. An undefined metric does not raise.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> labels = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    >>> scores = [0.1, 0.3, 0.2, 0.4, 0.9, 0.8, 0.5, 0.2, 0.1, 0.7]
+    >>> pv.evaluate(labels, scores, metrics=["pate", "auc_roc", "point_f1", "mean_detection_delay"], early=2, delay=2)
+    pate                           0.7437
+    auc_roc                        0.8125
+    point_f1 (oracle)              0.6667
+    mean_detection_delay (oracle)  1.0000
+    predictions: score >= 0.9 (oracle: best point F1)
+    >>> pv.evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="pate").reasons
+    {'pate': 'the metric is undefined: the labels hold no anomaly'}
+    """
+    wanted = find_metrics(metrics)
+    options = _Options(buffers(early, "early"), buffers(delay, "delay"), buffer(window, "window"))
+    if scores is None and predictions is None:
+        raise ValueError("evaluate needs scores, predictions or both")
+    checked_scores: FloatArray | None = None
+    checked_predictions: BoolArray | None = None
+    if scores is not None:
+        labels, checked_scores = scored_pair(labels, scores)
+    if predictions is not None:
+        labels, checked_predictions = binary_pair(labels, predictions)
+    labels = binary(labels, "labels")
+    starts = series_starts(series, labels.size)
+    rule, choose = threshold_rule(threshold)
+    used, no_predictions = None, "needs predictions, or scores to make them from"
+    if checked_predictions is None and checked_scores is not None and any(metric.needs_threshold for metric in wanted):
+        try:
+            used = choose(labels, checked_scores)
+            checked_predictions = apply_threshold(checked_scores, used)
+        except UndefinedMetricError as error:
+            no_predictions = str(error)
+
+    values: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    means: set[str] = set()
+    whole = _Work(labels, checked_scores, checked_predictions, no_predictions, options, starts)
+    parts = _parts(whole) if starts.size > 1 else []
+    for metric in wanted:
+        begin = time.perf_counter()
+        pooled = not parts or metric.pools
+        values[metric.id], reason = whole.value(metric) if pooled else _mean(metric, parts)
+        seconds[metric.id] = time.perf_counter() - begin
+        if reason:
+            reasons[metric.id] = reason
+        if not pooled:
+            means.add(metric.id)
+    notes = []
+    if checked_scores is not None and (reason := coarseness(checked_scores)):
+        notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
+    used_rule = None if used is None else rule
+    return Evaluation(values, reasons, used, used_rule, frozenset(means), tuple(notes), seconds)
+
+
+def choose_threshold(labels: BoolArray, scores: FloatArray, threshold: float | str) -> tuple[float | None, str | None]:
+    """Turn a threshold or the name of a rule into a number and where it came from; None where labels are needed."""
+    rule, choose = threshold_rule(threshold)
+    if rule.startswith(ORACLE) and not labels.any():
+        return None, None
+    return choose(labels, scores), rule
+
+
+def threshold_rule(threshold: float | str) -> tuple[str, Callable[[BoolArray, FloatArray], float]]:
+    """Where a threshold comes from, in words, and the function of labels and scores that finds it.
+
+    Examples
+    --------
+    >>> name, choose = threshold_rule("quantile:0.25")
+    >>> name, choose(np.array([False]), np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    ('quantile:0.25: the highest share of scores', 4.0)
+    """
+    if not isinstance(threshold, str):
+        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not math.isfinite(threshold):
+            raise ValueError(f"threshold must be a finite number or the name of a rule; got {threshold!r}")
+        number = float(threshold)
+        return "given", lambda _labels, _scores: number
+    name, _, figure = threshold.partition(":")
+    if name == ORACLE and not figure:
+        return "oracle: best point F1", lambda labels, scores: best_threshold(labels, scores).threshold
+    if name not in THRESHOLD_RULES:
+        known = ", ".join(map(repr, (ORACLE, *THRESHOLD_RULES)))
+        raise ValueError(f"threshold must be a number or one of {known}; got {threshold!r}")
+    what, function, parameter = THRESHOLD_RULES[name]
+    try:
+        options = {parameter: float(figure)} if figure else {}
+    except ValueError:
+        raise ValueError(f"the figure of threshold rule {threshold!r} is not a number") from None
+    return f"{threshold}: {what}", lambda _labels, scores: function(scores, **options)
+
+
+@dataclass(frozen=True)
+class _Options:
+    early: tuple[int, ...]
+    delay: tuple[int, ...]
+    window: int
+
+    def of(self, metric: Metric) -> dict[str, Any]:
+        """Options of one metric's function."""
+        takes = metric.parameters
+        chosen: dict[str, Any] = {}
+        if "early" in takes and "delay" in takes:
+            several = isinstance(takes["early"], tuple)
+            chosen["early"] = self.early if several else max(self.early)
+            chosen["delay"] = self.delay if several else max(self.delay)
+        if "window" in takes and metric.function.__name__ != "latency_sparsity_aware":
+            chosen["window"] = self.window
+        return chosen
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One stretch of steps, and what has been computed on it so far."""
+
+    labels: BoolArray
+    scores: FloatArray | None
+    predictions: BoolArray | None
+    no_predictions: str  # why there are none, where there are none
+    options: _Options
+    starts: IntArray
+    done: dict[str, Any] = field(default_factory=dict)
+
+    def value(self, metric: Metric) -> tuple[float, str | None]:
+        """Value of one metric, or NaN and the reason."""
+        given = self.scores if metric.takes == "scores" else self.predictions
+        if given is None:
+            return math.nan, "needs scores" if metric.takes == "scores" else self.no_predictions
+        name = metric.function.__name__
+        if name not in self.done:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # coarse scores are noted once, by evaluate
+                try:
+                    self.done.update(self._shared(metric, given))
+                except UndefinedMetricError as error:
+                    self.done[name] = error
+        result = self.done[name]
+        if isinstance(result, UndefinedMetricError):
+            return math.nan, str(result)
+        value = float(getattr(result, metric.field) if metric.field else result)
+        return value, "the metric is undefined for this input" if math.isnan(value) else None
+
+    def _shared(self, metric: Metric, given: npt.NDArray[Any]) -> dict[str, Any]:
+        """Compute a metric, together with those that fall out of the same work."""
+        name = metric.function.__name__
+        if name in ("vus_roc", "vus_pr", "range_auc_roc", "range_auc_pr"):
+            roc, pr = vus_areas(self.labels, given, window=self.options.window)
+            undefined = UndefinedMetricError("the metric is undefined: every step is anomalous")
+            of_roc: tuple[Any, Any] = (undefined, undefined) if np.isnan(roc).any() else (roc.mean(), roc[-1])
+            return {"vus_roc": of_roc[0], "range_auc_roc": of_roc[1], "vus_pr": pr.mean(), "range_auc_pr": pr[-1]}
+        if name in ("ts_auprc", "ts_average_precision"):
+            curve = ts_curve(self.labels, given)
+            return {"ts_auprc": curve.area, "ts_average_precision": curve.average_precision}
+        options = self.options.of(metric)
+        if self.starts.size > 1 and name.startswith("pate"):
+            options["series"] = np.repeat(
+                np.arange(self.starts.size), np.diff(np.append(self.starts, self.labels.size))
+            )
+        return {name: metric.function(self.labels, given, **options)}
+
+
+def _parts(whole: _Work) -> list[_Work]:
+    def cut(array: npt.NDArray[Any] | None, begin: int, stop: int) -> Any:
+        return None if array is None else array[begin:stop]
+
+    stops = np.append(whole.starts[1:], whole.labels.size)
+    return [
+        _Work(
+            whole.labels[begin:stop],
+            cut(whole.scores, begin, stop),
+            cut(whole.predictions, begin, stop),
+            whole.no_predictions,
+            whole.options,
+            np.zeros(1, dtype=np.intp),
+        )
+        for begin, stop in zip(whole.starts, stops, strict=True)
+    ]
+
+
+def _mean(metric: Metric, parts: list[_Work]) -> tuple[float, str | None]:
+    """Mean over the series where the metric is defined."""
+    found = [part.value(metric) for part in parts]
+    values = [value for value, reason in found if reason is None]
+    if values:
+        return float(np.mean(values)), None
+    return math.nan, f"undefined on every series: {found[0][1]}"

@@ -1,0 +1,118 @@
+"""The best threshold of any metric: what a detector could reach if somebody told it where to cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._inputs import BoolArray, FloatArray, UndefinedMetricError, count, require_anomaly, scored_pair
+from pateval.catalog import find_metrics
+from pateval.curves import distinct_descending
+from pateval.prf import PRF
+from pateval.thresholds import SWEPT, BestThreshold
+from pateval.thresholds import best_threshold as sweep
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Judge = Callable[[BoolArray, BoolArray], float | PRF]
+
+
+def best_threshold(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    metric: str | Judge = "point_f1",
+    candidates: int | None = None,
+) -> BestThreshold:
+    """Find the threshold with the best value of a metric; the highest such threshold if there are several.
+
+    All distinct scores are tried, a step being predicted where its score is at least the threshold. For the F1 of
+    `point`, `point_adjusted`, `point_adjusted_k`, `delay_adjusted`, `composite` and `segment` that costs no more than a
+    sort. Any other metric is computed once per distinct score, which on long series of fine-grained scores takes
+    minutes; ``candidates`` bounds their number.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    metric : str or callable, default "point_f1"
+        The id of a metric on predictions, as ``pateval metrics`` lists them, with its options at their defaults; one
+        where lower is better is minimised. Or a function of labels and predictions, whose result, a number or the F1 of
+        a `PRF`, is maximised.
+    candidates : int, optional
+        Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
+        result is then a lower bound of the best. The six metrics above are always searched in full.
+
+    Returns
+    -------
+    BestThreshold
+        The pair ``(threshold, value)``. Thresholds at which the metric is undefined are passed over.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if the metric is undefined at every threshold.
+    ValueError
+        If the metric is unknown or needs no threshold.
+
+    Warnings
+    --------
+    The search uses the labels, so the value is that of an oracle: an upper bound that no detector in use can count on.
+    Metrics that false alarms cost nothing have their best at the lowest score, where everything is flagged.
+
+    References
+    ----------
+    .. [1] S. Kim et al., "Towards a Rigorous Evaluation of Time-Series Anomaly Detection", AAAI 2022, on what the best
+       threshold hides; arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2])
+    BestThreshold(threshold=0.3, value=0.8)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2], metric="point_adjusted_f1")
+    BestThreshold(threshold=0.9, value=1.0)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.4, 0.9, 0.5, 0.2], metric="mean_detection_delay")
+    BestThreshold(threshold=0.4, value=0.0)
+    """
+    labels, scores = scored_pair(labels, scores)
+    number = None if candidates is None else count(candidates, "candidates")
+    if callable(metric):
+        require_anomaly(labels)
+        return _search(labels, scores, metric, number, sign=1)
+    (found,) = find_metrics([metric])
+    if not found.needs_threshold:
+        raise ValueError(f"{found.id} is computed from scores and needs no threshold; name a metric on predictions")
+    if found.id in SWEPT:
+        return sweep(labels, scores, metric=found.id)
+    require_anomaly(labels)
+    function, field = found.function, found.field
+
+    def value(labels: BoolArray, predictions: BoolArray) -> float:
+        result = function(labels, predictions)
+        return float(getattr(result, field) if field else result)
+
+    return _search(labels, scores, value, number, sign=1 if found.higher_is_better else -1)
+
+
+def _search(labels: BoolArray, scores: FloatArray, metric: Judge, candidates: int | None, sign: int) -> BestThreshold:
+    """Compute the metric at the distinct scores, or at so many of them."""
+    levels = distinct_descending(np.sort(scores))
+    if candidates is not None and levels.size > candidates:
+        levels = levels[np.linspace(0, levels.size - 1, candidates).astype(np.intp)]
+    best: BestThreshold | None = None
+    for level in levels:
+        try:
+            result = metric(labels, scores >= level)
+        except UndefinedMetricError:
+            continue
+        value = float(result.f1 if isinstance(result, PRF) else result)
+        if value == value and (best is None or sign * value > sign * best.value):
+            best = BestThreshold(float(level), value)
+    if best is None:
+        raise UndefinedMetricError("the best threshold is undefined: the metric is undefined at every threshold")
+    return best

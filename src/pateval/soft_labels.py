@@ -1,0 +1,190 @@
+"""Soft labels around events, as Range-AUC and VUS use them: what flagged steps are worth, for many widths at once.
+
+At width ``w`` an event reaches ``h = w // 2`` steps to both sides, and a step in reach at distance ``d`` is worth
+``sqrt(1 - d / w)``. As ``d <= h <= w / 2``, that is at least 0.707, so two events in reach always add up to more than
+1, where the sum is clipped. A step is therefore worth nothing until its nearest event reaches it, then the slope of
+that event alone, and 1 as soon as a second event reaches it: two distances per step say everything about all widths.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval.events import Events, find_events, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pateval._inputs import BoolArray, FloatArray, IntArray
+
+_FULL = 0  # the code of a step that is worth 1; distances start at 1
+_BLOCK = 1 << 18  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One published reading of the definition.
+
+    Attributes
+    ----------
+    linear : bool
+        The slope falls linearly from 1 to 1/sqrt(2) instead of as ``sqrt(1 - d / w)``.
+    neighbours_add : bool
+        The slopes of neighbouring events add up (clipped at 1), and zones that overlap count as one; otherwise the
+        higher slope holds, every event keeps its own zone, and a zone looks one step further to the right.
+    after_shorter : int
+        Steps by which the reach after an event is shorter than the reach before it.
+    positives_follow : bool
+        The number of positives counts the flagged part of the slopes only, instead of all of them.
+    precision_steps : bool
+        The area under the precision-recall curve is made of steps, instead of trapezoids from (0, 1).
+    """
+
+    linear: bool = False
+    neighbours_add: bool = True
+    after_shorter: int = 0
+    positives_follow: bool = False
+    precision_steps: bool = False
+
+    def slope(self, length: int, width: int) -> FloatArray:
+        """Return what steps at the distances 1 to ``length`` are worth."""
+        distances = np.arange(1.0, length + 1)
+        if not self.linear:
+            return np.sqrt(1 - distances / max(width, 1))
+        lowest, half = math.sqrt(0.5), width // 2
+        return lowest + (1 - lowest) * (half - distances) / max(half, 1)
+
+
+VARIANTS = {
+    "tsb-ad": Variant(positives_follow=True, precision_steps=True),
+    "original": Variant(after_shorter=1),
+    "timeeval": Variant(linear=True, neighbours_add=False),
+}
+
+
+class SoftCounts(NamedTuple):
+    """What a block of widths (rows) gives at the thresholds (columns).
+
+    Attributes
+    ----------
+    slope : ndarray
+        Worth of the flagged steps outside events.
+    whole_slope : ndarray
+        Worth of all steps outside events (one column).
+    existence : ndarray
+        Share of the zones with a flagged step.
+    """
+
+    slope: FloatArray
+    whole_slope: FloatArray
+    existence: FloatArray
+
+
+class _Nearby(NamedTuple):
+    """Steps outside events that some event reaches, nearest first."""
+
+    steps: IntArray
+    reached: IntArray  # the half width at which the first event reaches the step
+    code: IntArray  # distance to that event; plus the largest half width if the step lies after it
+    crowded: IntArray  # entries that a second event reaches too, in the order in which it does
+    crowded_at: IntArray  # and the half width at which it does
+
+
+def soft_counts(
+    labels: BoolArray, scores: FloatArray, thresholds: FloatArray, widths: range, variant: Variant
+) -> Iterator[SoftCounts]:
+    """Yield the soft counts of the ``widths`` (ascending), block by block; the thresholds are distinct, descending."""
+    events, largest, number = find_events(labels), widths[-1] // 2, thresholds.size
+    nearby = _nearby(events, labels.size, largest, variant)
+    # The level of a step is the number of thresholds that do not flag it.
+    relevant = np.concatenate([np.flatnonzero(labels), nearby.steps])
+    level = np.full(labels.size + 1, number)
+    level[relevant] = number - np.searchsorted(thresholds[::-1], scores[relevant], side="right")
+    nearby_level, code = level[nearby.steps], nearby.code.copy()
+
+    rows: list[tuple[FloatArray, FloatArray]] = []
+    for half, zone_levels in enumerate(_zone_levels(level, events, largest, variant)):
+        existence = np.cumsum(np.bincount(zone_levels, minlength=number + 1)) / zone_levels.size
+        reached = int(np.searchsorted(nearby.reached, half, side="right"))
+        crowded_from, crowded_to = np.searchsorted(nearby.crowded_at, [half, half + 1])
+        code[nearby.crowded[crowded_from:crowded_to]] = _FULL
+        for width in (2 * half, 2 * half + 1):
+            if width not in widths:
+                continue
+            worth = np.zeros(2 * largest + 1)
+            worth[_FULL] = 1.0
+            worth[1 : half + 1] = variant.slope(half, width)
+            after = max(half - variant.after_shorter, 0)
+            worth[largest + 1 : largest + after + 1] = worth[1 : after + 1]
+            weights = worth.take(code[:reached])
+            worth_at = np.bincount(nearby_level[:reached], weights, minlength=number + 1)
+            rows.append((np.cumsum(worth_at, dtype=np.float64), existence))
+            if len(rows) * number >= _BLOCK:
+                yield _block(rows)
+                rows = []
+    if rows:
+        yield _block(rows)
+
+
+def _block(rows: list[tuple[FloatArray, FloatArray]]) -> SoftCounts:
+    slope, existence = (np.stack(columns) for columns in zip(*rows, strict=True))
+    return SoftCounts(slope[:, :-1], slope[:, -1:], existence[:, :-1])
+
+
+def _nearby(events: Events, size: int, largest: int, variant: Variant) -> _Nearby:
+    """Find the steps within reach at the largest half width and what reaches them when."""
+    far = size + largest + 2
+    # Each gap lies between an event (or the far left) and the next (or the far right).
+    lasts = np.concatenate([[-far, -far], events.stops - 1])
+    firsts = np.concatenate([events.starts, [size + far, size + far]])
+    gap_starts = np.concatenate([[0], events.stops])
+    gaps = np.concatenate([events.starts, [size]]) - gap_starts
+    after = np.where(np.arange(gaps.size) > 0, np.minimum(gaps, largest), 0)
+    before = np.where(np.arange(gaps.size) < len(events), np.minimum(gaps - after, largest), 0)
+    starts = np.stack([gap_starts, gap_starts + gaps - before], axis=1).ravel()
+    lengths = np.stack([after, before], axis=1).ravel()
+    steps = within(starts, lengths)
+    gap = np.repeat(np.arange(lengths.size) // 2, lengths)
+
+    # When is the step reached by the nearest event on its left, and by the nearest on its right?
+    shorter = variant.after_shorter
+    left, right = steps - lasts[gap + 1] + shorter, firsts[gap] - steps
+    reached = np.minimum(left, right)
+    code = np.where(left < right, left - shorter + largest, right)
+    # NumPy's stable sort of one- and two-byte integers takes linear time.
+    small = np.min_scalar_type(largest + 1)
+    order = np.argsort(reached.astype(small), kind="stable")
+    order = order[: np.searchsorted(reached[order], largest, side="right")]
+    steps, gap, reached, code, left, right = (values[order] for values in (steps, gap, reached, code, left, right))
+    if not variant.neighbours_add:
+        return _Nearby(steps, reached, code, order[:0], order[:0])
+    # The second to arrive is the other neighbour, or the next event but one on either side.
+    second = np.minimum(np.maximum(left, right), np.minimum(steps - lasts[gap] + shorter, firsts[gap + 1] - steps))
+    crowded = np.flatnonzero(second <= largest)
+    crowded = crowded[np.argsort(second[crowded].astype(small), kind="stable")]
+    return _Nearby(steps, reached, code, crowded, second[crowded])
+
+
+def _zone_levels(level: IntArray, events: Events, largest: int, variant: Variant) -> Iterator[IntArray]:
+    """Yield, for the half widths 0 to ``largest``, the level at which each zone gets its first flagged step."""
+    size = level.size - 1
+    gaps = events.starts[1:] - events.stops[:-1]
+    lowest = np.minimum.reduceat(level, np.stack([events.starts, events.stops], axis=1).ravel())[::2]
+    for half in range(largest + 1):
+        # A zone that runs into an end of the series stops there; the step at the end is already in it.
+        after = max(half - variant.after_shorter, 0)
+        lowest = np.minimum(lowest, level[np.maximum(events.starts - half, 0)])
+        lowest = np.minimum(lowest, level[np.minimum(events.stops - 1 + after, size - 1)])
+        if variant.neighbours_add:
+            zone_starts = np.flatnonzero(gaps >= 2 * half) + 1
+            yield np.minimum.reduceat(lowest, np.concatenate([[0], zone_starts]))
+        else:
+            # One step further right counts too, but only where the next event reaches it.
+            close = np.flatnonzero(gaps <= 2 * half)
+            zones = lowest.copy()
+            zones[close] = np.minimum(zones[close], level[np.minimum(events.stops[close] + half, size - 1)])
+            yield zones

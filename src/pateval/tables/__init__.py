@@ -1,0 +1,39 @@
+"""Score files and data frames, read into plain NumPy columns.
+
+The way in has three steps, each usable alone: open the source, find out which column is which, read the series.
+
+>>> from pateval.tables import as_table, find_layout, scored_series
+>>> table = as_table({"label": [0, 1, 1], "lstm": [0.1, 0.9, 0.8], "usad": [0.3, 0.2, 0.4]})
+>>> layout = find_layout(table)
+>>> layout.guessed
+"label 'label', scores 'lstm', 'usad'"
+>>> [(item.detector, item.series, item.scores.tolist()) for item in scored_series(table, layout)]
+[('lstm', 'series', [0.1, 0.9, 0.8]), ('usad', 'series', [0.3, 0.2, 0.4])]
+
+Nothing here imports pyarrow or narwhals before a file or a frame is really read.
+"""
+
+from pateval.tables.files import expand, open_table, read_table
+from pateval.tables.frames import as_table
+from pateval.tables.layout import Layout, find_layout
+from pateval.tables.source import ParquetFiles, Source, Table, TableError
+from pateval.tables.units import ScoredSeries, Unit, interleaving_note, list_units, read_units, scored_series
+
+__all__ = [
+    "Layout",
+    "ParquetFiles",
+    "ScoredSeries",
+    "Source",
+    "Table",
+    "TableError",
+    "Unit",
+    "as_table",
+    "expand",
+    "find_layout",
+    "interleaving_note",
+    "list_units",
+    "open_table",
+    "read_table",
+    "read_units",
+    "scored_series",
+]

@@ -1,0 +1,267 @@
+"""What a table is: named columns of equal length, in memory or in Parquet files read when asked.
+
+Every failure is a `TableError`: one sentence that names the file and, where there is one, the column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Column = npt.NDArray[Any]
+
+
+class TableError(ValueError):
+    """A table cannot be read or lacks what is asked of it; the message is one sentence naming file and column."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length in memory.
+
+    Attributes
+    ----------
+    name : str or None
+        The file's stem, which names the detector where each detector has its own file; None for frames and mappings.
+    columns : dict of str to ndarray
+        One-dimensional arrays. A column with missing entries is an object array that holds None there.
+    where : str
+        What messages call the table: the path, or "the table".
+    notes : tuple of str
+        One line for each liberty taken in reading.
+    """
+
+    name: str | None
+    columns: dict[str, Column] = field(repr=False)
+    where: str = "the table"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return next(iter(self.columns.values())).size if self.columns else 0
+
+    def kinds(self) -> dict[str, str]:
+        """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
+        return {name: _kind_of_array(column) for name, column in self.columns.items()}
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """One Parquet file, or the files of a partitioned folder in path order, opened but not read.
+
+    Attributes
+    ----------
+    name : str
+        Stem of the file or folder.
+    pieces : tuple of (Path, dict)
+        The files, each with the constant columns its folders name (``detector=lstm/...``).
+    where : str
+        What messages call it: the path.
+    """
+
+    name: str
+    pieces: tuple[tuple[Path, dict[str, str]], ...]
+    where: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in all pieces."""
+        return sum(int(open_parquet(path).metadata.num_rows) for path, _ in self.pieces)
+
+    def kinds(self) -> dict[str, str]:
+        """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
+        path, constants = self.pieces[0]
+        schema = open_parquet(path).schema_arrow
+        refuse_repeated(schema.names, path)
+        return {f.name: _kind_of_arrow(f.type) for f in schema} | dict.fromkeys(constants, "text")
+
+
+Source = Table | ParquetFiles
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file, or say in one line why not."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    require_readable(path)
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise damaged(path, "Parquet", error) from error
+
+
+def parquet_batches(
+    source: ParquetFiles, names: Sequence[str], start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, dict[str, Column]]]:
+    """Yield (row number of the first row, columns) for the row groups that overlap ``[start, stop)``.
+
+    Only the columns asked for are decoded, a batch at a time.
+    """
+    import pyarrow as pa
+
+    offset = 0
+    for path, constants in source.pieces:
+        parquet = open_parquet(path)
+        stored = [name for name in names if name not in constants]
+        absent = [name for name in stored if name not in parquet.schema_arrow.names]
+        if absent:
+            raise missing_column(str(path), absent[0], parquet.schema_arrow.names)
+        groups = []
+        first = None
+        for group in range(parquet.metadata.num_row_groups):
+            size = parquet.metadata.row_group(group).num_rows
+            if offset + size > start and (stop is None or offset < stop):
+                first = offset if first is None else first
+                groups.append(group)
+            offset += size
+        at = first or 0
+        try:
+            for batch in parquet.iter_batches(batch_size=1 << 17, row_groups=groups, columns=stored) if groups else ():
+                columns = {name: numpy_column(batch.column(name)) for name in stored}
+                columns |= {name: np.full(batch.num_rows, constants[name]) for name in names if name in constants}
+                yield at, columns
+                at += batch.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(path, "Parquet", error) from error
+
+
+def numpy_column(column: Any) -> Column:
+    """Turn an Arrow array into a NumPy one; missing entries become None in an object array."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if column.null_count:
+        return object_array(column.to_pylist())
+    if isinstance(column, pa.ChunkedArray):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def object_array(values: Sequence[object]) -> Column:
+    """Hold any values, lists included, in a one-dimensional object array."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def typed_array(values: Sequence[object]) -> Column:
+    """Hold plain numbers in a number array, anything else in an object array."""
+    kinds = set(map(type, values))
+    if kinds <= {bool}:
+        return np.array(values, dtype=np.bool_)
+    if kinds <= {int, float}:
+        try:
+            return np.array(values, dtype=np.int64 if kinds == {int} else np.float64)
+        except OverflowError:
+            return np.array([float(value) for value in values], dtype=np.float64)  # type: ignore[arg-type]  # ints here
+    return object_array(values)
+
+
+def is_missing(value: object) -> bool:
+    """Tell None, NaN, NaT and pandas' NA from values."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def missing_column(where: str, name: str, present: Iterable[str], role: str = "") -> TableError:
+    """Build the error for a column that is not there, with the nearest name and what there is."""
+    import difflib
+
+    columns = [str(column) for column in present]
+    near = difflib.get_close_matches(name, columns, n=1) or [c for c in columns if c.lower() == name.lower()]
+    shown = ", ".join(map(repr, columns[:20])) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return TableError(f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {shown}")
+
+
+def require_readable(path: Path) -> None:
+    """Raise TableError unless the file is there, may be read and is not empty."""
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise TableError(f"{path}: {reason(error)}") from error
+    if empty:
+        raise TableError(f"{path}: the file is empty")
+
+
+def reason(error: OSError) -> str:
+    """Say in a few words why the system refused a file."""
+    known = {
+        FileNotFoundError: "there is no such file or folder",
+        PermissionError: "no permission to read it",
+        IsADirectoryError: "it is a folder, not a file",
+    }
+    return known.get(type(error), error.strerror or str(error))
+
+
+def damaged(path: Path, kind: str, error: Exception) -> TableError:
+    """Build the error for a file whose content does not fit its suffix."""
+    detail = " ".join(str(error).split())
+    return TableError(f"{path}: not a readable {kind} file, perhaps truncated or damaged ({detail[:160]})")
+
+
+def require_equal_lengths(columns: Mapping[str, Column], where: str, word: str) -> None:
+    """Raise TableError where columns differ in length."""
+    (first, reference), *others = columns.items()
+    for name, column in others:
+        if column.size != reference.size:
+            raise TableError(
+                f"{where}: {word} must have equal lengths; {first!r} has {reference.size} values, "
+                f"{name!r} has {column.size}"
+            )
+
+
+def refuse_repeated(names: Sequence[str], path: Path) -> None:
+    """Raise TableError where two columns share a name."""
+    repeated = [name for name in names if list(names).count(name) > 1]
+    if repeated:
+        raise TableError(f"{path}: the column name {repeated[0]!r} occurs more than once")
+
+
+def _kind_of_array(column: Column) -> str:
+    kind = {
+        "b": "number",
+        "i": "number",
+        "u": "number",
+        "f": "number",
+        "M": "time",
+        "m": "time",
+        "U": "text",
+        "T": "text",
+    }
+    if column.dtype.kind != "O":
+        return kind.get(column.dtype.kind, "other")
+    found = {type(value) for value in column if not is_missing(value)}
+    if str in found:
+        return "text"
+    if any(issubclass(each, (bool, int, float, np.number, np.bool_)) for each in found) or not found:
+        return "number"
+    return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
+
+
+def _kind_of_arrow(type_: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    tests = pa.types
+    if tests.is_boolean(type_) or tests.is_integer(type_) or tests.is_floating(type_) or tests.is_decimal(type_):
+        return "number"
+    if tests.is_string(type_) or tests.is_large_string(type_) or str(type_) == "string_view":
+        return "text"
+    if tests.is_temporal(type_):
+        return "time"
+    return "number" if tests.is_null(type_) else "other"

@@ -1,0 +1,395 @@
+"""Scores to predictions: thresholds chosen with the labels (the best possible) or from the scores alone.
+
+Every function but `apply_threshold` returns a threshold; a step is predicted anomalous where its score is at least
+the threshold, or, with ``strict=True``, above it.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval._inputs import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    UndefinedMetricError,
+    buffer,
+    choice,
+    real,
+    require_anomaly,
+    scored_pair,
+)
+from pateval._inputs import fraction as checked_fraction
+from pateval.curves import at_least, distinct_descending
+from pateval.events import Events, find_events
+from pateval.extremes import fit_tail
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_NORMAL = 1.4826022185056018  # standard deviation of a normal law over its median absolute deviation
+SWEPT = (
+    "point_f1",
+    "point_adjusted_f1",
+    "point_adjusted_k_f1",
+    "delay_adjusted_f1",
+    "composite_f1",
+    "segment_f1",
+)
+"""Metrics that `best_threshold` can search."""
+
+
+class BestThreshold(NamedTuple):
+    """A threshold and the value of the metric there."""
+
+    threshold: float
+    value: float
+
+
+def best_threshold(
+    labels: ArrayLike, scores: ArrayLike, *, metric: str = "point_f1", k: int = 20, delay: int = 7
+) -> BestThreshold:
+    """Find the threshold with the best value of one of the metrics whose every threshold costs no more than a sort.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    metric : str, default "point_f1"
+        One of `SWEPT`.
+    k : int, default 20
+        The percentage of ``"point_adjusted_k_f1"``.
+    delay : int, default 7
+        The delay of ``"delay_adjusted_f1"``.
+
+    Returns
+    -------
+    BestThreshold
+        The pair ``(threshold, value)``; the highest such threshold if there are several.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous.
+
+    Warnings
+    --------
+    The search uses the labels, so the value is that of an oracle: an upper bound that no detector in use can count on.
+
+    See Also
+    --------
+    pateval.search.best_threshold : for any metric of the catalogue; what `pateval` exports.
+
+    Examples
+    --------
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2])
+    BestThreshold(threshold=0.3, value=0.8)
+    """
+    labels, scores = scored_pair(labels, scores)
+    k, delay, metric = buffer(k, "k"), buffer(delay, "delay"), choice(metric, "metric", SWEPT)
+    if k > 100:
+        raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
+    require_anomaly(labels)
+    events = find_events(labels)
+    if metric == "segment_f1":
+        return _best(*_segment(labels, scores, events))
+    if metric == "composite_f1":
+        return _best(*_composite(labels, scores, events))
+    # The others fill or clear whole events, which is the same as changing the scores inside them.
+    inside = scores[labels]
+    if metric == "point_adjusted_f1":
+        inside = np.repeat(_highest(scores, events.starts, events.stops), events.lengths)
+    elif metric == "delay_adjusted_f1":
+        soon = np.minimum(events.starts + delay + 1, events.stops)
+        inside = np.repeat(_highest(scores, events.starts, soon), events.lengths)
+    elif metric == "point_adjusted_k_f1":
+        inside = np.maximum(inside, np.repeat(_filled_at(inside, events, k), events.lengths))
+    return _best(*_point(inside, scores[~labels]))
+
+
+def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False) -> BoolArray:
+    """Predictions: where the scores are at least the threshold, or above it if ``strict``.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    threshold : float
+        The threshold.
+    strict : bool, default False
+        Flag only scores above the threshold, as the protocol of many deep-learning papers does.
+
+    Returns
+    -------
+    ndarray of bool
+        One prediction per time step.
+
+    Examples
+    --------
+    >>> apply_threshold([0.1, 0.5, 0.9], 0.5).tolist()
+    [False, True, True]
+    >>> apply_threshold([0.1, 0.5, 0.9], 0.5, strict=True).tolist()
+    [False, False, True]
+    """
+    scores, level = real(scores, "scores"), np.float64(_number(threshold, "threshold"))
+    if not isinstance(strict, (bool, np.bool_)):
+        raise TypeError(f"strict must be True or False; got {strict!r}")
+    return scores > level if strict else scores >= level
+
+
+def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_scores: ArrayLike | None = None) -> float:
+    r"""Return the threshold above which the highest ``fraction`` of the scores lies.
+
+    .. math:: \tau = Q_{1 - fraction}(train \cup test),
+
+    the quantile with linear interpolation between neighbouring scores. With ``train_scores``, and applied with
+    ``strict=True``, it is the protocol of many deep-learning papers, where ``100 * fraction`` is the anomaly ratio.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    fraction : float, default 0.01
+        Share of the steps to flag, in [0, 1].
+    train_scores : array-like of float, optional
+        Scores of training data, taken together with ``scores``.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Warnings
+    --------
+    A fraction chosen by looking at the share of anomalies in the labels uses the labels.
+
+    References
+    ----------
+    .. [1] J. Xu et al., "Anomaly Transformer: Time Series Anomaly Detection with Association Discrepancy", ICLR 2022,
+       arXiv:2110.02642.
+
+    Examples
+    --------
+    >>> quantile_threshold([1, 2, 3, 4, 5], fraction=0.25)
+    4.0
+    >>> quantile_threshold([5, 4], fraction=0.25, train_scores=[1, 2, 3])
+    4.0
+    """
+    share, pool = checked_fraction(fraction, "fraction"), real(scores, "scores")
+    if train_scores is not None:
+        pool = np.concatenate([real(train_scores, "train_scores"), pool])
+    return float(np.quantile(pool, 1 - share))
+
+
+def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
+    r"""Return the mean of the scores plus a number of standard deviations.
+
+    .. math:: \tau = \mu + k \sigma
+
+    Parameters
+    ----------
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    deviations : float, default 3
+        How many standard deviations (of the population, without Bessel's correction) above the mean.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Warnings
+    --------
+    Anomalies raise both the mean and the deviation: many or high ones hide each other.
+
+    References
+    ----------
+    .. [1] F. E. Grubbs, "Procedures for Detecting Outlying Observations in Samples", Technometrics 11(1), 1969,
+       doi:10.1080/00401706.1969.10490657.
+
+    Examples
+    --------
+    >>> standard_deviation_threshold([1, 1, 3, 3], deviations=2)
+    4.0
+    """
+    values, number = real(scores, "scores"), _number(deviations, "deviations")
+    return float(values.mean(dtype=np.float64) + number * values.std(dtype=np.float64))
+
+
+def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
+    r"""Return the median of the scores plus a number of scaled median absolute deviations.
+
+    .. math:: \tau = \operatorname{med}(s) + 1.4826\, k \operatorname{med} |s - \operatorname{med}(s)|
+
+    The factor makes the deviation that of the standard deviation for normally distributed scores.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    deviations : float, default 3
+        How many scaled deviations above the median.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Warnings
+    --------
+    Where more than half of the scores are equal, the deviation is 0 and the threshold is the median.
+
+    References
+    ----------
+    .. [1] C. Leys et al., "Detecting outliers: Do not use standard deviation around the mean, use absolute deviation
+       around the median", Journal of Experimental Social Psychology 49(4), 2013, doi:10.1016/j.jesp.2013.03.013.
+
+    Examples
+    --------
+    >>> median_deviation_threshold([1, 2, 3, 4, 100], deviations=1)
+    4.4826...
+    """
+    values, number = real(scores, "scores").astype(np.float64), _number(deviations, "deviations")
+    middle = float(np.median(values))
+    return middle + number * _NORMAL * float(np.median(np.abs(values - middle)))
+
+
+def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float = 0.98) -> float:
+    r"""Return the threshold that scores like these exceed with probability ``risk`` (POT, the batch step of SPOT).
+
+    A generalised Pareto law is fitted to the excesses over a first threshold t, a high quantile of the scores:
+
+    .. math:: \tau = t + \frac{\sigma}{\gamma} \left( \left( \frac{risk \cdot n}{n_t} \right)^{-\gamma} - 1 \right)
+
+    with shape :math:`\gamma`, scale :math:`\sigma`, n scores, and :math:`n_t` of them above t. The fit is by maximum
+    likelihood in Grimshaw's reduction to one unknown, its local maxima found on a grid and refined by bisection.
+
+    Parameters
+    ----------
+    scores : array-like of float
+        Scores to calibrate on, best of normal data; higher is more anomalous.
+    risk : float, default 1e-4
+        Share of normal steps that may exceed the threshold; greater than 0, at most the share above the level.
+    level : float, default 0.98
+        Quantile of the scores, in [0, 1], over which peaks are taken.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no score lies above the first threshold, as with constant scores.
+
+    Warnings
+    --------
+    Few peaks give a wild tail: with the default level a series of 1,000 steps has 20. Other programs start from other
+    first thresholds (a share of the sorted scores, or 0.07 instead of 0.02), which changes the result.
+
+    References
+    ----------
+    .. [1] A. Siffer et al., "Anomaly Detection in Streams with Extreme Value Theory", KDD 2017,
+       doi:10.1145/3097983.3098144.
+    .. [2] S. D. Grimshaw, "Computing Maximum Likelihood Estimates for the Generalized Pareto Distribution",
+       Technometrics 35(2), 1993, doi:10.1080/00401706.1993.10485040.
+
+    Examples
+    --------
+    >>> scores = -np.log((np.arange(10_000) + 0.5) / 10_000)  # an exponential law, which exceeds 9.21 once in 10,000
+    >>> round(peaks_over_threshold(scores, risk=1e-4), 2)
+    9.1
+    """
+    values = real(scores, "scores").astype(np.float64)
+    risk, level = checked_fraction(risk, "risk"), checked_fraction(level, "level")
+    if not risk:
+        raise ValueError("risk must be greater than 0; got 0.0")
+    first = float(np.quantile(values, level))
+    excesses = values[values > first] - first
+    if not excesses.size:
+        raise UndefinedMetricError(f"the threshold is undefined: no score lies above the quantile {level}, {first}")
+    conditional = risk * values.size / excesses.size
+    if conditional > 1:
+        raise ValueError(
+            f"risk must be at most the share of scores above the quantile {level}, "
+            f"{excesses.size / values.size}; got {risk}"
+        )
+    return first + fit_tail(excesses).exceeded_with(conditional)
+
+
+def _best(levels: FloatArray, parts: IntArray, wholes: IntArray) -> BestThreshold:
+    """Return the highest of the levels, which fall, with the largest quotient; equal ones give equal floats."""
+    values = parts / wholes
+    place = int(np.argmax(values))
+    return BestThreshold(float(levels[place]), float(values[place]))
+
+
+def _point(inside: FloatArray, outside: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
+    """F1 = 2 TP / (flagged + anomalous), at the scores of anomalous steps: any other only adds false alarms."""
+    ascending = np.sort(inside)
+    levels = distinct_descending(ascending)
+    true_positive = at_least(ascending, levels)
+    return levels, 2 * true_positive, true_positive + at_least(np.sort(outside), levels) + inside.size
+
+
+def _composite(labels: BoolArray, scores: FloatArray, events: Events) -> tuple[FloatArray, IntArray, IntArray]:
+    """F1 of TP / flagged and found / events, at the scores of anomalous steps: any other only adds false alarms."""
+    ascending = np.sort(scores[labels])
+    levels = distinct_descending(ascending)
+    true_positive, flagged = at_least(ascending, levels), at_least(np.sort(scores), levels)
+    found = at_least(np.sort(_highest(scores, events.starts, events.stops)), levels)
+    return levels, 2 * true_positive * found, true_positive * len(events) + found * flagged
+
+
+def _segment(labels: BoolArray, scores: FloatArray, events: Events) -> tuple[FloatArray, IntArray, IntArray]:
+    """F1 = 2 TP / (TP + FP + events), TP in events, FP in runs that touch none.
+
+    A run has one step more than it has pairs of neighbours. So the runs that touch no event are the steps outside
+    events, less the pairs that are not inside one; and plus one for every gap that is flagged from event to event, as
+    its pairs are one more than its steps.
+    """
+    levels = distinct_descending(np.sort(scores))
+    pairs = np.minimum(scores[1:], scores[:-1])[~(labels[1:] & labels[:-1])]
+    bridges = -_highest(-scores, events.stops[:-1] - 1, events.starts[1:] + 1)
+    false_positive = (
+        at_least(np.sort(scores[~labels]), levels)
+        - at_least(np.sort(pairs), levels)
+        + at_least(np.sort(bridges), levels)
+    )
+    found = at_least(np.sort(_highest(scores, events.starts, events.stops)), levels)
+    return levels, 2 * found, found + false_positive + len(events)
+
+
+def _highest(scores: FloatArray, starts: IntArray, stops: IntArray) -> FloatArray:
+    """Return the highest score of each run ``[start, stop)``."""
+    if not starts.size:
+        return scores[:0]
+    edges = np.stack([starts, stops], axis=1).ravel()
+    # One more value, because a run may stop at the end and reduceat asks for a valid index.
+    highest: FloatArray = np.maximum.reduceat(np.append(scores, scores[-1]), edges)[::2]
+    return highest
+
+
+def _filled_at(inside: FloatArray, events: Events, k: int) -> FloatArray:
+    """Return the score at which more than k percent of each event are flagged; -inf where that cannot be."""
+    owner = np.repeat(np.arange(len(events)), events.lengths)
+    descending = inside[np.lexsort((-inside, owner))]
+    needed = k * events.lengths // 100 + 1
+    first = np.cumsum(events.lengths) - events.lengths
+    filled: FloatArray = np.where(
+        needed <= events.lengths, descending[first + np.minimum(needed, events.lengths) - 1], -np.inf
+    )
+    return filled
+
+
+def _number(value: object, name: str) -> float:
+    """Check a finite number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not np.isfinite(float(value)):
+        raise ValueError(f"{name} must be a finite number; got {value!r}")
+    return float(value)

@@ -1,0 +1,150 @@
+"""The command line as a person types it, in a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import pateval as pv
+from pateval.cli import COMMANDS
+
+RNG = np.random.default_rng(5)
+LABELS = np.repeat([0, 1, 0, 1, 0], [30, 8, 40, 5, 37])
+TABLE = {
+    "time": np.arange(LABELS.size),
+    "label": LABELS,
+    "good": LABELS + RNG.random(LABELS.size),
+    "bad": RNG.random(LABELS.size),
+}
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([sys.executable, "-m", "pateval", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    table = pa.table(TABLE)
+    pa.csv.write_csv(table, folder / "wide.csv")
+    pa.parquet.write_table(table, folder / "wide.parquet")
+    np.savez(folder / "wide.npz", **TABLE)
+    rows = [dict(zip(TABLE, row, strict=True)) for row in zip(*(c.tolist() for c in TABLE.values()), strict=True)]
+    (folder / "wide.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+class TestScore:
+    @pytest.mark.parametrize("suffix", ["csv", "parquet", "npz", "jsonl"])
+    def test_every_kind_of_file(self, files, suffix):
+        done = run("score", files / f"wide.{suffix}", "--metrics", "pate,point_f1", "--format", "json")
+        found = {(row["detector"], row["metric"]): row for row in json.loads(done.stdout)}
+        assert set(found) == {(d, m) for d in ("good", "bad") for m in ("pate", "point_f1")}
+        expected = pv.evaluate(TABLE["label"], TABLE["good"], metrics=["pate", "point_f1"])
+        assert found["good", "pate"]["value"] == pytest.approx(expected["pate"], abs=1e-12)
+        assert found["good", "point_f1"]["threshold"].startswith("oracle")
+        assert "guessed" in done.stderr
+
+    def test_formats(self, files):
+        arguments = (
+            "score",
+            files / "wide.csv",
+            "--metrics",
+            "pate,auc_roc,point_f1",
+            "--early",
+            "5",
+            "--delay",
+            "0..5",
+        )
+        text = run(*arguments).stdout
+        assert "point_f1 (oracle)" in text
+        assert run(*arguments, "--format", "markdown").stdout.startswith("| metric | good | bad |")
+        rows = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv").stdout)))
+        value = next(float(r["value"]) for r in rows if (r["detector"], r["metric"]) == ("good", "pate"))
+        assert value == pv.pate(TABLE["label"], TABLE["good"], early=5, delay=range(6))
+
+    def test_undefined_metrics_have_a_reason(self, files):
+        done = run("score", files / "wide.csv", "--metrics", "ucr_score,pate", "--format", "json")
+        undefined = [row for row in json.loads(done.stdout) if row["metric"] == "ucr_score"]
+        assert all(row["value"] is None and "exactly one event" in row["reason"] for row in undefined)
+
+    def test_named_columns_and_threshold(self, files):
+        done = run(
+            "score", files / "wide.csv", "--label", "label", "--score", "good", "--threshold", "1.0", "--format", "json"
+        )
+        found = {row["metric"]: row["value"] for row in json.loads(done.stdout)}
+        assert set(found) == set(pv.catalog())
+        assert found["point_f1"] == pytest.approx(pv.point(TABLE["label"], TABLE["good"] >= 1.0).f1)
+
+
+class TestExplain:
+    def test_prints_the_table(self, files):
+        done = run("explain", files / "wide.csv", "--score", "good", "--threshold", "1.0", "--early", 5, "--delay", 5)
+        assert repr(pv.explain(TABLE["label"], TABLE["good"] >= 1, early=5, delay=5)) in done.stdout
+
+    def test_rows(self, files):
+        arguments = ("explain", files / "wide.csv", "--score", "good", "--early", 5, "--delay", 5, "--format", "json")
+        assert [row["start"] for row in json.loads(run(*arguments).stdout)] == [30, 78]
+        assert len(json.loads(run(*arguments, "--steps").stdout)) == LABELS.size
+
+    def test_several_detectors_need_a_choice(self, files):
+        assert "choose one with --score or --only" in run("explain", files / "wide.csv", status=2).stderr
+        run("explain", files / "wide.csv", "--only", "bad")
+
+
+class TestDemo:
+    def test_table_and_sentences(self):
+        done = run("demo")
+        assert "pate_ap" in done.stdout
+        assert "PATE-AP" in done.stdout
+        assert run("demo", "--format", "json").stdout == run("demo", "--format", "json").stdout
+
+
+BAD = [
+    (["scor"], "Did you mean 'score'"),
+    (["score"], "Missing argument"),
+    (["score", "missing.csv"], "no such file"),
+    (["score", "FILE", "--label", "nope"], "nope"),
+    (["score", "FILE", "--metrics", "pat"], "did you mean 'pate'"),
+    (["score", "FILE", "--early", "-3"], "not a buffer"),
+    (["score", "FILE", "--early", "x"], "not a buffer"),
+    (["score", "FILE", "--threshold", "magic"], "threshold must be a number or one of"),
+    (["score", "FILE", "--format", "xml"], "xml"),
+    (["score", "FILE", "--colour"], "No such option"),
+    (["explain", "FILE", "--only", "nobody"], "no detector named 'nobody'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_usage_is_one_line_and_status_2(files, arguments, message):
+    done = run(*(files / "wide.csv" if a == "FILE" else a for a in arguments), status=2)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("pateval:")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert done.stdout == ""
+
+
+def test_help_of_every_command():
+    assert all(name in run("--help").stdout for name in COMMANDS)
+    assert run("--version").stdout.startswith("pateval ")
+    for name in COMMANDS:
+        assert "Usage" in run(name, "--help").stdout
+
+
+def test_closed_pipe_is_no_error(files):
+    command = f"{sys.executable} -m pateval score {files / 'wide.csv'} --format csv | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr

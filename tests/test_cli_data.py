@@ -1,0 +1,114 @@
+"""`pateval data`, run as a user would."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pateval.cli.data import command
+from pateval.datasets import sources
+from pateval.datasets.fetch import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, list(arguments))
+
+
+def test_list(tmp_path: Path) -> None:
+    (tmp_path / "SMD").mkdir()
+    result = run("list", "--root", str(tmp_path))
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split()[0] == "name"
+    assert len(lines) == 1 + len(sources.DATASETS)
+    here = {line.split()[0]: line.split()[-1] for line in lines[1:]}
+    assert here["SMD"] == "yes"
+    assert here["NAB"] == "no"
+
+
+def test_list_as_json() -> None:
+    rows = json.loads(run("list", "--format", "json").stdout)
+    assert {row["name"] for row in rows} == {each.name for each in sources.DATASETS}
+    assert all(row["licence"] for row in rows)
+
+
+def test_info() -> None:
+    result = run("info", "smd")
+    assert result.exit_code == 0
+    assert "licence:    MIT" in result.stdout
+    assert "sha256 not known: trusted on first use" in result.stdout
+    assert "itrust.sutd.edu.sg" in run("info", "SWaT").stdout
+    assert json.loads(run("info", "MSL", "--format", "json").stdout)["downloads"][0]["sha256"].startswith("057ce2d6")
+
+
+def test_info_of_nothing() -> None:
+    result = run("info", "nothing")
+    assert isinstance(result.exception, ValueError)
+    assert "there is no data set 'nothing'; known are SMD" in str(result.exception)
+
+
+def test_swat_says_how_to_ask(tmp_path: Path) -> None:
+    result = run("fetch", "SWaT", "--to", str(tmp_path))
+    assert isinstance(result.exception, ValueError)
+    assert "fill in the form" in str(result.exception)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "MBA_ECG805_data.out").write_text("0.5,0\n0.6,1\n")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    known = next(each for each in sources.DATASETS if each.name == "MBA_ECG")
+    local = sources.Dataset(
+        **{
+            **{name: getattr(known, name) for name in known.__dataclass_fields__},
+            "downloads": tuple(
+                sources.Download((sources.Mirror(f"{address}/{file}"),), file) for file in ("MBA_ECG805_data.out",)
+            ),
+        }
+    )
+    monkeypatch.setattr("pateval.datasets.DATASETS", (local,))
+    yield address
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_fetch_then_load(site: str, tmp_path: Path) -> None:
+    from pateval.datasets import load
+
+    result = run("fetch", "MBA_ECG", "--to", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert result.stdout == f"{tmp_path / 'MBA_ECG'}\n"
+    assert "licence: Apache-2.0" in result.stderr
+    assert "unverified" in result.stderr
+    assert load("MBA_ECG", root=tmp_path)[0].labels.tolist() == [False, True]
+    again = run("fetch", "MBA_ECG", "--to", str(tmp_path))
+    assert "already here" in again.stderr
+
+
+def test_fetch_of_what_is_gone(site: str, tmp_path: Path) -> None:
+    (tmp_path / "site" / "MBA_ECG805_data.out").unlink()
+    result = run("fetch", "MBA_ECG", "--to", str(tmp_path / "to"))
+    assert isinstance(result.exception, FetchError)
+    assert str(result.exception) == f"{site}/MBA_ECG805_data.out: the server answered 404 File not found"
+    assert result.stdout == ""

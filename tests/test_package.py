@@ -1,0 +1,58 @@
+"""The package as users meet it: light to import, complete, the same in all its doors."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from importlib import metadata
+from types import ModuleType
+
+import pytest
+
+import pateval as pv
+
+HEAVY = ["scipy", "pandas", "polars", "pyarrow", "narwhals", "matplotlib", "plotly", "torch", "sklearn", "dask", "rich"]
+
+
+def loaded_after(code: str) -> set[str]:
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], check=True, capture_output=True, text=True
+    )
+    return set(shown.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import pateval",
+        "import pateval; pateval.pate([0, 1, 0], [0.1, 0.9, 0.3]); pateval.evaluate([0, 1, 0], [0.1, 0.9, 0.3])",
+        "import pateval.cli",
+        "import pateval.compat",
+    ],
+)
+def test_nothing_heavy_is_loaded(code):
+    assert not loaded_after(code) & set(HEAVY)
+
+
+def test_all_names_are_there_and_sorted_by_kind():
+    assert len(set(pv.__all__)) == len(pv.__all__)
+    for name in pv.__all__:
+        assert not isinstance(getattr(pv, name), ModuleType), name
+
+
+def test_functions_stay_functions_whatever_is_imported():
+    for room in ("pate", "evaluate", "catalog", "leaderboard", "audit"):
+        importlib.import_module(f"pateval.{room}")
+        assert callable(getattr(pv, room))
+
+
+def test_version_is_that_of_the_distribution():
+    assert pv.__version__ == metadata.version("pateval")
+
+
+def test_public_functions_have_documentation_with_examples():
+    for name in pv.__all__:
+        item = getattr(pv, name)
+        if callable(item) and not isinstance(item, type):
+            assert ">>>" in (item.__doc__ or ""), f"{name} has no example"
