@@ -15,6 +15,7 @@ from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
 from pateval.pate import grid
+from pateval.pate.detections import count_detections
 from strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -318,3 +319,26 @@ class TestCoarseScores:
         labels[10:15] = 1
         assert pv.pate(labels, np.ones(100), early=0, delay=0) == pytest.approx(0.525)
         assert pv.pate_ap(labels, np.ones(100), early=0, delay=0) == pytest.approx(0.05)
+
+
+class TestDetections:
+    """Counting scores above thresholds without sorting them all."""
+
+    @pytest.mark.parametrize("kind", ["uniform", "ties", "heavy tails", "both signs", "two scales", "signed zeros"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    @pytest.mark.parametrize("seed", range(10))
+    def test_counts(self, kind, dtype, seed):
+        rng = np.random.default_rng(seed)
+        size = int(rng.integers(1, 400))
+        scores = {
+            "uniform": rng.random(size),
+            "ties": rng.integers(0, 5, size) / 3,
+            "heavy tails": np.exp(rng.normal(0, 20, size)),
+            "both signs": rng.standard_cauchy(size) ** 3,
+            "two scales": np.where(rng.random(size) < 0.5, 1e9, 1) * rng.random(size),
+            "signed zeros": rng.choice([0.0, -0.0, 1e-30, -1e-30], size),
+        }[kind].astype(dtype)
+        thresholds = np.unique(rng.choice(scores, int(rng.integers(1, size + 1))))[::-1]
+        at, above = count_detections(scores, thresholds)
+        assert at.tolist() == [int((scores >= t).sum()) for t in thresholds]
+        assert above.tolist() == [int((scores > t).sum()) for t in thresholds]

@@ -1,25 +1,27 @@
-"""How many scores lie at or above each threshold, without sorting them all.
+"""How many scores lie at or above each threshold, without sorting the scores where that can be avoided.
 
-A non-decreasing map sends scores and thresholds into cells. A score whose cell holds no threshold compares with all
-thresholds as its cell does, so counting per cell is enough; only scores that share a cell with a threshold are sorted.
-The result is exact whatever the map: a poor one only means that more scores are sorted.
+Each score is located among the sorted thresholds: a table over equal cells of their range says how many thresholds lie
+in lower cells, and a few comparisons do the rest. Cells are equal in the value or, for heavy tails, in its binary form,
+which grows with the logarithm. Where cells are crowded either way, the scores are sorted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, FloatArray, IntArray
+from pateval._inputs import FloatArray, IntArray
 
-_CELLS_PER_THRESHOLD = 8
+_BLOCK = 2**16  # scores located at once: small enough to stay in cache
 _MOST_CELLS = 2**24
-_BLOCK = 2**16  # scores whose cells are computed at once: small enough to stay in cache
+_COMPARISONS = 3
+_CROWDED = 8.0
 
 
-def count_detections(
-    scores: FloatArray, thresholds: FloatArray, settled: BoolArray, settled_upto: IntArray
-) -> tuple[IntArray, IntArray]:
+def count_detections(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:
     """Count the scores at or above, and strictly above, each threshold.
 
     Parameters
@@ -28,10 +30,6 @@ def count_detections(
         Finite scores in any order.
     thresholds : ndarray
         Distinct thresholds, from high to low.
-    settled : ndarray of bool
-        Scores that are thresholds themselves and have been counted already.
-    settled_upto : ndarray of int
-        How many of those lie at or above each threshold.
 
     Returns
     -------
@@ -40,54 +38,85 @@ def count_detections(
 
     Examples
     --------
-    >>> scores = np.array([0.5, 0.1, 0.9, 0.5])
-    >>> settled = np.array([True, False, True, False])
-    >>> at, above = count_detections(scores, np.array([0.9, 0.5]), settled, np.array([1, 2]))
+    >>> at, above = count_detections(np.array([0.5, 0.1, 0.9, 0.5]), np.array([0.9, 0.5]))
     >>> at.tolist(), above.tolist()
     ([1, 3], [0, 1])
     """
-    settled_before = np.concatenate([[0], settled_upto[:-1]])
-    nearby, elsewhere = _split(scores, thresholds, settled)
-    if not nearby.size:
-        return elsewhere + settled_upto, elsewhere + settled_before
-    nearby = np.sort(nearby)
-    at = nearby.size - np.searchsorted(nearby, thresholds, side="left")
-    # Few thresholds are shared with such a score; only those need a second look-up.
-    above = at.copy()
-    shared = np.flatnonzero((nearby[nearby.size - np.maximum(at, 1)] == thresholds) & (at > 0))
-    above[shared] = nearby.size - np.searchsorted(nearby, thresholds[shared], side="right")
-    return elsewhere + settled_upto + at, elsewhere + settled_before + above
-
-
-def _split(scores: FloatArray, thresholds: FloatArray, settled: BoolArray) -> tuple[FloatArray, IntArray]:
-    """Unsettled scores that share a cell with a threshold, and for each threshold the number of other scores above."""
-    low, high = thresholds[-1], thresholds[0]
-    cells = min(_MOST_CELLS, 1 << (_CELLS_PER_THRESHOLD * thresholds.size).bit_length())
-    with np.errstate(over="ignore", divide="ignore"):
-        scale = (cells - 3) / (high - low)
-    if not 0 < scale < np.inf:
-        return scores[~settled], np.zeros(thresholds.size, dtype=np.intp)
-    threshold_cells = _cells(thresholds, low, scale, cells)
-    taken = np.zeros(cells, dtype=np.bool_)
-    taken[threshold_cells] = True
-    score_cells = np.empty(scores.size, dtype=np.int32)
-    nearby = []
+    cells = _Cells.over(thresholds[::-1])
+    if cells is None:
+        ascending = np.sort(scores)
+        sides = (np.searchsorted(ascending, thresholds, side=side) for side in ("left", "right"))
+        detected, above = (scores.size - below for below in sides)
+        return detected, above
+    passed = np.empty(scores.size, dtype=np.int32)
+    equal = []
     for begin in range(0, scores.size, _BLOCK):
-        block = slice(begin, begin + _BLOCK)
-        score_cells[block] = _cells(scores[block], low, scale, cells)
-        nearby.append(scores[block][taken[score_cells[block]] & ~settled[block]])
-    per_cell = np.bincount(score_cells, minlength=cells)
-    per_cell[threshold_cells] = 0
-    upto = np.cumsum(per_cell)
-    return np.concatenate(nearby), upto[-1] - upto[threshold_cells]
+        block = scores[begin : begin + _BLOCK]
+        position = cells.locate(block)
+        passed[begin : begin + _BLOCK] = position
+        position -= 1  # a score that passes no threshold is compared with the guard at the end, which none equals
+        equal.append(position[cells.guarded[position] == block])
+    below = np.cumsum(np.bincount(passed, minlength=thresholds.size + 1))[:-1]
+    shared = np.bincount(np.concatenate(equal), minlength=thresholds.size)
+    detected = (scores.size - below)[::-1]
+    return detected, detected - shared[::-1]
 
 
-def _cells(values: FloatArray, low: float, scale: float, cells: int) -> npt.NDArray[np.int32]:
-    """Cell 0 holds what lies below ``low``, the last one what lies far above."""
-    with np.errstate(over="ignore"):
-        position = values - low
-        position *= scale
-    np.clip(position, -1, cells - 2, out=position)
-    np.floor(position, out=position)
-    position += 1
-    return position.astype(np.int32)
+class _Cells:
+    """Equal cells over the range of sorted values, and how many of them lie in lower cells than each."""
+
+    def __init__(self, ascending: FloatArray, measure: Callable[[FloatArray], FloatArray]) -> None:
+        self._measure = measure
+        self._number = min(_MOST_CELLS, 1 << (2 * ascending.size).bit_length())
+        ends = measure(ascending[[0, -1]])
+        self._low = ends[0]
+        with np.errstate(over="ignore", divide="ignore"):
+            self._scale = (self._number - 3) / (ends[1] - ends[0])
+        self.crowding = np.inf
+        if 0 < self._scale < np.inf:
+            each = np.bincount(self._of(ascending), minlength=self._number)
+            # how many values share the cell of a value, on average
+            self.crowding = float(np.square(each, dtype=np.float64).sum() / ascending.size)
+            self._before = (np.cumsum(each) - each).astype(np.int32)
+        self.guarded = np.append(ascending, np.array(np.inf, dtype=ascending.dtype))
+
+    @classmethod
+    def over(cls, ascending: FloatArray) -> _Cells | None:
+        """Choose the measure that spreads the values best; None where none does."""
+        best = cls(ascending, np.copy)
+        if best.crowding > _CROWDED / 2:
+            best = min(best, cls(ascending, _binary_form), key=lambda cells: cells.crowding)
+        return best if best.crowding <= _CROWDED else None
+
+    def locate(self, values: FloatArray) -> IntArray:
+        """Count for each value how many are not above it."""
+        position = self._before[self._of(values)].astype(np.intp)
+        passes = values >= self.guarded[position]
+        position += passes
+        moving = np.flatnonzero(passes)
+        for _ in range(_COMPARISONS):
+            if not moving.size:
+                return position
+            moving = moving[values[moving] >= self.guarded[position[moving]]]
+            position[moving] += 1
+        position[moving] = np.searchsorted(self.guarded, values[moving], side="right")
+        return position
+
+    def _of(self, values: FloatArray) -> npt.NDArray[np.int32]:
+        """Cell of each value: 0 for what lies below all, the last for what lies far above."""
+        place = self._measure(values)
+        with np.errstate(over="ignore"):
+            place -= self._low
+            place *= self._scale
+        np.clip(place, -1, self._number - 2, out=place)
+        np.floor(place, out=place)
+        place += 1
+        return place.astype(np.int32)
+
+
+def _binary_form(values: FloatArray) -> npt.NDArray[np.float64]:
+    """Order-preserving integer form of floats, as float64: roughly their logarithm, with sign."""
+    kind: Any = np.int64 if values.dtype == np.float64 else np.int32
+    bits = values.view(kind)
+    ordered = bits ^ ((bits >> (8 * values.itemsize - 1)) & np.iinfo(kind).max)
+    return ordered.astype(np.float64)

@@ -27,7 +27,8 @@ import numpy.typing as npt
 
 from pateval._inputs import BoolArray, IntArray
 from pateval.pate.area import Rule, rising
-from pateval.pate.sweep import Entries, Scored, detections, enter, missed_at
+from pateval.pate.detections import count_detections
+from pateval.pate.sweep import Entries, Scored, enter, missed_at
 from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps, zone_weight
 
 Array = npt.NDArray[np.float64]
@@ -99,7 +100,7 @@ def _lay_out(scored: Scored, early: Sequence[int], delay: Sequence[int]) -> _Gri
         delayed,
         ahead,
         entries,
-        *detections(scored, entries, np.concatenate([delayed.steps, ahead.steps])),
+        *count_detections(scored.scores, entries.thresholds),
         missed_at(scored, entries),
     )
 
@@ -374,6 +375,8 @@ def _dip_correction(grid: _Grid, weights: _Weights, dips: BoolArray, points: Int
     last_kept = np.maximum.accumulate(np.where(kept, np.arange(points.size, dtype=np.int32), 0), axis=2)[back]
     at, start = (*back[:2], back[2] + 1), (*back[:2], last_kept)
     gained = recall[at] - recall[start]
-    gained *= weights.after[points[at[2]]] * true_positive[at] + weights.before[points[last_kept] + 1] * true_positive[start]
+    gained *= (
+        weights.after[points[at[2]]] * true_positive[at] + weights.before[points[last_kept] + 1] * true_positive[start]
+    )
     np.add.at(values, back[:2], gained)
     return values @ grid.early_share

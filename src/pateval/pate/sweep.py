@@ -118,30 +118,13 @@ def missed_at(scored: Scored, entries: Entries) -> Array:
     return missed
 
 
-def detections(scored: Scored, entries: Entries, zone_steps: IntArray) -> tuple[IntArray, IntArray]:
-    """Count the scores at or above, and above, each distinct threshold.
-
-    Most entries are their own step's score; an early step whose event is detected late is the exception. In a grid of
-    buffers one step may lie in a delayed and in an early zone; it is counted once.
-    """
-    steps = np.concatenate([scored.inside_steps, zone_steps])[entries.order]
-    own = scored.scores[steps] == np.repeat(entries.thresholds, np.diff(entries.last, prepend=-1))
-    settled = np.zeros(scored.scores.size, dtype=np.bool_)
-    settled[steps[own]] = True
-    if np.count_nonzero(settled) < np.count_nonzero(own):
-        entry_of = np.empty(scored.scores.size, dtype=np.intp)
-        entry_of[steps[own]] = np.flatnonzero(own)
-        own &= entry_of[steps] == np.arange(steps.size)
-    return count_detections(scored.scores, entries.thresholds, settled, np.cumsum(own)[entries.last])
-
-
 def sweep(scored: Scored, early: int, delay: int) -> Counts:
     """Count at every relevant threshold for one pair of buffers."""
     delayed = delayed_steps(scored.events, scored.rooms.delayed(delay))
     ahead = early_steps(scored.events, scored.rooms.early(early, delay))
     entries = enter(scored, scored.delayed_entries(delayed), scored.early_entries(ahead))
     weights = np.concatenate([np.ones(scored.inside.size), delayed.weights, ahead.weights])
-    detected, detected_before = detections(scored, entries, np.concatenate([delayed.steps, ahead.steps]))
+    detected, detected_before = count_detections(scored.scores, entries.thresholds)
     return Counts(
         entries.thresholds,
         detected,
