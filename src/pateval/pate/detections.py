@@ -49,13 +49,10 @@ def count_detections(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArr
         detected, above = (scores.size - below for below in sides)
         return detected, above
     passed = np.empty(scores.size, dtype=np.int32)
-    equal = []
+    equal: list[IntArray] = []
     for begin in range(0, scores.size, _BLOCK):
-        block = scores[begin : begin + _BLOCK]
-        position = cells.locate(block)
-        passed[begin : begin + _BLOCK] = position
-        position -= 1  # a score that passes no threshold is compared with the guard at the end, which none equals
-        equal.append(position[cells.guarded[position] == block])
+        passed[begin : begin + _BLOCK], *found = cells.locate(scores[begin : begin + _BLOCK])
+        equal += found
     below = np.cumsum(np.bincount(passed, minlength=thresholds.size + 1))[:-1]
     shared = np.bincount(np.concatenate(equal), minlength=thresholds.size)
     detected = (scores.size - below)[::-1]
@@ -88,19 +85,25 @@ class _Cells:
             best = min(best, cls(ascending, _binary_form), key=lambda cells: cells.crowding)
         return best if best.crowding <= _CROWDED else None
 
-    def locate(self, values: FloatArray) -> IntArray:
-        """Count for each value how many are not above it."""
+    def locate(self, values: FloatArray) -> tuple[IntArray, ...]:
+        """Count for each value how many are not above it, and list those that some value equals, once for each."""
         position = self._before[self._of(values)].astype(np.intp)
-        passes = values >= self.guarded[position]
+        bound = self.guarded[position]
+        equal = [position[values == bound]]
+        passes = values >= bound
         position += passes
         moving = np.flatnonzero(passes)
         for _ in range(_COMPARISONS):
-            if not moving.size:
-                return position
-            moving = moving[values[moving] >= self.guarded[position[moving]]]
+            here = position[moving]
+            bound = self.guarded[here]
+            equal.append(here[values[moving] == bound])
+            moving = moving[values[moving] >= bound]
             position[moving] += 1
-        position[moving] = np.searchsorted(self.guarded, values[moving], side="right")
-        return position
+        if moving.size:
+            equal.pop()  # those of the last comparison are still moving, and found again
+            position[moving] = upto = np.searchsorted(self.guarded, values[moving], side="right")
+            equal.append(upto[self.guarded[upto - 1] == values[moving]] - 1)
+        return position, *equal
 
     def _of(self, values: FloatArray) -> npt.NDArray[np.int32]:
         """Cell of each value: 0 for what lies below all, the last for what lies far above."""
