@@ -308,11 +308,23 @@ class TestCoarseScores:
         with pytest.warns(pv.CoarseScoresWarning, match="compare pate_ap"):
             pv.pate(labels, scores)
 
+    def test_other_trapezoids_warn_too(self):
+        labels, scores = [1, 0, 0, 0], [0, 1, 0, 0]
+        for flattering in (pv.auc_pr, pv.ts_auprc):
+            with pytest.warns(pv.CoarseScoresWarning, match=f"{flattering.__name__} flatters"):
+                flattering(labels, scores)
+        for variant in ("original", "timeeval"):
+            with pytest.warns(pv.CoarseScoresWarning, match="compare variant='tsb-ad'"):
+                pv.vus_pr(labels, scores, variant=variant, window=2)
+            with pytest.warns(pv.CoarseScoresWarning, match="compare variant='tsb-ad'"):
+                pv.range_auc_pr(labels, scores, variant=variant, window=2)
+
     def test_fine_scores_do_not_warn(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             pv.pate([0, 1, 0, 0], [0.1, 0.4, 0.3, 0.3])
-            pv.pate_ap([0, 1, 0, 0], [1, 1, 1, 1])
+            for fair in (pv.pate_ap, pv.average_precision, pv.ts_average_precision, pv.vus_pr, pv.auc_roc):
+                fair([0, 1, 0, 0], [1, 1, 1, 1])
 
     def test_constant_score(self):
         labels = np.zeros(100, dtype=int)

@@ -11,7 +11,6 @@ from scipy import stats
 from oracles import thresholds as oracle
 from pateval._inputs import UndefinedMetricError
 from pateval.extremes import Tail, fit_tail
-from pateval.prf import PRF
 from pateval.thresholds import (
     apply_threshold,
     best_threshold,
@@ -40,7 +39,6 @@ def test_sweeps_agree_with_exhaustive_search(metric, pair, k, delay):
     expected_threshold, expected_value = oracle.best(labels.tolist(), scores.tolist(), literal)
     assert threshold == expected_threshold
     assert value == pytest.approx(expected_value, abs=1e-12)
-    assert best_threshold(labels, scores, metric=literal).value == pytest.approx(value, abs=1e-12)
 
 
 def test_the_oracle_by_hand():
@@ -73,29 +71,6 @@ def test_reference_of_the_adjustment_above_k_percent(case: ScoreCase):
         reference = max(number(case.metrics[f"best_f1_w_pa_K{k}"]) or 0.0, everything)
         best = best_threshold(case.labels, case.scores, metric="point_adjusted_k_f1", k=k)
         assert best.value == pytest.approx(reference, abs=1e-9)
-
-
-def test_a_given_function_is_maximised():
-    labels, scores = [0, 0, 1, 0], [1.0, 4.0, 3.0, 2.0]
-    assert best_threshold(labels, scores, metric=lambda _, flagged: -abs(int(flagged.sum()) - 2)) == (3.0, 0.0)
-    # A PRF counts by its F1; equal values give the highest threshold; undefined and NaN ones are passed over.
-    assert best_threshold(labels, scores, metric=lambda *_: PRF(1.0, 0.0, 0.5)) == (4.0, 0.5)
-
-    def undefined_above_two(_, flagged):
-        if flagged.sum() < 2:
-            raise UndefinedMetricError("nothing found")
-        return float("nan") if flagged.sum() == 2 else 7
-
-    assert best_threshold(labels, scores, metric=undefined_above_two) == (2.0, 7.0)
-    with pytest.raises(UndefinedMetricError, match="undefined at every threshold"):
-        best_threshold(labels, scores, metric=lambda *_: float("nan"))
-
-
-def test_a_given_function_is_computed_at_so_many_candidates():
-    seen = []
-    scores = np.arange(100.0)
-    best_threshold(scores > 90, scores, metric=lambda _, flagged: seen.append(int(flagged.sum())) or 0.0, candidates=4)
-    assert seen == [1, 34, 67, 100]
 
 
 def test_float32_scores_are_compared_exactly():
@@ -160,15 +135,13 @@ def test_peaks_over_threshold():
 
 
 def test_undefined_and_bad_options():
-    for metric in ("point_f1", "segment_f1", lambda *_: 1.0):
+    for metric in ("point_f1", "segment_f1"):
         with pytest.raises(UndefinedMetricError, match="no anomaly"):
             best_threshold([0, 0], [1, 2], metric=metric)
-    with pytest.raises(ValueError, match=r"metric, unless it is a function, must be one of 'point_f1', .*; got 'nab'"):
+    with pytest.raises(ValueError, match=r"metric must be one of 'point_f1', .*; got 'nab'"):
         best_threshold([0, 1], [1, 2], metric="nab")
     with pytest.raises(ValueError, match="k must be a percentage from 0 to 100; got 101"):
         best_threshold([0, 1], [1, 2], k=101)
-    with pytest.raises(ValueError, match="candidates must be a positive integer; got 0"):
-        best_threshold([0, 1], [1, 2], candidates=0)
     with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]; got 2.0"):
         quantile_threshold([1, 2], fraction=2)
     for wrong in (float("nan"), True, "3"):

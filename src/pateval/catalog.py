@@ -117,6 +117,7 @@ _POINTS = "every step counts alike: one long event outweighs many short ones"
 _TOUCH = "one touched step is a whole event found, and flagging everything is one big hit"
 _NEAR = "chance is high: random alarms are never far from an event"
 _SINGLE = "judges a single number per series; says nothing of false alarms"
+_ONCE = "every flagged step outside an event costs on its own; an event of a single step has no value"
 _TOP = "looks at the highest scores only"
 
 _INITIALS = {name[0]: name for name in PROPERTIES}  # s e d o c t
@@ -164,7 +165,7 @@ _ON_PREDICTIONS: list[_Row] = [
     (m.time_tolerant, _UNIT, "tolerant", "sed sedc sedc", "the tolerance is a choice"),
     (m.temporal_distance, _POSITIVE, "tolerant", "sedc", "grows with the length of the series"),
     (m.vus_predictions, _UNIT, "vus", "sed sedc sedc", "no reference implementation to agree with"),
-    (m.nab, (-math.inf, 100.0), "nab", "sdo", "an event of a single step has no value"),
+    (m.nab, (-math.inf, 100.0), "nab", "sdo", _ONCE),
     (m.mean_detection_delay, _POSITIVE, "merlion", "so", "missed events are ignored"),
     (m.censored_detection_delay, _POSITIVE, "merlion", "so", "false alarms are ignored"),
     (m.mean_detection_offset, _ANY, "sktime", "seo", "missed events are ignored"),
@@ -237,6 +238,17 @@ def catalog() -> dict[str, Metric]:
                 faults=faults,
             )
     return metrics
+
+
+def initials(properties: frozenset[str]) -> str:
+    """Properties by their initials, in the order of the PATE paper's first table.
+
+    Examples
+    --------
+    >>> initials(frozenset({"coverage", "sequential"}))
+    's---c-'
+    """
+    return "".join(name[0] if name in properties else "-" for name in PROPERTIES)
 
 
 def find_metrics(ids: Iterable[str] | str | None) -> list[Metric]:

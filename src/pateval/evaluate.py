@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
@@ -27,9 +28,9 @@ from pateval._inputs import (
     series_starts,
 )
 from pateval.catalog import Metric, find_metrics
+from pateval.coarse import coarseness
 from pateval.metrics.ts_auprc import ts_curve
 from pateval.metrics.vus import vus_areas
-from pateval.pate.coarse import coarseness
 from pateval.thresholds import (
     apply_threshold,
     best_threshold,
@@ -46,6 +47,8 @@ THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
     "median-deviation": ("median absolute deviations above the median", median_deviation_threshold, "deviations"),
     "peaks-over-threshold": ("extreme value theory", peaks_over_threshold, "risk"),
 }
+
+_NO_NORMAL_STEP = "the metric is undefined: every step is anomalous, so no alarm can be false"
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,7 +304,7 @@ class _Work:
         name = metric.function.__name__
         if name in ("vus_roc", "vus_pr", "range_auc_roc", "range_auc_pr"):
             roc, pr = vus_areas(self.labels, given, window=self.options.window)
-            undefined = UndefinedMetricError("the metric is undefined: every step is anomalous")
+            undefined = UndefinedMetricError(_NO_NORMAL_STEP)
             of_roc: tuple[Any, Any] = (undefined, undefined) if np.isnan(roc).any() else (roc.mean(), roc[-1])
             return {"vus_roc": of_roc[0], "range_auc_roc": of_roc[1], "vus_pr": pr.mean(), "range_auc_pr": pr[-1]}
         if name in ("ts_auprc", "ts_average_precision"):
@@ -339,4 +342,5 @@ def _mean(metric: Metric, parts: list[_Work]) -> tuple[float, str | None]:
     values = [value for value, reason in found if reason is None]
     if values:
         return float(np.mean(values)), None
-    return math.nan, f"undefined on every series: {found[0][1]}"
+    ((reason, _),) = Counter(reason for _, reason in found).most_common(1)
+    return math.nan, f"undefined on every series: {reason}"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pateval.audit.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.audit.probes import Findings
-from pateval.catalog import PROPERTIES, Metric
+from pateval.catalog import PROPERTIES, Metric, initials
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
 FAKES = tuple(entry.name for entry in BATTERY if entry.kind in ("worthless", "poor"))
@@ -159,7 +159,7 @@ class Audit:
         return (
             f"{len(self.fooled)} of {len(self)} metrics give a worthless detector more than the real one "
             f"({self.steps:,} steps, {self.events:,} events, {self.anomalous / self.steps:.1%} anomalous, "
-            f"{self.seeds} draws from seed {self.seed})"
+            f"{self.seeds} draw{'s' if self.seeds > 1 else ''} from seed {self.seed})"
         )
 
     def __repr__(self) -> str:
@@ -170,22 +170,11 @@ class Audit:
         return "\n".join([*(line.rstrip() for line in lines), self.summary()])
 
 
-def initials(properties: frozenset[str]) -> str:
-    """Properties by their initials, in the order of the PATE paper's first table.
-
-    Examples
-    --------
-    >>> initials(frozenset({"coverage", "sequential"}))
-    's---c-'
-    """
-    return "".join(name[0] if name in properties else "-" for name in PROPERTIES)
-
-
 def _with_spread(value: float, spread: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f} ± {spread:.4f}"
+    return "-" if math.isnan(value) else f"{_text(value)} ± {_text(spread)}"
 
 
 def _text(cell: Any) -> str:
     if isinstance(cell, float):
-        return "-" if math.isnan(cell) else f"{cell:.4f}"
+        return "-" if math.isnan(cell) else f"{cell:.4f}" if abs(cell) < 1000 else f"{cell:,.0f}"
     return str(cell)

@@ -120,9 +120,7 @@ def audit(
                 values={name: float(values.mean()) if values.size else np.nan for name, values in defined.items()},
                 spreads={name: float(values.std()) if values.size else np.nan for name, values in defined.items()},
                 reasons={
-                    name: several[0].reasons[metric.id]
-                    for name, several in found.items()
-                    if not defined[name].size
+                    name: several[0].reasons[metric.id] for name, several in found.items() if not defined[name].size
                 },
                 findings=findings[metric.id],
             )

@@ -16,6 +16,7 @@ from pateval._inputs import (
     require_anomaly,
     scored_pair,
 )
+from pateval.coarse import warn_if_coarse
 from pateval.curves import distinct_descending, run_counts, standing
 from pateval.events import runs
 from pateval.prf import PRF
@@ -157,6 +158,7 @@ def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
     labels, scores = scored_pair(labels, scores)
     require_anomaly(labels)
     place = standing(labels, scores)
+    warn_if_coarse(scores, "auc_pr", "average_precision")
     before = np.where(place.flagged_above > 0, place.true_positive_above / np.maximum(place.flagged_above, 1), 1.0)
     return float((place.true_positive / place.flagged + before).mean() / 2)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval._inputs import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
+from pateval.coarse import warn_if_coarse
 from pateval.curves import steps, trapezoids
 from pateval.events import find_events
 
@@ -91,7 +92,10 @@ def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
     >>> ts_auprc([0, 1, 1, 1, 0, 0], [0.1, 0.9, 0.2, 0.8, 0.3, 0.0])
     0.8379...
     """
-    return ts_curve(labels, scores, weighted=weighted).area
+    labels, scores = scored_pair(labels, scores)
+    curve = ts_curve(labels, scores, weighted=weighted)
+    warn_if_coarse(scores, "ts_auprc", "ts_average_precision")
+    return curve.area
 
 
 def ts_average_precision(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> float:

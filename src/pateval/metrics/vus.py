@@ -17,6 +17,7 @@ from pateval._inputs import (
     require_anomaly,
     scored_pair,
 )
+from pateval.coarse import warn_if_coarse
 from pateval.curves import above, at_least, distinct_descending, steps, trapezoids
 from pateval.events import runs
 from pateval.prf import PRF
@@ -163,7 +164,11 @@ def vus_pr(
     >>> vus_pr(labels, scores, window=4, variant="original")
     0.9080...
     """
-    return float(_areas(labels, scores, window, thresholds, variant, only="pr").pr.mean())
+    labels, scores = scored_pair(labels, scores)
+    areas = _areas(labels, scores, window, thresholds, variant, only="pr")
+    if not VARIANTS[variant].precision_steps:
+        warn_if_coarse(scores, f"vus_pr with variant={variant!r}", "variant='tsb-ad'")
+    return float(areas.pr.mean())
 
 
 def range_auc_roc(
@@ -267,7 +272,11 @@ def range_auc_pr(
     >>> range_auc_pr([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9553...
     """
-    return float(_areas(labels, scores, window, thresholds, variant, only="pr", single=True).pr[-1])
+    labels, scores = scored_pair(labels, scores)
+    areas = _areas(labels, scores, window, thresholds, variant, only="pr", single=True)
+    if not VARIANTS[variant].precision_steps:
+        warn_if_coarse(scores, f"range_auc_pr with variant={variant!r}", "variant='tsb-ad'")
+    return float(areas.pr[-1])
 
 
 def vus_areas(

@@ -82,4 +82,4 @@ def sampled_area(
         np.divide(true_positive[:-1], np.maximum(behind[:-1], 1), out=before[1:])
         before[0] = rule.start if detected_before[0] == 0 else 0.0
         total += rule.before * float(gained @ before)
-    return total
+    return min(total, 1.0)  # rounding may reach beyond

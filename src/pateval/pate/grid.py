@@ -81,7 +81,7 @@ def mean_area(scored: Scored, early: Sequence[int], delay: Sequence[int], rule: 
     for begin, stop in _strips(grid, dips):
         strip = _Strip.of(grid, begin, stop)
         total += _strip_area(grid, weights, rule, strip, dips, found_fixed, found_early)
-    return total
+    return min(total, 1.0)  # rounding may reach beyond
 
 
 def _lay_out(scored: Scored, early: Sequence[int], delay: Sequence[int]) -> _Grid:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -19,9 +18,9 @@ from pateval._inputs import (
     scored_pair,
     series_starts,
 )
+from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
 from pateval.pate.area import AVERAGE_PRECISION, TRAPEZOID, Rule, area
-from pateval.pate.coarse import CoarseScoresWarning, coarseness
 from pateval.pate.grid import mean_area
 from pateval.pate.sampled import counts_at
 from pateval.pate.sweep import Scored, sweep
@@ -108,7 +107,10 @@ def pate(
     >>> round(pv.pate(labels, early, early=2, delay=2), 3)
     0.426
     """
-    return _score(labels, scores, early, delay, thresholds, series, TRAPEZOID)
+    labels, scores = scored_pair(labels, scores)
+    value = _score(labels, scores, early, delay, thresholds, series, TRAPEZOID)
+    warn_if_coarse(scores, "pate", "pate_ap")
+    return value
 
 
 def pate_ap(
@@ -240,10 +242,6 @@ def _score(
     fixed = _fixed_thresholds(scores, thresholds)
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
-    if rule is TRAPEZOID and (reason := coarseness(scores)):
-        warnings.warn(
-            f"{reason}, which the trapezoid rule of pate flatters; compare pate_ap", CoarseScoresWarning, stacklevel=3
-        )
     scored = Scored(scores, events)
     if fixed is not None:
         return counts_at(scored, fixed, early, delay).mean_area(rule)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from pateval._inputs import FloatArray
@@ -35,6 +37,16 @@ def coarseness(scores: FloatArray) -> str | None:
         return None
     share = np.count_nonzero(scores == common) / scores.size
     return f"one score ({common:g}) is shared by {100 * share:.0f} % of all steps"
+
+
+def warn_if_coarse(scores: FloatArray, metric: str, instead: str) -> None:
+    """Warn the caller of a public function that its trapezoid rule flatters these scores."""
+    if reason := coarseness(scores):
+        warnings.warn(
+            f"{reason}, which the trapezoid rule of {metric} flatters; compare {instead}",
+            CoarseScoresWarning,
+            stacklevel=3,
+        )
 
 
 def _majority(values: FloatArray) -> float | None:

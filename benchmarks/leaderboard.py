@@ -1,0 +1,222 @@
+"""Measure how fast a leaderboard is, how well it spreads, and whether its memory stays flat.
+
+Each measurement runs in a process of its own, so that its peak memory is its own. Run one of
+
+    python benchmarks/leaderboard.py throughput            2,000 series x 20 detectors x 5,000 steps, synthetic
+    python benchmarks/leaderboard.py speedup               2 workers against 1 on the NAB score files
+    python benchmarks/leaderboard.py accumulate            PateAccumulator over generated chunks
+
+and `--help` after any of them for smaller sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def synthetic_labels(series: int, steps: int) -> np.ndarray:
+    """Three events of 50 steps somewhere in each series."""
+    labels = np.zeros(steps, dtype=np.uint8)
+    for start in np.random.default_rng([1, series]).integers(100, steps - 150, 3):
+        labels[start : start + 50] = 1
+    return labels
+
+
+def write_synthetic(folder: Path, series: int, detectors: int, steps: int) -> list[str]:
+    """Write one Parquet file per detector, in row groups of 100 series."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        [("series", pa.dictionary(pa.int32(), pa.string())), ("label", pa.uint8()), ("score", pa.float32())]
+    )
+    names = pa.array([f"series-{number:05d}" for number in range(series)])
+    paths = []
+    for detector in range(detectors):
+        generator = np.random.default_rng([2, detector])
+        path = folder / f"detector-{detector:02d}.parquet"
+        with pq.ParquetWriter(path, schema, compression="none") as writer:
+            for first in range(0, series, 100):
+                group = range(first, min(first + 100, series))
+                labels = np.concatenate([synthetic_labels(each, steps) for each in group])
+                scores = generator.random(labels.size, dtype=np.float32) + 0.05 * detector * labels
+                keys = pa.DictionaryArray.from_arrays(
+                    np.repeat(np.arange(first, group.stop, dtype=np.int32), steps), names
+                )
+                writer.write_table(pa.table([keys, labels, scores.astype(np.float32)], schema=schema))
+        paths.append(str(path))
+    return paths
+
+
+def peak_memory() -> tuple[float, float]:
+    """Peak memory in MB of this process, and of the largest of its children."""
+    own, children = (
+        resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return own, children
+
+
+def run_once(options: argparse.Namespace) -> None:
+    """Compute one leaderboard and print its cost as JSON; the parent measures by calling this."""
+    from pateval.leaderboard import leaderboard
+
+    started = time.perf_counter()
+    board = leaderboard(
+        options.files,
+        label="label",
+        score="score",
+        series="series",
+        metrics=options.metrics.split(",") if options.metrics else None,
+        workers=options.workers,
+        chance=options.chance,
+        progress=options.progress,
+    )
+    if board.failures:
+        sys.exit(f"{len(board.failures)} failures, the first: {board.failures[0]}")
+    with tempfile.TemporaryDirectory() as folder:
+        board.save(folder)
+    own, children = peak_memory()
+    print(
+        json.dumps(
+            {
+                "units": board.run["units"],
+                "metrics": len(board.metrics),
+                "seconds": time.perf_counter() - started,
+                "in_units": sum(each.seconds for each in board.timings),
+                "memory": own,
+                "worker_memory": children,
+            }
+        )
+    )
+
+
+def measured(files: list[str], *, workers: int, metrics: str, chance: int) -> dict[str, float]:
+    """Run one leaderboard in a process of its own."""
+    command = [
+        sys.executable,
+        __file__,
+        "once",
+        *files,
+        "--workers",
+        str(workers),
+        "--chance",
+        str(chance),
+        "--progress",
+    ]
+    command += ["--metrics", metrics] if metrics else []
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def throughput(options: argparse.Namespace) -> None:
+    """Units per second on synthetic data, and memory for a tenth of the series and for all."""
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        print(f"{options.detectors} detectors, {options.steps:,} steps per series, {options.workers} workers")
+        for series in dict.fromkeys((max(1, options.series // 10), options.series)):
+            place = Path(folder) / str(series)
+            place.mkdir()
+            files = write_synthetic(place, series, options.detectors, options.steps)
+            found = measured(files, workers=options.workers, metrics=options.metrics, chance=options.chance)
+            print(
+                f"{series:,} series: {found['units']:,} units x {found['metrics']} metrics "
+                f"in {found['seconds']:.1f} s, {found['units'] / found['seconds']:.1f} units/s, "
+                f"{found['units'] * options.steps / found['seconds'] / 1e6:.2f} M points/s; peak memory "
+                f"{found['memory']:.0f} MB here, {found['worker_memory']:.0f} MB per worker",
+                flush=True,
+            )
+
+
+def speedup(options: argparse.Namespace) -> None:
+    """Wall time of 1 and 2 workers on the whole catalogue, alternating."""
+    files = sorted(str(path) for path in Path(options.data).glob("*.parquet"))
+    if not files:
+        sys.exit(f"no score files in {options.data}")
+    times: dict[int, list[float]] = {1: [], options.workers: []}
+    for _ in range(options.repeats):
+        for workers, seconds in times.items():
+            found = measured(files, workers=workers, metrics=options.metrics, chance=options.chance)
+            seconds.append(found["seconds"])
+            print(
+                f"{workers} workers: {found['seconds']:.1f} s ({found['units']:,} units, {found['metrics']} metrics)",
+                flush=True,
+            )
+    best = {workers: min(seconds) for workers, seconds in times.items()}
+    print(f"speed-up {options.workers} over 1: {best[1] / best[options.workers]:.2f} x (best of {options.repeats})")
+
+
+def accumulate(options: argparse.Namespace) -> None:
+    """Points per second of `PateAccumulator`, and memory after a tenth of the points and after all."""
+    from pateval.pate.accumulator import PateAccumulator
+
+    total = PateAccumulator((0, 100), (0, 100), np.linspace(0, 1, options.thresholds))
+    generator = np.random.default_rng(0)
+    chunks = max(1, options.points // options.chunk)
+    started, working = time.perf_counter(), 0.0
+    for chunk in range(chunks):
+        labels = synthetic_labels(chunk, options.chunk)
+        scores = generator.random(options.chunk, dtype=np.float32)
+        before = time.perf_counter()
+        total.update(labels, scores)
+        working += time.perf_counter() - before
+        if chunk + 1 in (max(1, chunks // 10), chunks):
+            print(
+                f"{total.steps:,} points: {total.steps / working / 1e6:.2f} M points/s in update "
+                f"({total.steps / (time.perf_counter() - started) / 1e6:.2f} with making the data), "
+                f"peak memory {peak_memory()[0]:.0f} MB",
+                flush=True,
+            )
+    print(f"pate {total.compute():.6f}")
+
+
+def main() -> None:
+    """Choose a measurement."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(required=True, metavar="{throughput,speedup,accumulate}")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--workers", type=int, default=2)
+    shared.add_argument("--metrics", default="", help="metric ids; the whole catalogue by default")
+    shared.add_argument("--chance", type=int, default=0, help="random score vectors per series")
+
+    one = kinds.add_parser("throughput", parents=[shared], help=throughput.__doc__)
+    one.add_argument("--series", type=int, default=2000)
+    one.add_argument("--detectors", type=int, default=20)
+    one.add_argument("--steps", type=int, default=5000)
+    one.add_argument("--folder", help="where to put the synthetic files (about 1 GB at full size)")
+    one.set_defaults(run=throughput)
+
+    data = Path(os.environ.get("PATEVAL_DATA", CHECKOUT.parent / "shared" / "data")) / "scores" / "NAB"
+    two = kinds.add_parser("speedup", parents=[shared], help=speedup.__doc__)
+    two.add_argument("--data", default=str(data), help="folder of score files")
+    two.add_argument("--repeats", type=int, default=2)
+    two.set_defaults(run=speedup, chance=5)  # as the command does it unless told otherwise
+
+    three = kinds.add_parser("accumulate", help=accumulate.__doc__)
+    three.add_argument("--points", type=int, default=1_000_000_000)
+    three.add_argument("--chunk", type=int, default=100_000)
+    three.add_argument("--thresholds", type=int, default=250)
+    three.set_defaults(run=accumulate)
+
+    once = kinds.add_parser("once", parents=[shared])
+    once.add_argument("files", nargs="+")
+    once.add_argument("--progress", action="store_true")
+    once.set_defaults(run=run_once)
+
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()

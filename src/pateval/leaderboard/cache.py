@@ -1,0 +1,166 @@
+"""Nothing is lost and nothing is computed twice: each finished result in a small file of its own.
+
+A file's name is a hash of all that decides its numbers: labels and scores, parameters, and the code of the metrics.
+Whatever changes gives another name, so an entry is never out of date; files are put in place whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+# Rooms that cannot change a value of a metric; whatever else changes has everything computed anew.
+_HARMLESS = frozenset(
+    {
+        "__init__",
+        "__main__",
+        "cli",
+        "compat",
+        "datasets",
+        "demo",
+        "detectors",
+        "experiments",
+        "integrations",
+        "leaderboard",
+        "plots",
+        "report",
+        "runner",
+        "tables",
+    }
+)
+
+
+@cache
+def fingerprint() -> str:
+    """Hash the installed metrics: package and NumPy versions, and the source of every module that may decide numbers.
+
+    Examples
+    --------
+    >>> len(fingerprint())
+    16
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.blake2b(f"{package_version()} numpy {np.__version__}".encode(), digest_size=8)
+    for path in sorted(package.rglob("*.py")):
+        inside = path.relative_to(package)
+        if inside.parts[0].removesuffix(".py") not in _HARMLESS:
+            digest.update(str(inside).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def package_version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return metadata.version("pateval")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "unknown"
+
+
+def labels_digest(labels: npt.NDArray[np.bool_]) -> str:
+    """Hash labels alone, to see whether two files agree on the truth.
+
+    Examples
+    --------
+    >>> labels_digest(np.array([True, False])) == labels_digest(np.array([True, False, False]))
+    False
+    """
+    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
+    digest.update(np.packbits(labels).tobytes())
+    return digest.hexdigest()
+
+
+def content_key(purpose: str, parameters: Mapping[str, Any], code: str, *parts: str | npt.NDArray[Any]) -> str:
+    """Name a result by all that decides it.
+
+    Parameters
+    ----------
+    purpose : str
+        What kind of result it is.
+    parameters : mapping
+        Options that change numbers; plain values and tuples.
+    code : str
+        From :func:`fingerprint`.
+    *parts : str or ndarray
+        Content: arrays count with their type and length.
+
+    Returns
+    -------
+    str
+        Hexadecimal.
+    """
+    head = json.dumps([purpose, dict(parameters), code], sort_keys=True, default=list)
+    digest = hashlib.blake2b(head.encode(), digest_size=20)
+    for part in parts:
+        if isinstance(part, str):
+            digest.update(f"text {len(part)} {part}".encode())
+        else:
+            digest.update(f"array {part.dtype.str} {part.size} ".encode())
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def load(folder: str | None, key: str) -> dict[str, Any] | None:
+    """Read an entry; None where there is none, or where it cannot be read."""
+    if folder is None:
+        return None
+    try:
+        record = json.loads(_path(folder, key).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def store(folder: str | None, key: str, record: Mapping[str, Any]) -> str:
+    """Write an entry whole, or not at all.
+
+    Returns
+    -------
+    str
+        Empty, or one line that says why it could not be written; the result itself is not lost by that.
+    """
+    if folder is None:
+        return ""
+    path = _path(folder, key)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            draft.write_text(json.dumps(record), encoding="utf-8")
+            os.replace(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        return f"{folder}: finished work could not be kept ({error.strerror or error})"
+    return ""
+
+
+def has(folder: str | None, key: str) -> bool:
+    """Tell whether an entry is there."""
+    return folder is None or _path(folder, key).exists()
+
+
+def prepare(folder: str | os.PathLike[str]) -> str:
+    """Create the cache folder, and say early where that is not possible."""
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    if not os.access(path, os.W_OK):
+        raise PermissionError(13, "no permission to write to the cache folder", str(path))
+    return str(path.resolve())
+
+
+def _path(folder: str, key: str) -> Path:
+    return Path(folder) / key[:2] / f"{key}.json"

@@ -1,0 +1,498 @@
+"""Who is better, by how much, and is that evidence? Pure functions on arrays.
+
+A *table* is a two-dimensional array, one row per series (the block) and one column per detector. Detectors are compared
+only on the rows where all of them have a value; how many rows that leaves is part of every answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks of the detectors: 1 is best, ties share the mean of their places.
+
+    Attributes
+    ----------
+    per_series : ndarray
+        Ranks within each series used, one row per series.
+    mean : ndarray
+        Mean rank of each detector; NaN where no series could be used.
+    used, dropped : int
+        Series where every detector has a value, and the others, which are left out.
+    """
+
+    per_series: FloatArray
+    mean: FloatArray
+    used: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Do the detectors differ at all? Friedman's chi-square, corrected for ties, and the F of Iman and Davenport."""
+
+    chi_square: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Every detector against every other; row minus column, so a positive effect speaks for the row.
+
+    Attributes
+    ----------
+    p_raw, p_holm : ndarray
+        Wilcoxon signed-rank p-values, as they are and corrected by Holm for all pairs; 1 on the diagonal.
+    rank_biserial : ndarray
+        Matched-pairs rank-biserial correlation, in [-1, 1].
+    cliffs_delta : ndarray
+        Cliff's delta, in [-1, 1]: how often a value of the row beats one of the column, over all pairs of series.
+    wins, ties : ndarray
+        Number of series where the row beats the column, and where they are level. Losses are ``wins.T``.
+    """
+
+    p_raw: FloatArray
+    p_holm: FloatArray
+    rank_biserial: FloatArray
+    cliffs_delta: FloatArray
+    wins: IntArray
+    ties: IntArray
+
+
+def complete_rows(table: npt.ArrayLike) -> tuple[FloatArray, int]:
+    """Return the rows without NaN, and how many rows had one.
+
+    Examples
+    --------
+    >>> complete_rows([[0.1, 0.2], [float("nan"), 0.3]])
+    (array([[0.1, 0.2]]), 1)
+    """
+    values = np.asarray(table, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"a table of series by detectors has two dimensions; got an array of shape {values.shape}")
+    complete = ~np.isnan(values).any(axis=1)
+    return values[complete], int(np.count_nonzero(~complete))
+
+
+def rank_table(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Ranks:
+    """Rank the detectors within each series, and average.
+
+    Parameters
+    ----------
+    table : array_like
+        Series by detectors; rows with a NaN are left out and counted.
+    higher_is_better : bool
+        Direction of the metric.
+
+    Returns
+    -------
+    Ranks
+
+    Examples
+    --------
+    >>> ranks = rank_table([[0.9, 0.5, 0.5], [0.8, 0.7, 0.1]])
+    >>> ranks.per_series
+    array([[1. , 2.5, 2.5],
+           [1. , 2. , 3. ]])
+    >>> ranks.mean
+    array([1.  , 2.25, 2.75])
+    """
+    values, dropped = complete_rows(table)
+    detectors = values.shape[1]
+    if not values.shape[0]:
+        return Ranks(np.empty((0, detectors)), np.full(detectors, np.nan), 0, dropped)
+    ranks = shared_ranks(-values if higher_is_better else values)
+    return Ranks(ranks, ranks.mean(axis=0), values.shape[0], dropped)
+
+
+def shared_ranks(table: FloatArray) -> FloatArray:
+    """Rank the values of each row, the smallest first; equal values share the mean of their places.
+
+    Examples
+    --------
+    >>> shared_ranks(np.array([[0.3, 0.1, 0.3], [5.0, 6.0, 7.0]]))
+    array([[2.5, 1. , 2.5],
+           [1. , 2. , 3. ]])
+    """
+    return _ranks_and_ties(table)[0]
+
+
+def _ranks_and_ties(table: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Ranks within each row, and how many values of the row share each rank."""
+    places = np.arange(table.shape[1])
+    order = np.argsort(table, axis=1, kind="stable")
+    ordered = np.take_along_axis(table, order, axis=1)
+    edge = np.ones((table.shape[0], 1), dtype=np.bool_)
+    changes = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(np.hstack([edge, changes]), places, 0), axis=1)
+    last = np.where(np.hstack([changes, edge]), places, places.size)
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    ranks, ties = np.empty(table.shape), np.empty(table.shape, dtype=np.intp)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    np.put_along_axis(ties, order, last - first + 1, axis=1)
+    return ranks, ties
+
+
+def friedman(ranks: Ranks) -> Friedman:
+    r"""Test whether any detector differs from the others.
+
+    Friedman's statistic is corrected for ties. The F statistic of Iman and Davenport,
+    :math:`F = (n - 1)\chi^2 / (n(k - 1) - \chi^2)`, is less conservative. Where all series rank the detectors alike, F
+    is infinite and its p-value would be 0, whatever the number of series; the exact probability of that agreement is
+    given instead, ``m ** (1 - n)`` for ``m`` distinct orders of one row.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        From :func:`rank_table`.
+
+    Returns
+    -------
+    Friedman
+        All NaN with fewer than two series or detectors, or where every detector is level on every series.
+
+    References
+    ----------
+    M. Friedman, JASA 32 (1937); R. L. Iman, J. M. Davenport, Communications in Statistics 9 (1980);
+    J. Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
+
+    Examples
+    --------
+    >>> test = friedman(rank_table([[0.9, 0.5, 0.1], [0.8, 0.7, 0.2], [0.7, 0.4, 0.3]]))
+    >>> round(test.chi_square, 3), round(test.p_value, 4), round(test.f_p_value, 4)
+    (6.0, 0.0498, 0.0278)
+    """
+    rows = ranks.per_series
+    series, detectors = rows.shape
+    if series < 2 or detectors < 2:
+        return Friedman(math.nan, math.nan, math.nan, math.nan)
+    from scipy.special import chdtrc, fdtrc
+
+    # Sum of squares about the mean rank: within rows it falls with ties, so the quotient corrects for them.
+    between = series * float(np.sum((ranks.mean - (detectors + 1) / 2) ** 2))
+    within = float(np.sum((rows - (detectors + 1) / 2) ** 2))
+    if within == 0:
+        return Friedman(math.nan, math.nan, math.nan, math.nan)
+    chi_square = series * (detectors - 1) * between / within
+    p_value = float(chdtrc(detectors - 1, chi_square))
+    if bool(np.all(rows == rows[0])):
+        _, sizes = np.unique(rows[0], return_counts=True)
+        orders = math.factorial(detectors) // math.prod(math.factorial(int(size)) for size in sizes)
+        return Friedman(chi_square, p_value, math.inf, math.exp((1 - series) * math.log(orders)))
+    statistic = (series - 1) * chi_square / (series * (detectors - 1) - chi_square)
+    f_p_value = float(fdtrc(detectors - 1, (detectors - 1) * (series - 1), statistic))
+    return Friedman(chi_square, p_value, statistic, f_p_value)
+
+
+def nemenyi_difference(detectors: int, series: int, *, alpha: float = 0.05) -> float:
+    r"""Return the critical difference of mean ranks, :math:`q_\alpha \sqrt{k(k+1) / 6n}`.
+
+    Examples
+    --------
+    Five detectors on four series, as in the PATE paper's comparison:
+
+    >>> round(nemenyi_difference(5, 4), 2)
+    3.05
+    """
+    if detectors < 2 or series < 1:
+        return math.nan
+    return _range_quantile(detectors, alpha) / math.sqrt(2) * math.sqrt(detectors * (detectors + 1) / (6 * series))
+
+
+@cache
+def _range_quantile(size: int, alpha: float) -> float:
+    """Where the range of ``size`` standard normal numbers is exceeded with probability ``alpha``, by bisection."""
+    low, high = 0.0, 100.0
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if studentized_range(np.array([middle]), size)[0] > alpha else (low, middle)
+    return high
+
+
+def studentized_range(quantiles: FloatArray, size: int) -> FloatArray:
+    r"""Probability that the range of ``size`` standard normal numbers exceeds each of the ``quantiles``.
+
+    .. math:: 1 - k \int \varphi(z) \, (\Phi(z) - \Phi(z - q))^{k-1} \, dz
+
+    The integrand is smooth and vanishes at both ends, so that plain sums are exact to rounding.
+
+    Examples
+    --------
+    >>> studentized_range(np.array([3.857656]), 5).round(6)
+    array([0.05])
+    """
+    from scipy.special import ndtr
+
+    nodes, step = np.linspace(-10, 10, 401, retstep=True)
+    density = np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
+    inside = ndtr(nodes) - ndtr(nodes - np.asarray(quantiles)[:, None])
+    return np.clip(1 - size * float(step) * (inside ** (size - 1) @ density), 0.0, 1.0)
+
+
+def nemenyi(ranks: Ranks) -> FloatArray:
+    """Return the p-values of all pairs under Nemenyi's test (studentized range); 1 on the diagonal.
+
+    Examples
+    --------
+    >>> ranks = rank_table([[0.9, 0.5, 0.1], [0.8, 0.7, 0.2], [0.7, 0.4, 0.3]])
+    >>> nemenyi(ranks).round(3)
+    array([[1.   , 0.438, 0.038],
+           [0.438, 1.   , 0.438],
+           [0.038, 0.438, 1.   ]])
+    """
+    detectors = ranks.mean.size
+    if ranks.used < 1 or detectors < 2:
+        return np.full((detectors, detectors), np.nan)
+    differences = np.abs(ranks.mean[:, None] - ranks.mean[None, :])
+    scaled = differences * math.sqrt(2) / math.sqrt(detectors * (detectors + 1) / (6 * ranks.used))
+    result = np.ones((detectors, detectors))
+    upper = np.triu_indices(detectors, 1)
+    result[upper] = studentized_range(scaled[upper], detectors)
+    return np.minimum(result, result.T)
+
+
+def holm(p_values: npt.ArrayLike) -> FloatArray:
+    """Correct p-values of a family of tests by Holm's step-down procedure.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    raw = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")
+    corrected = np.empty_like(raw)
+    corrected[order] = np.minimum(np.maximum.accumulate(raw[order] * np.arange(raw.size, 0, -1)), 1.0)
+    return corrected
+
+
+def cliffs_delta(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Cliff's delta: share of pairs where ``first`` is larger, minus the share where it is smaller.
+
+    Examples
+    --------
+    >>> cliffs_delta([1, 2, 3], [0, 1, 2])
+    0.5555555555555556
+    """
+    left = np.asarray(first, dtype=np.float64)
+    right = np.sort(np.asarray(second, dtype=np.float64))
+    above = int(np.searchsorted(right, left, side="left").sum())
+    below = left.size * right.size - int(np.searchsorted(right, left, side="right").sum())
+    return (above - below) / (left.size * right.size)
+
+
+def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise:
+    """Compare every two detectors over the series where all have a value.
+
+    The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs.
+
+    Parameters
+    ----------
+    table : array_like
+        Series by detectors; rows with a NaN are left out.
+    higher_is_better : bool
+        Direction of the metric; effects are positive where the row is *better*.
+
+    Returns
+    -------
+    Pairwise
+
+    Examples
+    --------
+    >>> result = pairwise([[0.9, 0.5], [0.8, 0.7], [0.7, 0.4], [0.6, 0.6], [0.9, 0.2]])
+    >>> result.wins.tolist(), result.ties.tolist()
+    ([[0, 4], [0, 0]], [[5, 1], [1, 5]])
+    >>> result.rank_biserial[0, 1]
+    np.float64(1.0)
+    """
+    values, _ = complete_rows(table)
+    values = values if higher_is_better else -values
+    detectors = values.shape[1]
+    one, other = np.triu_indices(detectors, 1)
+    raw = np.ones((detectors, detectors))
+    corrected = raw.copy()
+    biserial, delta = np.zeros((detectors, detectors)), np.zeros((detectors, detectors))
+    if values.size and one.size:
+        raw[one, other], biserial[one, other] = signed_ranks((values[:, one] - values[:, other]).T)
+        delta[one, other] = [cliffs_delta(values[:, i], values[:, j]) for i, j in zip(one, other, strict=True)]
+        corrected[one, other] = holm(raw[one, other])
+    wins = np.array([(values[:, [i]] > values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
+    ties = np.array([(values[:, [i]] == values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
+    # A difference rather than a sign turned around: no negative zeros in printed tables.
+    return Pairwise(
+        np.minimum(raw, raw.T),
+        np.minimum(corrected, corrected.T),
+        biserial - biserial.T,
+        delta - delta.T,
+        wins.reshape(detectors, detectors),
+        ties.reshape(detectors, detectors),
+    )
+
+
+def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Wilcoxon's signed-rank test and its effect size for each row of paired differences.
+
+    Differences of zero are left out. Exact or normal by the rule of scipy's "auto"; the exact distribution with ties is
+    counted here, where scipy runs through all permutations, which takes a second per pair.
+
+    Returns
+    -------
+    p_values : ndarray
+        Two-sided; 1 where nothing differs, since then nothing speaks against equality.
+    rank_biserial : ndarray
+        Matched-pairs rank-biserial correlation: favourable minus unfavourable rank sum, as a share of both; 0 where
+        nothing differs.
+
+    References
+    ----------
+    D. S. Kerby, "The simple difference formula", Comprehensive Psychology 3 (2014).
+
+    Examples
+    --------
+    Differences 1, 2 and -3 have ranks 1, 2 and 3: (1 + 2 - 3) / 6. Three wins of three are one of eight patterns.
+
+    >>> signed_ranks(np.array([[1.0, 2.0, -3.0], [1.0, 2.0, 3.0]]))
+    (array([1.  , 0.25]), array([0., 1.]))
+    """
+    ranks, ties = _ranks_and_ties(np.abs(differences))
+    zeros = differences == 0
+    # Zeros come first in the ranking: without them everything moves up.
+    ranks = np.where(zeros, 0, ranks - zeros.sum(axis=1, keepdims=True))
+    ties = np.where(zeros, 1, ties)
+    size = (~zeros).sum(axis=1)
+    favourable, total = (ranks * (differences > 0)).sum(axis=1), size * (size + 1) / 2
+    effects = np.divide(2 * favourable - total, total, out=np.zeros(len(total)), where=total > 0)
+    variances = (size * (size + 1) * (2 * size + 1) - (ties**2 - 1).sum(axis=1) / 2) / 24
+    plain = (size == differences.shape[1]) & (ties == 1).all(axis=1)
+    p_values = np.ones(len(total))
+    for row in np.flatnonzero(size):
+        if differences.shape[1] <= (50 if plain[row] else 13):
+            p_values[row] = _exact_signed_rank(ranks[row], differences[row] > 0)
+        else:
+            deviation = abs(favourable[row] - total[row] / 2)
+            p_values[row] = math.erfc(deviation / math.sqrt(2 * variances[row]))
+    return p_values, effects
+
+
+def _exact_signed_rank(ranks: FloatArray, positive: npt.NDArray[np.bool_]) -> float:
+    """Count the sign patterns with a rank sum at least as extreme; ranks are doubled, so that shared ones are whole."""
+    positive, ranks = positive[ranks > 0], ranks[ranks > 0]
+    doubled = np.rint(2 * ranks).astype(np.intp)
+    total = int(doubled.sum())
+    patterns = np.zeros(total + 1)
+    patterns[0] = 1.0
+    for rank in doubled:
+        patterns[rank:] += patterns[: total + 1 - rank].copy()
+    observed = int(doubled[positive].sum())
+    extreme = min(patterns[: observed + 1].sum(), patterns[observed:].sum())
+    return min(1.0, float(2 * extreme / 2.0**ranks.size))
+
+
+def groups_alike(p_values: npt.ArrayLike, order: npt.ArrayLike, *, alpha: float = 0.05) -> list[tuple[int, ...]]:
+    """Return the critical-difference groups: the largest sets in which no two detectors differ significantly.
+
+    They are the maximal cliques of the graph that joins detectors with ``p >= alpha``. A detector that differs from all
+    others is a group of its own.
+
+    Parameters
+    ----------
+    p_values : array_like
+        Symmetric matrix of (corrected) p-values; NaN counts as not significant.
+    order : array_like
+        Mean ranks: members and groups are listed best first.
+    alpha : float
+        Significance level.
+
+    Returns
+    -------
+    list of tuple of int
+        Column numbers.
+
+    Examples
+    --------
+    >>> groups_alike([[1, 0.4, 0.01], [0.4, 1, 0.3], [0.01, 0.3, 1]], [1.2, 1.9, 2.9])
+    [(0, 1), (1, 2)]
+    """
+    matrix = np.asarray(p_values, dtype=np.float64)
+    places = np.asarray(order, dtype=np.float64)
+    size = matrix.shape[0]
+    alike = {i: {j for j in range(size) if j != i and not matrix[i, j] < alpha} for i in range(size)}
+    found: list[set[int]] = []
+    _expand_clique(set(), set(range(size)), set(), alike, found)
+
+    def place(member: int) -> tuple[float, int]:
+        return (float(places[member]), member)
+
+    groups = [tuple(sorted(group, key=place)) for group in found if group]
+    return sorted(groups, key=lambda group: [place(member) for member in group])
+
+
+def _expand_clique(
+    clique: set[int], candidates: set[int], seen: set[int], alike: dict[int, set[int]], found: list[set[int]]
+) -> None:
+    """Bron and Kerbosch's search for maximal cliques, with the pivot that has most neighbours among the candidates."""
+    if not candidates and not seen:
+        found.append(clique)
+        return
+    pivot = max(candidates | seen, key=lambda member: (len(alike[member] & candidates), -member), default=None)
+    skipped = alike[pivot] if pivot is not None else set()
+    for member in sorted(candidates - skipped):
+        _expand_clique(clique | {member}, candidates & alike[member], seen & alike[member], alike, found)
+        candidates = candidates - {member}
+        seen = seen | {member}
+
+
+def kendall(rankings: npt.ArrayLike) -> FloatArray:
+    """Kendall's tau-b between every two rankings (rows): how far do two metrics agree on the order of detectors.
+
+    Returns
+    -------
+    ndarray
+        Square and symmetric; NaN where a ranking is constant or fewer than two detectors are ranked by both.
+
+    Examples
+    --------
+    >>> kendall([[1, 2, 3], [1, 3, 2]]).round(3)
+    array([[1.   , 0.333],
+           [0.333, 1.   ]])
+    """
+    rows = np.asarray(rankings, dtype=np.float64)
+    one, other = np.triu_indices(rows.shape[1], 1)
+    signs = np.sign(rows[:, one] - rows[:, other])
+    both = (~np.isnan(signs)).astype(np.float64)
+    signs = np.nan_to_num(signs)
+    # Pairs of detectors that a ranking tells apart, among those that the other ranking ranks at all.
+    apart = signs**2 @ both.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((signs @ signs.T) / np.sqrt(apart * apart.T), dtype=np.float64)
+
+
+def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float = 1.0) -> Any:
+    r"""Share of the way from chance to perfection, :math:`(value - chance) / (best - chance)`.
+
+    0 is what random scores reach, 1 is perfect, below 0 is worse than chance. NaN where chance is already perfect.
+
+    Examples
+    --------
+    >>> float(skill(0.75, 0.5))
+    0.5
+    >>> float(skill(2.0, 8.0, best=0.0))
+    0.75
+    """
+    values, level = np.asarray(value, dtype=np.float64), np.asarray(chance, dtype=np.float64)
+    room = best - level
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(room) > 1e-12, (values - level) / room, np.nan)

@@ -1,0 +1,365 @@
+"""`evaluate`: equal to the functions themselves, reasons for what is undefined, thresholds, series, real data."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pateval as pv
+from pateval.catalog import catalog
+from pateval.evaluate import THRESHOLD_RULES, choose_threshold, threshold_rule
+from strategies import labels_and_scores, split_series
+
+pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
+
+ON_SCORES = {name for name, metric in catalog().items() if metric.takes == "scores"}
+ON_PREDICTIONS = set(catalog()) - ON_SCORES
+NO_ANOMALY = "the metric is undefined: the labels hold no anomaly"
+
+
+def series(seed=0, steps=400, events=((50, 70), (150, 153), (300, 340))):
+    rng = np.random.default_rng(seed)
+    labels = np.zeros(steps, dtype=int)
+    for start, stop in events:
+        labels[start:stop] = 1
+    return labels, np.round(rng.random(steps) + 0.5 * labels, 3)
+
+
+def options_of(metric, early, delay, window):
+    """What `evaluate` hands on, spelt out."""
+    if metric.id in ("pate", "pate_ap", "pate_f1"):
+        return {"early": early, "delay": delay}
+    if metric.id in ("mean_detection_offset", "onset_detection_rate"):
+        return {"early": max(early), "delay": max(delay)}
+    if metric.function.__name__.startswith(("vus_", "range_auc_")):
+        return {"window": window}
+    return {}
+
+
+def direct(metric, labels, given, **options):
+    result = metric.function(labels, given, **options)
+    return float(getattr(result, metric.field) if metric.field else result)
+
+
+def outcome(metric, labels, given, **options):
+    """Value, or NaN and the reason."""
+    try:
+        return direct(metric, labels, given, **options), None
+    except pv.UndefinedMetricError as error:
+        return math.nan, str(error)
+
+
+@settings(max_examples=25)
+@given(labels_and_scores(with_anomaly=False), st.integers(0, 5))
+def test_equals_direct_calls_for_every_metric(pair, window):
+    labels, scores = pair
+    early, delay = (0, 3), (0, 2)
+    found = pv.evaluate(labels, scores, early=early, delay=delay, window=window)
+    assert list(found) == list(catalog())
+    predictions = scores >= pv.best_threshold(labels, scores).threshold if labels.any() else None
+    for name, metric in catalog().items():
+        expected, reason = math.nan, NO_ANOMALY
+        if labels.any():
+            given_ = scores if metric.takes == "scores" else predictions
+            expected, reason = outcome(metric, labels, given_, **options_of(metric, early, delay, window))
+        assert found[name] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert found.reasons.get(name) == reason
+
+
+def test_defaults_are_those_of_the_functions():
+    labels, scores = series()
+    found = pv.evaluate(labels, scores)
+    for name, metric in catalog().items():
+        predictions = scores >= found.threshold
+        if name == "ucr_score":
+            assert found.reasons == {
+                name: "the metric is undefined: it asks for exactly one event; got 3",
+            }
+        else:
+            expected = direct(metric, labels, scores if metric.takes == "scores" else predictions)
+            assert found[name] == pytest.approx(expected, abs=1e-12)
+    assert set(found.seconds) == set(found)
+    assert found.means == frozenset()
+
+
+def test_some_metrics_in_the_order_asked_for():
+    labels, scores = series()
+    found = pv.evaluate(labels, scores, metrics=["point_f1", "pate", "point_f1"])
+    assert list(found) == ["point_f1", "pate"]
+    assert len(found) == 2
+    assert found["pate"] == pv.evaluate(labels, scores)["pate"]
+    assert list(pv.evaluate(labels, scores, metrics="nab")) == ["nab"]
+    with pytest.raises(KeyError):
+        found["auc_roc"]
+
+
+def test_scores_only_need_no_threshold():
+    labels, scores = series()
+    found = pv.evaluate(labels, scores, metrics=sorted(ON_SCORES))
+    assert found.threshold is None
+    assert found.threshold_rule is None
+
+
+def test_predictions_only():
+    labels, scores = series()
+    predictions = scores > 0.8
+    found = pv.evaluate(labels, predictions=predictions)
+    assert {name for name, value in found.items() if math.isnan(value)} == ON_SCORES
+    assert {found.reasons[name] for name in ON_SCORES} == {"needs scores"}
+    assert found["point_f1"] == pv.point(labels, predictions).f1
+    assert found.threshold is None
+    assert found.label("point_f1") == "point_f1"
+
+
+def test_predictions_beside_scores_are_taken_as_they_are():
+    labels, scores = series()
+    found = pv.evaluate(labels, scores, scores > 0.8)
+    assert found["point_f1"] == pv.point(labels, scores > 0.8).f1
+    assert found["auc_roc"] == pv.auc_roc(labels, scores)
+    assert found.threshold_rule is None
+
+
+def test_no_anomaly_gives_reasons():
+    scores = np.arange(10) / 10
+    for found in (
+        pv.evaluate([0] * 10, scores),
+        pv.evaluate([0] * 10, scores, scores > 0.5),
+        pv.evaluate([0] * 10, scores, threshold="quantile:0.2"),
+        pv.evaluate([0] * 10, scores, threshold=0.3),
+    ):
+        assert set(found.reasons) == set(catalog())
+        assert set(found.reasons.values()) == {NO_ANOMALY}
+        assert all(math.isnan(value) for value in found.values())
+
+
+def test_undefined_ones_have_reasons_and_the_rest_goes_on():
+    found = pv.evaluate([1] * 20, np.arange(20.0))
+    assert set(found.reasons) == {"auc_roc", "vus_roc", "range_auc_roc", "pa_auc_roc"}
+    assert all("every step is anomalous" in reason for reason in found.reasons.values())
+    found = pv.evaluate([0, 1, 0, 0, 1, 1], [5, 0, 4, 3, 0, 0], threshold=1)
+    assert set(found.reasons) == {"ucr_score", "nab", "mean_detection_delay", "timing_quality"}
+    assert "events of at least two steps" in found.reasons["nab"]
+    assert "no event is detected" in found.reasons["timing_quality"]
+
+
+def test_threshold_rules():
+    labels, scores = series()
+    oracle = pv.evaluate(labels, scores)
+    assert oracle.threshold == pv.best_threshold(labels, scores).threshold
+    assert oracle.threshold_rule == "oracle: best point F1"
+    assert oracle["point_f1"] == pytest.approx(pv.best_threshold(labels, scores).value)
+    expected = {
+        0.75: (0.75, "given"),
+        np.float32(0.75): (0.75, "given"),
+        1: (1.0, "given"),
+        "quantile": (pv.quantile_threshold(scores), "quantile: the highest share of scores"),
+        "quantile:0.2": (
+            pv.quantile_threshold(scores, fraction=0.2),
+            "quantile:0.2: the highest share of scores",
+        ),
+        "standard-deviation:2": (
+            pv.standard_deviation_threshold(scores, deviations=2),
+            "standard-deviation:2: standard deviations above the mean",
+        ),
+        "median-deviation": (
+            pv.median_deviation_threshold(scores),
+            "median-deviation: median absolute deviations above the median",
+        ),
+        "peaks-over-threshold:0.001": (
+            pv.peaks_over_threshold(scores, risk=0.001),
+            "peaks-over-threshold:0.001: extreme value theory",
+        ),
+    }
+    for threshold, (number, rule) in expected.items():
+        found = pv.evaluate(labels, scores, threshold=threshold, metrics=["point_f1", "pate"])
+        assert (found.threshold, found.threshold_rule) == (number, rule)
+        assert found["point_f1"] == pv.point(labels, scores >= number).f1
+        assert choose_threshold(labels.astype(bool), scores, threshold) == (number, rule)
+        assert threshold_rule(threshold)[0] == rule
+    assert {rule.partition(":")[0] for rule in expected if isinstance(rule, str)} == set(THRESHOLD_RULES)
+
+
+def test_the_oracle_is_named_wherever_it_was_used():
+    labels, scores = series()
+    found = pv.evaluate(labels, scores, metrics=["pate", "point_f1", "nab"])
+    assert [found.label(name) for name in found] == ["pate", "point_f1 (oracle)", "nab (oracle)"]
+    assert "point_f1 (oracle)" in repr(found)
+    assert "(oracle: best point F1)" in repr(found)
+    honest = pv.evaluate(labels, scores, metrics=["pate", "point_f1", "nab"], threshold="quantile")
+    assert "oracle" not in repr(honest)
+    assert choose_threshold(np.zeros(3, dtype=bool), np.arange(3.0), "oracle") == (None, None)
+
+
+def test_a_threshold_that_cannot_be_found_is_a_reason():
+    labels, _ = series()
+    found = pv.evaluate(labels, np.zeros(labels.size), threshold="peaks-over-threshold")
+    assert {name for name in found.reasons if name != "ucr_score"} == ON_PREDICTIONS
+    assert found.reasons["point_f1"].startswith("the threshold is undefined: no score lies above the quantile 0.98")
+    assert found["auc_roc"] == 0.5
+    assert found.threshold is None
+    assert found.threshold_rule is None
+
+
+def test_series_are_pooled_or_averaged():
+    parts = [
+        series(1),
+        series(2, 250, ((40, 80),)),
+        series(3, 100, ()),
+        series(4, 200, ((0, 10), (190, 200))),
+    ]
+    labels, scores = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+    names = np.repeat(["a", "b", "c", "d"], [part[0].size for part in parts])
+    found = pv.evaluate(labels, scores, series=names)
+    pooled = {name for name, metric in catalog().items() if metric.pools}
+    assert found.means == set(catalog()) - pooled
+    assert not found.reasons
+    predictions = scores >= found.threshold
+    assert found.threshold == pv.best_threshold(labels, scores).threshold
+    for name in ("pate", "pate_ap"):
+        assert found[name] == catalog()[name].function(labels, scores, series=names)
+    assert found["pate_f1"] == pv.pate_f1(labels, predictions, series=names)
+    for name in pooled - {"pate", "pate_ap", "pate_f1"}:
+        metric = catalog()[name]
+        assert found[name] == direct(metric, labels, scores if metric.takes == "scores" else predictions)
+    for name in found.means:
+        metric = catalog()[name]
+        values = []
+        for each in "abcd":
+            part = names == each
+            given_ = scores if metric.takes == "scores" else predictions
+            try:
+                values.append(direct(metric, labels[part], given_[part]))
+            except pv.UndefinedMetricError:
+                assert each == "c" or name in ("ucr_score", "mean_detection_delay")
+        assert found[name] == pytest.approx(np.mean(values), abs=1e-12)
+    assert "mean over series: auc" not in repr(found)
+    assert "mean over series: vus_roc, " in repr(found)
+
+
+@settings(max_examples=20)
+@given(st.data())
+def test_one_series_is_no_series(data):
+    labels, scores = data.draw(labels_and_scores())
+    found = pv.evaluate(labels, scores)
+    named = pv.evaluate(labels, scores, series=["x"] * labels.size)
+    np.testing.assert_equal(dict(named), dict(found))
+    assert named.means == frozenset()
+    which = split_series(data.draw, labels.size)
+    split = pv.evaluate(labels, scores, series=which)
+    assert set(split.reasons) == {name for name, value in split.items() if math.isnan(value)}
+    if np.unique(which).size > 1:
+        assert split.means == {name for name, metric in catalog().items() if not metric.pools}
+
+
+def test_undefined_on_every_series():
+    labels = [0, 0, 0, 1, 1, 0, 1, 1]
+    found = pv.evaluate(labels, np.arange(8.0), series=[1, 1, 1, 2, 2, 2, 3, 3], metrics=["vus_roc", "range_auc_pr"])
+    assert found["vus_roc"] == pv.vus_roc([1, 1, 0], [3, 4, 5])
+    silent = pv.evaluate([0] * 4, np.arange(4.0), series=[1, 1, 2, 2], metrics=["vus_roc", "pate"])
+    assert silent.reasons["pate"] == NO_ANOMALY
+    assert silent.reasons["vus_roc"].startswith("undefined on every series")
+    assert silent.reasons["vus_roc"].endswith(NO_ANOMALY)
+
+
+def test_coarse_scores_are_noted_not_warned_about(recwarn):
+    labels, scores = series()
+    assert pv.evaluate(labels, scores).notes == ()
+    (note,) = pv.evaluate(labels, scores > 0.8).notes
+    assert "only 2 distinct values" in note
+    assert note in repr(pv.evaluate(labels, scores > 0.8, metrics="pate"))
+    assert not recwarn.list
+
+
+def test_it_prints_readably():
+    labels, scores = series()
+    lines = repr(pv.evaluate(labels, scores, metrics=["pate", "ucr_score", "point_f1"])).splitlines()
+    assert lines[0].split() == ["pate", f"{pv.pate(labels, scores):.4f}"]
+    assert lines[1].endswith("it asks for exactly one event; got 3")
+    assert lines[-1].startswith("predictions: score >= ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs scores, predictions or both"),
+        ({"scores": [1, 2]}, "same length; got 4 and 2"),
+        ({"predictions": [1, 0]}, "same length; got 4 and 2"),
+        ({"scores": [1, 2, 3, math.nan]}, "scores must be finite"),
+        ({"predictions": [1, 2, 3, 4]}, "predictions must be 0 or 1"),
+        ({"scores": [1, 2, 3, 4], "metrics": ["pate", "pat"]}, "unknown metric 'pat'; did you mean 'pate'"),
+        ({"scores": [1, 2, 3, 4], "metrics": []}, "at least one metric"),
+        ({"scores": [1, 2, 3, 4], "early": -1}, "early must be a non-negative integer"),
+        ({"scores": [1, 2, 3, 4], "delay": 1.5}, "delay must be a non-negative integer"),
+        ({"scores": [1, 2, 3, 4], "window": -1}, "window must be a non-negative integer"),
+        ({"scores": [1, 2, 3, 4], "series": [1, 2]}, "series and labels must have the same length"),
+        ({"scores": [1, 2, 3, 4], "series": [1, 2, 1, 1]}, "contiguous"),
+        ({"scores": [1, 2, 3, 4], "threshold": "best"}, "threshold must be a number or one of 'oracle', 'quantile'"),
+        ({"scores": [1, 2, 3, 4], "threshold": "oracle:2"}, "threshold must be a number or one of"),
+        ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold rule 'quantile:x'"),
+        ({"scores": [1, 2, 3, 4], "threshold": "quantile:2"}, r"fraction must be a number in \[0, 1\]"),
+        ({"scores": [1, 2, 3, 4], "threshold": math.nan}, "threshold must be a finite number"),
+        ({"scores": [1, 2, 3, 4], "threshold": True}, "threshold must be a finite number"),
+        ({"scores": [1, 2, 3, 4], "threshold": None}, "threshold must be a finite number"),
+        # A wrong threshold is wrong even where none is needed.
+        ({"predictions": [1, 0, 1, 0], "threshold": "best"}, "threshold must be a number or one of"),
+        ({"scores": [1, 2, 3, 4], "metrics": "pate", "threshold": "best"}, "threshold must be a number or one of"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        pv.evaluate([0, 1, 1, 0], **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_swapped_arguments_are_pointed_out():
+    with pytest.raises(ValueError, match="the arguments look swapped"):
+        pv.evaluate([0.1, 0.5, 0.3], [0, 1, 0])
+    with pytest.raises(ValueError, match="labels must be 0 or 1"):
+        pv.evaluate([0, 1, 2], predictions=[0, 1, 1])
+
+
+def nab_scores(folder: Path, detector: str):
+    """Series name, labels and scores of one published detector."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(folder / "scores" / "NAB" / f"{detector}.parquet")
+    names = table["series"].combine_chunks().dictionary_decode().to_numpy(zero_copy_only=False)
+    labels, scores = table["label"].to_numpy(), table["score"].to_numpy()
+    for name in dict.fromkeys(names):
+        yield name, labels[names == name], scores[names == name]
+
+
+def check_real_series(labels, scores):
+    found = pv.evaluate(labels, scores)
+    undefined = {name for name, value in found.items() if math.isnan(value)}
+    assert undefined == set(found.reasons)
+    assert all(found.reasons[name] for name in undefined)
+    if not labels.any():
+        assert undefined == set(catalog())
+    for name in set(found) - undefined:
+        metric = catalog()[name]
+        assert metric.low - 1e-12 <= found[name] <= metric.high + 1e-12
+
+
+@pytest.mark.parametrize("detector", ["null", "numenta", "contextOSE"])
+def test_some_published_detectors(real_data, detector):
+    for number, (_, labels, scores) in enumerate(nab_scores(real_data, detector)):
+        if number % 9 == 0:
+            check_real_series(labels, scores)
+
+
+@pytest.mark.slow
+def test_all_published_detectors(real_data):
+    files = sorted((real_data / "scores" / "NAB").glob("*.parquet"))
+    assert len(files) == 16
+    checked = 0
+    for file in files:
+        for _, labels, scores in nab_scores(real_data, file.stem):
+            check_real_series(labels, scores)
+            checked += 1
+    assert checked == 16 * 58

@@ -1,0 +1,236 @@
+"""`pv.leaderboard` on the real catalogue, on small data and on the published NAB scores."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pateval.catalog import catalog
+from pateval.evaluate import evaluate
+from pateval.leaderboard import Leaderboard, leaderboard
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def small(seed=0, series=4, steps=300):
+    """A wide table of three detectors: good, fair, guess."""
+    generator = np.random.default_rng(seed)
+    labels = np.zeros(series * steps, dtype=int)
+    for number in range(series - 1):  # the last series has no anomaly
+        for start in generator.integers(20, steps - 40, 2):
+            labels[number * steps + start : number * steps + start + 15] = 1
+    noise = generator.random((3, labels.size))
+    return {
+        "series": np.repeat([f"s{i}" for i in range(series)], steps),
+        "label": labels,
+        "good": labels + noise[0],
+        "fair": 0.5 * labels + noise[1],
+        "guess": noise[2],
+    }
+
+
+def test_values_equal_direct_calls():
+    data = small()
+    board = leaderboard(data, early=(0, 10), delay=5, window=20, threshold="quantile:0.1", chance=0)
+    assert isinstance(board, Leaderboard)
+    assert board.metrics == tuple(catalog())
+    assert board.detectors == ("good", "fair", "guess")
+    for d, detector in enumerate(board.detectors):
+        for s, name in enumerate(board.series):
+            steps = data["series"] == name
+            direct = evaluate(
+                data["label"][steps],
+                data[detector][steps],
+                early=(0, 10),
+                delay=5,
+                window=20,
+                threshold="quantile:0.1",
+            )
+            assert np.array_equal(board.values[d, s], list(direct.values()), equal_nan=True)
+    rows = board.scores.to_pylist()
+    assert len(rows) == 3 * 4 * len(catalog())
+    assert all((row["reason"] is not None) == math.isnan(row["value"]) for row in rows)
+    assert {row["reason"] for row in rows if row["series"] == "s3" and row["metric"] == "pate"} == {
+        "the metric is undefined: the labels hold no anomaly"
+    }
+    assert board.failures == ()
+
+
+def test_the_good_is_better_than_the_guess():
+    board = leaderboard(small(series=9), metrics=["pate", "auc_roc", "temporal_distance"], chance=20)
+    summary = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
+    for metric in board.metrics:
+        ranks = [row["detector"] for row in board.ranks(metric).to_pylist()]
+        assert ranks[0] == "good"
+        assert summary["good", metric]["skill"] > 0.8
+    assert ranks[-1] == "guess"
+    # Chance is what random scores reach: one half for ROC, and the guess has no skill.
+    assert summary["guess", "auc_roc"]["chance"] == pytest.approx(0.5, abs=0.05)
+    assert abs(summary["guess", "auc_roc"]["skill"]) < 0.2
+    assert summary["good", "pate"]["low"] < summary["good", "pate"]["mean"] <= summary["good", "pate"]["high"]
+    assert summary["good", "pate"]["pooled"] is not None
+    assert summary["good", "auc_roc"]["pooled"] is None
+    found = board.significance("pate")
+    assert found.series_used == 8
+    assert found.series_dropped == 1
+    assert found.wins[0][found.detectors.index("guess")] == 8
+
+
+def test_chance_does_not_depend_on_the_rest(tmp_path):
+    whole = leaderboard(small(), metrics=["pate"], chance=3)
+    data = small()
+    part = {name: column[data["series"] == "s1"] for name, column in data.items()}
+    alone = leaderboard(part, metrics=["pate"], chance=3, event_draws=0)
+    assert alone.chance[0, 0, 0] == whole.chance[0, 1, 0]
+    other = leaderboard(small(), metrics=["pate"], chance=3, seed=1)
+    assert other.chance[0, 1, 0] != whole.chance[0, 1, 0]
+    assert leaderboard(small(), metrics=["pate"], chance=0).chance is None
+
+
+def test_a_single_series_has_limits_over_its_events():
+    data = small(series=2, steps=2000)
+    one = {name: column[:2000] for name, column in data.items()}
+    for start in range(100, 1900, 200):
+        one["label"][start : start + 10] = 1
+    board = leaderboard(one, metrics=["pate_ap", "auc_roc"], event_draws=40, chance=0)
+    for row in board.summary().to_pylist():
+        assert row["low"] < row["mean"] < row["high"]
+        assert row["high"] - row["low"] < 0.6
+    assert any(line.startswith("too few series for any claim") for line in board.warnings)
+    assert set(leaderboard(one, chance=0, event_draws=3).intervals) == {
+        (detector, metric)
+        for detector in ("good", "fair", "guess")
+        for metric in ("pate", "pate_ap", "auc_roc", "average_precision")
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ["pat"]}, "unknown metric 'pat'; did you mean 'pate'"),
+        ({"metrics": []}, "at least one metric"),
+        ({"early": -1}, "early must be a non-negative integer"),
+        ({"delay": ()}, "delay must hold at least one"),
+        ({"window": 2.5}, "window must be a non-negative integer"),
+        ({"threshold": "orakel"}, "threshold must be a number or one of"),
+        ({"threshold": math.nan}, "threshold must be a finite number"),
+        ({"workers": 0}, "workers must be a positive integer"),
+        ({"chance": -1}, "chance must be a non-negative integer"),
+        ({"label": "truth"}, "no label column 'truth'"),
+    ],
+)
+def test_bad_options_are_refused_before_any_work(options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        leaderboard(small(), **options)
+
+
+def test_containers_agree(tmp_path):
+    import pandas as pd
+    import polars as pl
+
+    data = small()
+    expected = leaderboard(data, metrics=["pate", "point_f1"], chance=0).scores.to_pydict()
+    path = tmp_path / "wide.csv"
+    pd.DataFrame(data).to_csv(path, index=False)
+    pq.write_table(pa.table(data), tmp_path / "wide.parquet")
+    sources = [
+        pd.DataFrame(data),
+        pl.DataFrame(data),
+        pl.LazyFrame(data),
+        pa.table(data),
+        path,
+        str(tmp_path / "*.parquet"),
+        [tmp_path / "wide.parquet"],
+    ]
+    for source in sources:
+        found = leaderboard(source, metrics=["pate", "point_f1"], chance=0).scores.to_pydict()
+        assert found.keys() == expected.keys()
+        for name, column in found.items():
+            assert np.array_equal(np.array(column, dtype=object), np.array(expected[name], dtype=object)) or (
+                name == "value" and np.array_equal(column, expected[name], equal_nan=True)
+            )
+
+
+def test_a_fresh_series_computes_only_itself(tmp_path):
+    data = small(series=3)
+    part = {name: column[:600] for name, column in data.items()}
+    leaderboard(part, metrics=["pate"], cache=tmp_path, chance=2)
+    board = leaderboard(data, metrics=["pate"], cache=tmp_path, chance=2)
+    assert (board.run["computed"], board.run["from_cache"]) == (3, 6)
+
+
+def test_importing_is_light():
+    heavy = ["scipy", "pandas", "polars", "pyarrow", "rich", "dask", "distributed", "multiprocessing.pool"]
+    code = (
+        f"import sys, pateval.leaderboard, pateval.cli.leaderboard; print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+DETECTORS = ("expose", "null", "random", "twitterADVec")
+
+
+@pytest.fixture(scope="module")
+def nab(real_data):
+    folder = real_data / "scores" / "NAB"
+    if not folder.is_dir():
+        pytest.skip("the NAB score files are not at hand")
+    return folder
+
+
+def test_nab_subset(nab, tmp_path):
+    """Four of the sixteen detectors, a few metrics; the whole is in the slow test."""
+    files = [nab / f"{name}.parquet" for name in DETECTORS]
+    metrics = ["pate", "pate_ap", "auc_roc", "point_f1"]
+    board = leaderboard(files, series="series", metrics=metrics, workers=2, chance=1, cache=tmp_path)
+    assert board.values.shape == (4, 58, 4)
+    means = {(row["detector"], row["metric"]): row["mean"] for row in board.summary().to_pylist()}
+    assert means["null", "pate"] == pytest.approx(0.558, abs=5e-4)  # the contract's figure
+    assert board.ranks("pate").to_pylist()[0]["detector"] == "null"
+    assert board.ranks("pate_ap").to_pylist()[0]["detector"] == "expose"
+    assert set(board.coarse) == {"null", "twitterADVec"}
+    assert board.warnings[0] == (
+        f"{nab / 'random.parquet'}: labels differ from those of most detectors in 1 of 58 series, on 1,137 steps "
+        f"('realKnownCause/machine_temperature_system_failure.csv'); each file is scored with its own labels"
+    )
+    undefined = board.scores.filter(pa.compute.is_nan(board.scores["value"]))
+    assert len(set(undefined["series"].to_pylist())) == 6
+    assert set(undefined["reason"].to_pylist()) == {"the metric is undefined: the labels hold no anomaly"}
+    assert board.significance("pate").series_used == 52
+    table = pq.read_table(files[0])
+    names = np.array(table["series"].to_pylist())
+    for s in (0, 30, 57):
+        steps = names == board.series[s]
+        direct = evaluate(table["label"].to_numpy()[steps], table["score"].to_numpy()[steps], metrics=metrics)
+        assert np.array_equal(board.values[0, s], list(direct.values()), equal_nan=True)
+
+
+@pytest.mark.slow
+def test_nab_whole(nab, tmp_path):
+    """Sixteen detectors, 58 series, the whole catalogue, each value against a direct call."""
+    board = leaderboard(nab, label="label", score="score", series="series", workers=2, cache=tmp_path / "cache")
+    assert board.values.shape == (16, 58, len(catalog()))
+    assert board.failures == ()
+    rows = board.scores.to_pylist()
+    assert all((row["reason"] is not None) == math.isnan(row["value"]) for row in rows)
+    for d, detector in enumerate(board.detectors):
+        table = pq.read_table(nab / f"{detector}.parquet")
+        names = np.array(table["series"].to_pylist())
+        labels, scores = table["label"].to_numpy(), table["score"].to_numpy()
+        for s, name in enumerate(board.series):
+            steps = names == name
+            direct = evaluate(labels[steps], scores[steps])
+            assert np.array_equal(board.values[d, s], list(direct.values()), equal_nan=True), (detector, name)
+    board.save(tmp_path / "out")
+    again = leaderboard(nab, label="label", score="score", series="series", workers=1, cache=tmp_path / "cache")
+    assert again.run["computed"] == 0
+    again.save(tmp_path / "again")
+    first, second = (tmp_path / each / "scores.parquet" for each in ("out", "again"))
+    assert first.read_bytes() == second.read_bytes()

@@ -1,0 +1,83 @@
+"""A real Dask cluster: scheduler and two workers as processes of their own, one of them killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import leaderboard_fakes as fakes
+from leaderboard_fakes import compute
+from pateval.leaderboard import cache
+from pateval.leaderboard.inputs import make_plan
+from pateval.leaderboard.work import Settings
+from test_leaderboard_work import FACTS, parquet_bytes, settings, write_detectors
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Start a scheduler and two workers; yield its address and the workers' processes."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "PYTHONWARNINGS": "ignore"}
+    file = tmp_path / "scheduler.json"
+    started = []
+
+    def start(module, *arguments):
+        with (tmp_path / f"{module}-{len(started)}.log").open("w") as log:
+            command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=tmp_path)
+        started.append(process)
+        return process
+
+    start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+    deadline = time.time() + 60
+    while not (file.exists() and file.stat().st_size) and time.time() < deadline:
+        time.sleep(0.05)
+    workers = [
+        start("dask_worker", "--scheduler-file", str(file), "--no-nanny", "--no-dashboard", "--nthreads", "1")
+        for _ in range(2)
+    ]
+    with distributed.Client(scheduler_file=str(file), set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client, workers
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def kill_when(condition, process):
+    """Kill a worker as soon as the work is under way."""
+
+    def watch():
+        while not condition():
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_killed_worker_changes_nothing(cluster, tmp_path):
+    client, workers = cluster
+    plan = make_plan(write_detectors(tmp_path / "scores", detectors=4, number=12))
+    expected = parquet_bytes(compute(plan, settings(), FACTS), tmp_path)
+    log = tmp_path / "log"
+    chosen = Settings(
+        fakes.METRICS, {"log": str(log), "pause": 0.03}, code=cache.fingerprint(), evaluate=fakes.counting
+    )
+    killer = kill_when(lambda: log.exists() and len(log.read_text().splitlines()) >= 8, workers[0])
+    board = compute(plan, chosen, FACTS, executor=client.get_executor())
+    killer.join()
+    assert workers[0].wait(10) == -signal.SIGKILL
+    assert len(client.scheduler_info()["workers"]) == 1
+    assert parquet_bytes(board, tmp_path) == expected
+    assert board.failures == ()
+    assert board.run["where"] == "ClientExecutor"

@@ -1,0 +1,259 @@
+"""Bad files: one line each that names file and column; the others are still evaluated when asked to keep going."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from leaderboard_fakes import compute
+from pateval.leaderboard.checks import label_differences
+from pateval.leaderboard.inputs import make_plan
+from test_leaderboard_work import FACTS, rows, series, settings
+
+COLUMNS = {"label": "label", "score": "score", "series": "series"}
+
+
+def good_table(seed=0, **change):
+    labels, scores = series(seed)
+    return {"series": ["x"] * 60, "label": labels, "score": scores} | change
+
+
+def truncated(path):
+    pq.write_table(pa.table(good_table()), path.with_suffix(".parquet"))
+    content = path.with_suffix(".parquet").read_bytes()
+    path.with_suffix(".parquet").write_bytes(content[: len(content) // 2])
+    return path.with_suffix(".parquet")
+
+
+def broken_pages(path):
+    """The footer is whole, so that the damage shows only when the rows are read."""
+    target = path.with_suffix(".parquet")
+    pq.write_table(pa.table(good_table()), target, compression="zstd", use_dictionary=["series"])
+    content = bytearray(target.read_bytes())
+    column = pq.read_metadata(target).row_group(0).column(2)
+    start = column.data_page_offset
+    content[start : start + column.total_compressed_size] = b"\x00" * column.total_compressed_size
+    target.write_bytes(bytes(content))
+    return target
+
+
+def text_in_a_score(path):
+    lines = ["series,label,score", "x,0,0.1", "x,1,oops", "x,0,0.3"]
+    path.with_suffix(".csv").write_text("\n".join(lines))
+    return path.with_suffix(".csv")
+
+
+def missing_column(path):
+    table = good_table()
+    table["points"] = table.pop("score")
+    pq.write_table(pa.table(table), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def empty_folder(path):
+    path.mkdir()
+    return path
+
+
+def folder_named_like_a_file(path):
+    path.with_suffix(".parquet").mkdir()
+    return path.with_suffix(".parquet")
+
+
+def no_rows(path):
+    pq.write_table(pa.table(good_table()).slice(0, 0), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def three_labels(path):
+    labels, _ = series(0)
+    labels[5] = 2
+    pq.write_table(pa.table(good_table(label=labels)), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def nan_score(path):
+    _, scores = series(0)
+    scores[7] = np.nan
+    pq.write_table(pa.table(good_table(score=scores)), path.with_suffix(".parquet"))
+    return path.with_suffix(".parquet")
+
+
+def absent(path):
+    return path.with_suffix(".parquet")
+
+
+def unknown_format(path):
+    path.with_suffix(".xlsx").write_bytes(b"PK")
+    return path.with_suffix(".xlsx")
+
+
+CASES = [
+    (truncated, "not a readable Parquet file"),
+    (broken_pages, "not a readable Parquet file"),
+    (text_in_a_score, "column 'score' holds text in row 2, 'oops'"),
+    (missing_column, "there is no score column 'score'"),
+    (empty_folder, "the folder holds no data files"),
+    (folder_named_like_a_file, "the folder holds no data files"),
+    (no_rows, "holds no rows"),
+    (three_labels, "column 'label', series 'x': labels must be 0 or 1 at every step; found 2 at index 5"),
+    (nan_score, "column 'score', series 'x': scores must be finite at every step; found NaN at index 7"),
+    (absent, "there is no such file"),
+    (unknown_format, "suffix '.xlsx' is not known"),
+]
+
+
+# What is refused before any worker sees it needs no workers to be tested.
+SEEN_BY_WORKERS = (broken_pages, three_labels)
+ALL_CASES = [(*case, 1) for case in CASES] + [(*case, 2) for case in CASES if case[0] in SEEN_BY_WORKERS]
+
+
+@pytest.mark.parametrize(
+    ("make", "message", "workers"), ALL_CASES, ids=[f"{case[0].__name__}-{case[2]}" for case in ALL_CASES]
+)
+def test_bad_file(make, message, workers, tmp_path):
+    good = tmp_path / "good.parquet"
+    pq.write_table(pa.table(good_table(1)), good)
+    bad = make(tmp_path / "bad")
+    with pytest.raises(ValueError, match="bad") as caught:
+        compute(make_plan([good, bad], **COLUMNS, strict=True), settings(), FACTS, workers=workers)
+    line = str(caught.value)
+    assert line.startswith(str(bad))
+    assert message in line
+    assert "\n" not in line
+    plan = make_plan([good, bad], **COLUMNS, strict=True, keep_going=True)
+    board = compute(plan, settings(), FACTS, workers=workers, keep_going=True)
+    assert board.failures == (line,)
+    alone = compute(make_plan([good], **COLUMNS, strict=True), settings(), FACTS)
+    assert [row for row in rows(board) if row[0] == "good"] == rows(alone)
+    assert all(row[3] is None and row[4] == line for row in rows(board) if row[0] != "good")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything may be read by the superuser")
+def test_no_permission(tmp_path):
+    path = tmp_path / "secret.parquet"
+    pq.write_table(pa.table(good_table()), path)
+    path.chmod(0)
+    with pytest.raises(ValueError, match=r"secret.parquet: no permission to read it"):
+        make_plan(path)
+
+
+def test_a_reader_that_is_refused(tmp_path, monkeypatch):
+    """The same as above for the superuser, by refusing the opening itself."""
+    from pathlib import Path
+
+    path = tmp_path / "secret.parquet"
+    pq.write_table(pa.table(good_table()), path)
+    really = Path.open
+
+    def refuse(self, *arguments, **options):
+        if self.name == "secret.parquet":
+            raise PermissionError(13, "Permission denied")
+        return really(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ValueError, match=r"secret.parquet: no permission to read it"):
+        make_plan(path)
+
+
+def test_many_series_of_a_bad_file_are_one_line(tmp_path):
+    labels, scores = series(0)
+    table = {"series": np.repeat(["x", "y", "z"], 20), "label": labels + 2, "score": scores}
+    pq.write_table(pa.table(table), tmp_path / "bad.parquet")
+    pq.write_table(pa.table(table | {"label": labels}), tmp_path / "good.parquet")
+    plan = make_plan(tmp_path)
+    board = compute(plan, settings(), FACTS, keep_going=True)
+    assert len(board.failures) == 1
+    assert board.failures[0].endswith("(and 2 more series of this file)")
+
+
+def test_default_names_are_guessed_again_only_where_no_table_has_them(tmp_path):
+    labels, scores = series(0)
+    plan = make_plan({"is_anomaly": labels, "lstm": scores, "usad": scores})
+    assert plan.detectors == ("lstm", "usad")
+    assert plan.notes == ("the table: guessed label 'is_anomaly', scores 'lstm', 'usad'",)
+    tables = {"a": {"label": labels, "score": scores}, "b": {"label": labels, "skore": scores}}
+    with pytest.raises(ValueError, match=r"b: there is no score column 'score' \(did you mean 'skore'\?\)"):
+        make_plan(tables)
+    with pytest.raises(ValueError, match="no label column 'label'"):
+        make_plan({"is_anomaly": labels, "lstm": scores}, strict=True)
+
+
+def test_the_same_guess_for_many_files_is_said_once(tmp_path):
+    for name in "abc":
+        table = good_table()
+        pq.write_table(
+            pa.table({"machine": table["series"], "y_true": table["label"], "score": table["score"]}),
+            tmp_path / f"{name}.parquet",
+        )
+    plan = make_plan(tmp_path)
+    assert len(plan.notes) == 1
+    assert plan.notes[0].startswith("3 files (")
+    assert plan.notes[0].endswith("guessed label 'y_true', series 'machine'")
+
+
+def test_files_of_all_formats(tmp_path):
+    import json
+
+    table = good_table()
+    expected = None
+    labels, scores = table["label"].tolist(), table["score"].tolist()
+    lines = ["series,label,score", *(f"x,{a},{b}" for a, b in zip(labels, scores, strict=True))]
+    (tmp_path / "d.csv").write_text("\n".join(lines))
+    (tmp_path / "d.jsonl").write_text(
+        "\n".join(json.dumps({"series": "x", "label": a, "score": b}) for a, b in zip(labels, scores, strict=True))
+    )
+    np.savez(tmp_path / "d.npz", **table)
+    pq.write_table(pa.table(table), tmp_path / "d.parquet")
+    for suffix in ("parquet", "csv", "jsonl", "npz"):
+        for workers in (1, 2) if suffix == "csv" else (1,):
+            found = rows(compute(make_plan(tmp_path / f"d.{suffix}"), settings(), FACTS, workers=workers))
+            expected = expected or found
+            assert found == expected
+    assert rows(compute(make_plan(str(tmp_path / "*.parquet")), settings(), FACTS)) == expected
+
+
+def test_labels_that_differ_are_reported_per_file(tmp_path):
+    for name, flips in (("a", 0), ("b", 0), ("odd", 3)):
+        labels, scores = series(0)
+        other, _ = series(1)
+        other = other.copy()
+        other[:flips] = 1
+        table = {
+            "series": ["x"] * 60 + ["y"] * 60,
+            "label": np.concatenate([labels, other]),
+            "score": np.concatenate([scores, scores]),
+        }
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    plan = make_plan(tmp_path)
+    board = compute(plan, settings(draws=2), FACTS)
+    assert board.warnings[0] == (
+        f"{tmp_path / 'odd.parquet'}: labels differ from those of most detectors in 1 of 2 series, on 3 steps ('y'); "
+        f"each file is scored with its own labels"
+    )
+    # Chance is that of the labels each file has.
+    chance = dict(zip(board.detectors, board.chance, strict=True))
+    assert np.array_equal(chance["a"], chance["b"])
+    assert np.array_equal(chance["a"][0], chance["odd"][0])
+    assert not np.array_equal(chance["a"][1], chance["odd"][1])
+
+
+def test_labels_of_another_length():
+    labels, scores = series(0)
+    plan = make_plan(
+        {
+            "a": {"label": labels, "score": scores},
+            "b": {"label": labels, "score": scores},
+            "c": {"label": labels[:50], "score": scores[:50]},
+        }
+    )
+    board = compute(plan, settings(), FACTS)
+    assert (
+        "c: labels differ from those of most detectors in 1 of 1 series, on 0 steps, and the length in 1"
+        in (board.warnings[0])
+    )
+    assert list(label_differences(plan, [])) == []

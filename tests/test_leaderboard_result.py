@@ -1,0 +1,298 @@
+"""The tables a leaderboard gives: summary, ranks, significance, agreement, and how they are written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from pateval.leaderboard import checks, output
+from pateval.leaderboard.resampling import Interval
+from pateval.leaderboard.result import Leaderboard, MetricFacts, Timing
+from pateval.leaderboard.work import Outcome
+from test_statistics import DETECTORS, PAPER
+
+
+def board_of(values, metrics, *, detectors=None, series=None, reasons=None, facts=None, present=None, **more):
+    """Build a leaderboard from an array of detectors x series x metrics."""
+    values = np.asarray(values, dtype=float)
+    codes = np.isnan(values).astype(np.int32)
+    return Leaderboard(
+        tuple(detectors or [f"d{i}" for i in range(values.shape[0])]),
+        tuple(series or [f"s{i}" for i in range(values.shape[1])]),
+        tuple(metrics),
+        values,
+        np.ones(values.shape[:2], dtype=bool) if present is None else present,
+        codes if reasons is None else reasons[0],
+        ("", "the labels hold no anomaly") if reasons is None else reasons[1],
+        {metric: MetricFacts() for metric in metrics} | (facts or {}),
+        **more,
+    )
+
+
+@pytest.fixture
+def paper():
+    """The paper's table of five detectors on four data sets."""
+    values = np.stack([np.array(PAPER[metric]).T for metric in PAPER], axis=2)
+    return board_of(values, list(PAPER), detectors=DETECTORS, series=["SMD", "MSL", "SWaT", "PSM"])
+
+
+def test_the_papers_ranks(paper):
+    ranks = paper.ranks("PA-F1").to_pylist()
+    assert [(row["detector"], row["mean_rank"]) for row in ranks] == [
+        ("DCDetector", 1.625),
+        ("AnomalyTrans", 1.875),
+        ("USAD", 3.0),
+        ("LSTM", 3.875),
+        ("Transformer", 4.625),
+    ]
+    assert {(row["series_used"], row["series_dropped"]) for row in ranks} == {(4, 0)}
+    assert [row["mean_rank"] for row in paper.ranks("PATE").to_pylist()] == [1.25, 2.25, 2.5, 4.5, 4.5]
+    assert len(paper.ranks()) == 20
+
+
+def test_the_papers_significance(paper):
+    found = paper.significance("PATE")
+    assert found.detectors[0] == "Transformer"
+    assert found.nemenyi_difference == pytest.approx(3.05, abs=0.005)
+    # Nemenyi tells only the extremes apart; the signed-rank test on four series can tell nobody apart.
+    assert found.nemenyi_p[0][4] < 0.05
+    assert sorted(map(len, found.nemenyi_groups)) == [3, 3, 3] or min(map(len, found.nemenyi_groups)) >= 3
+    assert found.wilcoxon_groups == [list(found.detectors)]
+    assert found.wins[0][4] == 4
+    assert found.losses[4][0] == 4
+    assert found.rank_biserial[0][4] == 1.0
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["friedman"]["p_value"] == pytest.approx(found.friedman["p_value"])
+    with pytest.raises(ValueError, match="metric 'pate' is not in this leaderboard"):
+        paper.significance("pate")
+
+
+def test_the_paper_has_too_few_series(paper):
+    lines = list(checks.cautions(paper, []))
+    assert len(lines) == 1
+    assert lines[0].startswith("too few series for any claim: with 4 comparable series and 10 pairs of detectors")
+    assert lines[0].endswith("corrected p-value is 1, so no difference can be significant")
+
+
+def test_agreement_of_the_papers_metrics(paper):
+    table = paper.agreement().to_pydict()
+    assert table["metric"] == list(PAPER)
+    matrix = np.array([table[metric] for metric in PAPER])
+    assert np.array_equal(matrix, matrix.T)
+    assert (np.diag(matrix) == 1).all()
+    # Point adjustment turns the order around.
+    assert matrix[0, 1] < -0.7
+    assert matrix[0, 3] > 0.5
+
+
+def test_summary_by_hand():
+    values = [[[0.2, 8.0], [0.4, 2.0], [math.nan, math.nan]], [[0.6, 4.0], [0.8, math.nan], [math.nan, math.nan]]]
+    chance = [[[0.1, 10.0], [0.2, 4.0], [math.nan, math.nan]]] * 2
+    board = board_of(
+        values,
+        ["pate", "delay"],
+        chance=np.array(chance),
+        facts={"delay": MetricFacts(higher_is_better=False, best=0.0)},
+        pooled={("d0", "pate"): 0.33},
+    )
+    rows = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
+    one = rows["d0", "pate"]
+    assert (one["n"], one["undefined"]) == (2, 1)
+    assert one["mean"] == pytest.approx(0.3)
+    assert one["median"] == pytest.approx(0.3)
+    assert one["low"] >= 0.2
+    assert one["high"] <= 0.4
+    assert one["pooled"] == 0.33
+    assert one["chance"] == pytest.approx(0.15)
+    assert one["skill"] == pytest.approx((0.1 / 0.9 + 0.2 / 0.8) / 2)
+    assert one["mean_rank"] == 2.0
+    two = rows["d0", "delay"]
+    assert two["skill"] == pytest.approx((0.2 + 0.5) / 2)
+    assert two["mean_rank"] == 2.0  # lower is better, on the one series where both have a value
+    assert rows["d1", "delay"]["low"] is None
+    assert rows["d1", "delay"]["chance"] == 10.0  # over the same series as the mean beside it
+    assert rows["d1", "pate"]["pooled"] is None
+
+
+def test_limits_over_events_take_the_place_of_those_over_series():
+    board = board_of([[[0.5]], [[0.6]]], ["pate"], intervals={("d0", "pate"): Interval(0.4, 0.7)})
+    rows = board.summary().to_pylist()
+    assert (rows[0]["low"], rows[0]["high"]) == (0.4, 0.7)
+    assert rows[1]["low"] is None
+
+
+def test_a_detector_without_values_does_not_take_the_others_with_it():
+    values = np.random.default_rng(0).random((3, 8, 1))
+    values[1] = math.nan
+    values[0, 5] = math.nan
+    board = board_of(values, ["pate"])
+    assert [row["detector"] for row in board.ranks("pate").to_pylist()] in (["d0", "d2"], ["d2", "d0"])
+    assert board.ranks("pate").to_pylist()[0]["series_used"] == 7
+    assert board.significance("pate").left_out == ("d1",)
+    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(checks.cautions(board, []))
+    assert "d1" in output.text(board)
+
+
+def test_nothing_defined_at_all():
+    board = board_of(np.full((2, 3, 1), math.nan), ["pate"])
+    assert board.summary().column("mean").to_pylist() == [None, None]
+    assert board.significance("pate").detectors == ()
+    assert board.ranks().num_rows == 0
+    assert output.text(board)
+    json.dumps(board.significance("pate").to_dict(), allow_nan=False)
+
+
+def test_scores_leave_out_what_is_absent():
+    present = np.array([[True, False], [True, True]])
+    values = np.array([[[0.5], [math.nan]], [[0.6], [math.nan]]])
+    codes = np.array([[[0], [0]], [[0], [1]]], dtype=np.int32)
+    board = board_of(values, ["pate"], present=present, reasons=(codes, ("", "no anomaly")))
+    rows = board.scores.to_pylist()
+    assert [(row["detector"], row["series"], row["reason"]) for row in rows] == [
+        ("d0", "s0", None),
+        ("d1", "s0", None),
+        ("d1", "s1", "no anomaly"),
+    ]
+    assert dict(board.reasons()) == {("pate", "no anomaly"): 1}
+    assert board.to_pandas().shape == (3, 5)
+    assert board.to_polars().shape == (3, 5)
+
+
+def test_cautions_about_coarse_scores_and_undefined_values():
+    generator = np.random.default_rng(0)
+    values = generator.random((3, 12, 2))
+    values[:, :, 1] = values[:, :, 0]
+    values[0, :, 1] -= 0.2
+    values[:, 4] = math.nan
+    board = board_of(values, ["pate", "pate_ap"])
+    facts = {"d0": (1, 1.0), "d1": (2, 0.9), "d2": (900, 0.01)}
+    outcomes = [
+        Outcome(name, series, distinct=distinct, top_share=share)
+        for name, (distinct, share) in facts.items()
+        for series in board.series
+    ]
+    lines = list(checks.cautions(board, outcomes))
+    assert lines[0].startswith("detector 'd0': scores are coarse on 12 of 12 series, and pate (0.")
+    assert lines[0].endswith("trust pate_ap")
+    assert lines[1].startswith("scores are coarse on most series (at most two values")
+    assert lines[1].endswith("which flatters pate: 'd1'")
+    assert lines[2] == "6 values are missing, in 1 of 12 series, for all metrics: the labels hold no anomaly"
+    assert len(lines) == 3
+
+
+def test_reasons_that_differ_in_a_number_are_one_line():
+    values = np.full((1, 3, 2), math.nan)
+    values[0, :, 1] = 0.5
+    codes = np.array([[[1, 0], [2, 0], [1, 0]]], dtype=np.int32)
+    board = board_of(values, ["ucr_score", "pate"], reasons=(codes, ("", "one event; got 2", "one event; got 3")))
+    assert list(checks.cautions(board, [])) == [
+        "3 values are missing, in 3 of 3 series, for 'ucr_score': one event; got 2 (and 1 like it)"
+    ]
+
+
+def test_marks_of_the_overview():
+    facts = {"point_f1": MetricFacts(needs_threshold=True)}
+    board = board_of(
+        np.full((2, 4, 2), 0.5),
+        ["pate", "point_f1"],
+        facts=facts,
+        coarse=("d1",),
+        run={"parameters": {"threshold": "oracle"}},
+    )
+    header, body, remarks = output.overview(board)
+    assert header[-1] == "point_f1 (oracle)"
+    assert [row[0] for row in body] == ["d0", "d1 *"]
+    assert "* coarse scores, which pate flatters: see pate_ap" in remarks
+    assert any(remark.startswith("oracle: ") for remark in remarks)
+
+
+class Balanced(HTMLParser):
+    """Checks that every tag is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, _):
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_files(paper, tmp_path):
+    from dataclasses import replace
+
+    timings = [Timing("LSTM", "SMD", 100, 0.123456789, True)]
+    board = replace(paper, timings=timings, run={"versions": {"x": "1"}, "big": math.nan}, warnings=("careful",))
+    board.save(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "agreement.csv",
+        "ranks.csv",
+        "run.json",
+        "scores.csv",
+        "scores.parquet",
+        "significance.json",
+        "summary.csv",
+        "timings.csv",
+    ]
+    stored = pq.read_table(tmp_path / "out" / "scores.parquet")
+    assert stored.column_names == ["detector", "series", "metric", "value", "reason"]
+    assert stored.equals(board.scores)
+    with (tmp_path / "out" / "scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["value"]) for row in rows] == stored["value"].to_pylist()
+    described = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert described["warnings"] == ["careful"]
+    assert described["big"] is None
+    assert set(json.loads((tmp_path / "out" / "significance.json").read_text())) == set(PAPER)
+    assert (tmp_path / "out" / "timings.csv").read_text().splitlines()[1] == "LSTM,SMD,100,0.123457,True"
+    board.to_csv(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out" / "scores.csv").read_bytes()
+
+
+def test_undefined_values_are_empty_in_csv():
+    assert output.as_csv(board_of([[[math.nan]]], ["pate"]).scores).splitlines()[1] == (
+        "d0,s0,pate,,the labels hold no anomaly"
+    )
+
+
+def test_html_is_escaped_and_whole(tmp_path):
+    board = board_of([[[0.5]], [[0.6]]], ["pate"], detectors=["<b>a</b>", "b&c"])
+    page = board.to_html(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page
+    assert "<b>" not in page
+    assert "&lt;b&gt;a&lt;/b&gt;" in page
+    for text in (page, board._repr_html_()):
+        parser = Balanced()
+        parser.feed(text.removeprefix("<!DOCTYPE html>"))
+        assert parser.open == []
+    assert "http" not in page
+
+
+def test_text_markdown_json(paper):
+    text = repr(paper)
+    assert text.splitlines()[0].split()[:2] == ["detector", "rank"]
+    assert len(text.splitlines()) >= 7
+    marked = output.markdown(paper)
+    assert marked.splitlines()[1].startswith("| --- | ---: |")
+    data = json.loads(output.as_json(paper))
+    assert len(data["summary"]) == 20
+    letters = output.group_letters(paper.significance("PATE"))
+    assert set(letters.values()) == {"a"}
+    assert [output._letter(i) for i in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
+
+
+def test_many_metrics_show_the_best_known(paper):
+    metrics = ["auc_roc", *(f"m{i}" for i in range(10)), "pate", "pate_ap"]
+    board = board_of(np.random.default_rng(0).random((2, 3, 13)), metrics)
+    header, _, remarks = output.overview(board)
+    assert header == ["detector", "rank (pate)", "alike", "pate", "95 %", "pate_ap", "auc_roc"]
+    assert remarks[-1] == "10 more metrics in the files"

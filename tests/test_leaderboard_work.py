@@ -1,0 +1,476 @@
+"""The machinery: plans, batches, workers, cache. Metrics are stand-ins here."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leaderboard_fakes as fakes
+from leaderboard_fakes import compute
+from pateval.leaderboard import cache, crew
+from pateval.leaderboard.inputs import make_batches, make_plan, read_batch
+from pateval.leaderboard.result import MetricFacts
+from pateval.leaderboard.work import Settings, run_batch, set_stop
+
+FACTS = {"gap": MetricFacts(), "lag": MetricFacts(higher_is_better=False, best=0.0)}
+
+
+def settings(evaluate=fakes.plain, **options):
+    return Settings(fakes.METRICS, code=cache.fingerprint(), evaluate=evaluate, **options)
+
+
+def series(seed, steps=60, *, anomalies=True):
+    generator = np.random.default_rng(seed)
+    labels = np.zeros(steps, dtype=np.uint8)
+    if anomalies:
+        labels[10:20] = 1
+        labels[40:43] = 1
+    return labels, generator.random(steps).round(4)
+
+
+def write_detectors(folder, detectors=3, number=7, *, mark=None):
+    """One Parquet file per detector; the series named ``mark`` of the first detector starts with -1."""
+    folder.mkdir(exist_ok=True)
+    for d in range(detectors):
+        columns = {"series": [], "label": [], "score": []}
+        for s in range(number):
+            labels, scores = series(100 * d + s, steps=60 + s, anomalies=s != 2)
+            if mark == s and d == 0:
+                scores[0] = -1
+            columns["series"] += [f"s{s}"] * labels.size
+            columns["label"] += labels.tolist()
+            columns["score"] += scores.tolist()
+        pq.write_table(pa.table(columns), folder / f"d{d}.parquet")
+    return sorted(folder.glob("*.parquet"))
+
+
+def rows(board):
+    """All values with their reasons, comparable: NaN equals itself."""
+    return [tuple(None if value != value else value for value in row.values()) for row in board.scores.to_pylist()]
+
+
+def parquet_bytes(board, folder):
+    path = Path(folder) / "check.parquet"
+    board.to_parquet(path)
+    return path.read_bytes()
+
+
+def test_plan_and_batches(tmp_path):
+    plan = make_plan(write_detectors(tmp_path))
+    assert plan.detectors == ("d0", "d1", "d2")
+    assert plan.series == tuple(f"s{s}" for s in range(7))
+    assert len(plan.jobs) == 21
+    batches = list(make_batches(plan, workers=2))
+    assert [job for batch in batches for job in batch.jobs] == list(plan.jobs)
+    assert {len(batch.jobs) for batch in batches} == {2, 1}
+    for batch in batches:
+        for job, item in read_batch(batch):
+            d, s = int(job.detector[1:]), int(job.series[1:])
+            assert np.array_equal(item.scores, series(100 * d + s, steps=60 + s, anomalies=s != 2)[1])
+
+
+def test_one_wide_table_and_one_long_table_are_the_same(tmp_path):
+    files = write_detectors(tmp_path)
+    tables = [pq.read_table(path) for path in files]
+    wide = pa.table(
+        {"series": tables[0]["series"], "label": tables[0]["label"]}
+        | {path.stem: table["score"] for path, table in zip(files, tables, strict=True)}
+    )
+    long = pa.concat_tables(
+        [t.append_column("detector", pa.array([p.stem] * len(t))) for p, t in zip(files, tables, strict=True)]
+    )
+    expected = rows(compute(make_plan(files), settings(), FACTS))
+    shuffled = long.take(np.argsort(np.tile(np.arange(len(wide)), 3), kind="stable"))
+    for data in (wide, long, shuffled, long.to_pandas(), wide.to_pandas()):
+        plan = make_plan(data)
+        board = compute(plan, settings(), FACTS)
+        assert rows(board) == expected
+    for name, table in (("wide", wide), ("long", long)):
+        pq.write_table(table, tmp_path / f"{name}.pq", row_group_size=100)
+        assert rows(compute(make_plan(tmp_path / f"{name}.pq"), settings(), FACTS)) == expected
+    partitioned = tmp_path / "partitioned"
+    pq.write_to_dataset(long, partitioned, partition_cols=["detector"])
+    assert rows(compute(make_plan(partitioned), settings(), FACTS)) == expected
+    pq.write_to_dataset(long, tmp_path / "deep", partition_cols=["detector", "series"])
+    plan = make_plan(tmp_path / "deep")
+    assert all(len(batch.content.pieces) <= len(batch.jobs) for batch in make_batches(plan))
+    assert rows(compute(plan, settings(), FACTS)) == expected
+
+
+def test_mappings():
+    labels, one = series(1)
+    _, two = series(2)
+    columns = make_plan({"label": labels, "lstm": one, "usad": two})
+    assert [(job.detector, job.series) for job in columns.jobs] == [("lstm", "series"), ("usad", "series")]
+    by_detector = make_plan({"lstm": {"label": labels, "score": one}, "usad": {"label": labels, "score": two}})
+    assert [(job.detector, job.series) for job in by_detector.jobs] == [("lstm", "series"), ("usad", "series")]
+    by_series = make_plan({"m1": {"label": labels, "lstm": one, "usad": two}, "m2": {"label": labels, "lstm": two}})
+    assert [(job.detector, job.series) for job in by_series.jobs] == [("lstm", "m1"), ("usad", "m1"), ("lstm", "m2")]
+    assert any("'usad' lacks 1 of 2 series ('m2')" in note for note in by_series.notes)
+
+
+def test_unevenness_is_reported(tmp_path):
+    labels, scores = series(0)
+    plan = make_plan(
+        {
+            "a": {"series": ["x"] * 60, "label": labels, "score": scores},
+            "b": {"series": ["x"] * 60, "label": labels, "score": scores},
+            "c": {"series": ["x"] * 50 + ["y"] * 10, "label": labels, "score": scores},
+        }
+    )
+    assert "series 'x' has 60 steps, but 50 for 'c'" in plan.notes
+    assert any(note.startswith("detector 'a' lacks 1 of 2 series ('y')") for note in plan.notes)
+
+
+def test_two_files_of_one_name(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    for folder, start in (("a", 0), ("b", 5)):
+        labels, scores = series(start)
+        pq.write_table(pa.table({"label": labels, "score": scores}), tmp_path / folder / "lstm.parquet")
+    files = [tmp_path / "a" / "lstm.parquet", tmp_path / "b" / "lstm.parquet"]
+    with pytest.raises(ValueError, match=r"b/lstm.parquet: detector 'lstm' .* is also in .*a/lstm.parquet"):
+        make_plan(files)
+    plan = make_plan(files, keep_going=True)
+    assert len(plan.jobs) == 1
+    assert "rename one" in plan.failures[0].reason
+    twice = make_plan([files[0], files[0]])
+    assert len(twice.jobs) == 1
+    assert "read once" in twice.notes[0]
+
+
+def test_nothing_to_do(tmp_path):
+    with pytest.raises(ValueError, match="nothing to evaluate"):
+        make_plan([])
+    with pytest.raises(ValueError, match="data must be paths"):
+        make_plan(3)
+    with pytest.raises(ValueError, match="there is no such file"):
+        make_plan(tmp_path / "absent.csv")
+    with pytest.raises(ValueError, match="there is no such file"):
+        make_plan(tmp_path / "absent.csv", keep_going=True)
+
+
+@pytest.fixture
+def detectors(tmp_path):
+    return write_detectors(tmp_path / "scores")
+
+
+def test_every_way_gives_the_same_bytes(detectors, tmp_path):
+    plan = make_plan(detectors)
+    alone = compute(plan, settings(draws=2), FACTS)
+    expected = parquet_bytes(alone, tmp_path)
+    two = compute(plan, settings(draws=2), FACTS, workers=2)
+    assert parquet_bytes(two, tmp_path) == expected
+    assert np.array_equal(two.chance, alone.chance, equal_nan=True)
+    with ThreadPoolExecutor(3) as threads:
+        assert parquet_bytes(compute(plan, settings(), FACTS, executor=threads), tmp_path) == expected
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert parquet_bytes(compute(plan, settings(), FACTS, executor=processes), tmp_path) == expected
+    folder = str(tmp_path / "cache")
+    first = compute(plan, settings(cache=folder), FACTS)
+    again = compute(plan, settings(cache=folder), FACTS, workers=2)
+    assert parquet_bytes(first, tmp_path) == parquet_bytes(again, tmp_path) == expected
+    assert (first.run["computed"], first.run["from_cache"]) == (21, 0)
+    assert (again.run["computed"], again.run["from_cache"]) == (0, 21)
+
+
+def test_only_what_changed_is_computed_again(detectors, tmp_path):
+    folder = str(tmp_path / "cache")
+    log = str(tmp_path / "log")
+
+    def run(metrics=fakes.METRICS, **options):
+        before = len(Path(log).read_text().splitlines()) if Path(log).exists() else 0
+        chosen = Settings(tuple(metrics), {"log": log} | options, folder, cache.fingerprint(), evaluate=fakes.counting)
+        compute(make_plan(detectors), chosen, FACTS)
+        return Path(log).read_text().splitlines()[before:]
+
+    assert len(run(["gap"])) == 21
+    assert run(["gap"]) == []
+    added = run(["gap", "lag"])  # another metric: only that one is computed
+    assert len(added) == 21
+    assert all(line.endswith(" lag") for line in added)
+    assert run(["lag"]) == []
+    assert len(run(["gap"], scale=2)) == 21  # another parameter
+    # Another content of one series in one file: that series alone.
+    table = pq.read_table(detectors[1]).to_pydict()
+    table["score"][0] += 0.5
+    pq.write_table(pa.table(table), detectors[1])
+    assert len(run(["gap"])) == 1
+    # A file in the cache that is damaged is computed again, whatever the damage.
+    for damage in ("{", "[]", '{"values": {"gap": "text"}}', '{"values": 3}', '{"seconds": "long"}'):
+        run()
+        run(scale=2)
+        max(Path(folder).rglob("*.json"), key=lambda path: path.stat().st_mtime_ns).write_text(damage)
+        assert len(run()) + len(run(scale=2)) == 1, damage
+
+
+def test_another_version_of_the_metrics_counts_as_new(detectors, tmp_path, monkeypatch):
+    plan = make_plan(detectors)
+    folder = str(tmp_path / "cache")
+    compute(plan, settings(cache=folder), FACTS)
+    monkeypatch.setattr(cache, "fingerprint", lambda: "other")
+    assert compute(plan, settings(cache=folder), FACTS).run["computed"] == 21
+    # A worker with other code than ours refuses.
+    refused = compute(plan, Settings(fakes.METRICS, code="mine", evaluate=fakes.plain), FACTS)
+    assert refused.run["failed"] == 21
+    assert "other metric code" in refused.failures[0]
+
+
+def test_a_worker_that_dies_once_is_replaced(tmp_path):
+    plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
+    expected = compute(plan, settings(), FACTS)
+    flag = str(tmp_path / "flag")
+    board = compute(plan, settings(fakes.deadly_once, parameters={"flag": flag}), FACTS, workers=2)
+    assert Path(flag).exists()
+    assert rows(board) == rows(expected)
+    assert board.failures == ()
+
+
+def test_a_series_that_always_kills_becomes_a_row(tmp_path):
+    plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
+    board = compute(plan, settings(fakes.deadly), FACTS, workers=2)
+    expected = compute(plan, settings(), FACTS)
+    dead = board.scores.filter(pa.compute.match_substring(board.scores["reason"], "died")).to_pylist()
+    assert [(row["detector"], row["series"], row["metric"]) for row in dead] == [
+        ("d0", "s3", "gap"),
+        ("d0", "s3", "lag"),
+    ]
+    assert all(math.isnan(row["value"]) for row in dead)
+    assert board.failures == ("detector 'd0', series 's3': the worker process died 3 times on this series",)
+    others = (np.arange(3)[:, None] != 0) | (np.arange(7)[None, :] != 3)
+    assert np.array_equal(board.values[others], expected.values[others], equal_nan=True)
+
+
+def test_a_broken_metric_leaves_the_others(tmp_path):
+    plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
+    folder = tmp_path / "cache"
+    board = compute(plan, settings(fakes.broken, cache=str(folder)), FACTS)
+    rows = {(r["detector"], r["series"], r["metric"]): r for r in board.scores.to_pylist()}
+    assert rows["d0", "s3", "lag"]["reason"] == "failed: ZeroDivisionError: no lag at all"
+    assert not math.isnan(rows["d0", "s3", "gap"]["value"])
+    assert board.failures == ("detector 'd0', series 's3': lag failed: ZeroDivisionError: no lag at all",)
+    # What broke is not kept: it is tried again.
+    assert compute(plan, settings(cache=str(folder)), FACTS).run["computed"] == 1
+
+
+def test_workers_that_cannot_start_say_why(detectors, tmp_path):
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "import sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_leaderboard_work import FACTS, compute, make_plan, settings\n"
+        f"compute(make_plan({[str(path) for path in detectors]!r}), settings(), FACTS, workers=2)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "if __name__ == '__main__':" in done.stderr.splitlines()[-1]
+
+
+class Flaky(ThreadPoolExecutor):
+    """Loses the first answers, as a cluster does whose workers are killed."""
+
+    def __init__(self, losses):
+        super().__init__(2)
+        self.losses = losses
+
+    def submit(self, *args):
+        if self.losses:
+            self.losses -= 1
+            lost = Future()
+            lost.set_exception(ConnectionError("worker gone"))
+            return lost
+        return super().submit(*args)
+
+
+def test_an_executor_that_loses_work(detectors):
+    plan = make_plan(detectors)
+    expected = compute(plan, settings(), FACTS)
+    with Flaky(4) as executor:
+        assert rows(compute(plan, settings(), FACTS, executor=executor)) == rows(expected)
+    with Flaky(1000) as executor:
+        board = compute(plan, settings(), FACTS, executor=executor)
+    assert board.run["failed"] == 21
+    assert "lost 3 times: ConnectionError: worker gone" in board.failures[0]
+
+
+def test_an_executor_that_broke(tmp_path):
+    plan = make_plan(write_detectors(tmp_path / "scores", mark=0))
+    with (
+        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
+        pytest.raises(RuntimeError, match="the executor stopped working"),
+    ):
+        compute(plan, settings(fakes.deadly), FACTS, executor=executor)
+
+
+def test_a_full_disk_loses_nothing(detectors, tmp_path, monkeypatch):
+    plan = make_plan(detectors)
+    expected = compute(plan, settings(), FACTS)
+    replace, calls = os.replace, []
+
+    def full(source, target):
+        calls.append(target)
+        if len(calls) > 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    folder = tmp_path / "cache"
+    board = compute(plan, settings(cache=str(folder)), FACTS)
+    assert rows(board) == rows(expected)
+    assert any(
+        "finished work could not be kept (No space left on device): 16 results are in memory only" in line
+        for line in board.warnings
+    )
+    monkeypatch.undo()
+    assert len(list(folder.rglob("*.json"))) == 5
+    assert list(folder.rglob("*.tmp")) == []
+    assert compute(plan, settings(cache=str(folder)), FACTS).run["from_cache"] == 5
+
+
+def test_a_worker_elsewhere_without_our_disk(detectors, tmp_path):
+    """The worker's cache is another folder, as on another machine; the results are still kept here."""
+    plan = make_plan(detectors)
+    folder = tmp_path / "cache"
+    elsewhere = partial(run_elsewhere, folder=str(tmp_path / "nowhere"))
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit_as_is = executor.submit
+        executor.submit = lambda run, batch: executor.submit_as_is(elsewhere, run, batch)
+        compute(plan, settings(cache=str(folder)), FACTS, executor=executor)
+    assert len(list(folder.rglob("*.json"))) == 21
+
+
+def run_elsewhere(run, batch, *, folder):
+    from dataclasses import replace
+
+    return run_batch(batch, replace(run.keywords["settings"], cache=folder))
+
+
+def test_stopping_between_series(detectors):
+    batch = next(make_batches(make_plan(detectors)))
+    event = threading.Event()
+    event.set()
+    set_stop(event)
+    try:
+        assert run_batch(batch, settings()) == []
+    finally:
+        set_stop(None)
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_leaderboard_work import *
+if __name__ == "__main__":
+    chosen = Settings(fakes.METRICS, {{"log": {log!r}, "pause": 0.05}}, {cache!r}, cache.fingerprint(),
+                      evaluate=fakes.counting)
+    try:
+        board = compute(make_plan({files!r}), chosen, FACTS, workers={workers})
+    except KeyboardInterrupt:
+        sys.exit(130)
+    board.to_parquet({out!r})
+    print(json.dumps(board.run))
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupted_and_resumed(tmp_path, workers):
+    files = [str(path) for path in write_detectors(tmp_path / "scores", detectors=4, number=12)]
+    out, log = tmp_path / "out.parquet", tmp_path / "log"
+    script = tmp_path / "run.py"
+    script.write_text(
+        SCRIPT.format(
+            tests=str(Path(__file__).parent),
+            log=str(log),
+            cache=str(tmp_path / "cache"),
+            files=files,
+            out=str(out),
+            workers=workers,
+        )
+    )
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.time() + 60
+    while time.time() < deadline and not (log.exists() and len(log.read_text().splitlines()) >= 10):
+        time.sleep(0.02)
+    os.killpg(process.pid, 2)  # Ctrl-C in a terminal reaches the workers too
+    assert process.wait(60) == 130
+    process.stdout.close()
+    half = log.read_text().splitlines()
+    assert 10 <= len(half) < 48
+    assert not out.exists()
+    done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True)
+    counts = json.loads(done.stdout)
+    lines = log.read_text().splitlines()
+    # In this process Ctrl-C may cut off the series in hand between its line and its file.
+    slack = 1 if workers == 1 else 0
+    assert 48 <= len(lines) <= 48 + slack
+    assert len(set(lines)) == 48
+    assert counts["computed"] + len(half) - slack <= 48 <= counts["computed"] + len(half)
+    expected = compute(make_plan(files), settings(), FACTS)
+    assert out.read_bytes() == parquet_bytes(expected, tmp_path)
+
+
+def test_limits_over_the_events_of_a_single_series(tmp_path):
+    generator = np.random.default_rng(3)
+    labels = np.tile(np.repeat([0, 1, 0], [20, 5, 15]), 12)
+    data = {"label": labels, "a": labels + generator.random(labels.size), "b": generator.random(labels.size)}
+    chosen = settings(cache=str(tmp_path), event_draws=50, event_metrics=("gap",))
+    board = compute(make_plan(data), chosen, FACTS)
+    by_row = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
+    for detector in "ab":
+        row = by_row[detector, "gap"]
+        assert row["low"] < row["mean"] < row["high"]
+        assert by_row[detector, "lag"]["low"] is None
+    # They are kept like everything else, and the values do not depend on them.
+    assert len(list(tmp_path.rglob("*.json"))) == 4
+    again = compute(make_plan(data), chosen, FACTS, workers=2)
+    assert again.intervals == board.intervals
+    assert compute(make_plan(data), settings(cache=str(tmp_path)), FACTS).run["computed"] == 0
+    # With several series there is no need for them.
+    several = make_plan(data | {"series": np.repeat([0, 1], labels.size // 2)})
+    assert compute(several, settings(event_draws=50, event_metrics=("gap",)), FACTS).intervals == {}
+
+
+def test_no_threads_fight_in_the_workers(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    pool = crew._Pool(1)
+    try:
+        assert pool.submit(environment, None).result() == ["1", "1", "1"]
+    finally:
+        pool.close()
+    assert os.environ["OMP_NUM_THREADS"] == "7"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
+
+
+def environment(_):
+    return [os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS"), str(pa.cpu_count())]
+
+
+def test_progress(detectors):
+    seen = []
+    compute(make_plan(detectors), settings(draws=1), FACTS, progress=lambda *report: seen.append(report))
+    assert seen[0] == ("scores", 0, 21)
+    assert ("scores", 21, 21) in seen
+    # One chance level per series, since all files agree on the labels.
+    assert seen[-1] == ("chance", 7, 7)
+
+
+def test_the_bar_goes_to_standard_error(detectors, capsys):
+    compute(make_plan(detectors), settings(), FACTS, progress=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "scores" in captured.err

@@ -1,0 +1,360 @@
+"""Ranks, tests, effect sizes and intervals: against scipy, scikit-posthocs, statsmodels, and cases worked by hand."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from pateval.leaderboard import resampling
+from pateval.leaderboard import statistics as stats
+
+# The PATE paper's table of five detectors on SMD, MSL, SWaT and PSM, as printed (two decimals).
+DETECTORS = ["AnomalyTrans", "DCDetector", "USAD", "LSTM", "Transformer"]
+PAPER = {
+    "PATE": [
+        [0.06, 0.07, 0.16, 0.25, 0.27],
+        [0.13, 0.14, 0.17, 0.19, 0.20],
+        [0.19, 0.12, 0.73, 0.71, 0.72],
+        [0.33, 0.32, 0.45, 0.55, 0.56],
+    ],
+    "PA-F1": [
+        [0.91, 0.87, 0.94, 0.80, 0.75],
+        [0.94, 0.97, 0.91, 0.82, 0.40],
+        [0.94, 0.96, 0.85, 0.82, 0.82],
+        [0.98, 0.98, 0.89, 0.93, 0.91],
+    ],
+    "Standard-F1": [
+        [0.03, 0.01, 0.13, 0.14, 0.14],
+        [0.02, 0.02, 0.06, 0.08, 0.07],
+        [0.02, 0.02, 0.25, 0.03, 0.03],
+        [0.02, 0.02, 0.07, 0.15, 0.14],
+    ],
+    "VUS-ROC": [
+        [0.50, 0.51, 0.72, 0.81, 0.80],
+        [0.52, 0.58, 0.58, 0.64, 0.66],
+        [0.54, 0.50, 0.61, 0.60, 0.57],
+        [0.52, 0.52, 0.61, 0.73, 0.72],
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("PATE", [4.5, 4.5, 2.5, 2.25, 1.25]),
+        ("PA-F1", [1.875, 1.625, 3.0, 3.875, 4.625]),
+        ("Standard-F1", [4.375, 4.625, 2.5, 1.5, 2.0]),
+        ("VUS-ROC", [4.625, 4.25, 2.625, 1.5, 2.0]),
+    ],
+)
+def test_ranks_of_the_papers_table(metric, expected):
+    ranks = stats.rank_table(PAPER[metric])
+    assert ranks.mean.tolist() == expected
+    assert (ranks.used, ranks.dropped) == (4, 0)
+
+
+def test_the_papers_table_and_its_critical_difference():
+    difference = stats.nemenyi_difference(5, 4)
+    assert difference == pytest.approx(2.728 * math.sqrt(5 * 6 / (6 * 4)), abs=1e-3)
+    printed = [f"{rank:.2f}" for rank in sorted(stats.rank_table(PAPER["PA-F1"]).mean)]
+    assert printed == ["1.62", "1.88", "3.00", "3.88", "4.62"]
+    # The extremes of PA-F1 are 3.00 apart and miss it; those of PATE are 3.25 apart and just pass.
+    for metric, passes in (("PA-F1", False), ("PATE", True)):
+        ranks = stats.rank_table(PAPER[metric])
+        assert bool(np.ptp(ranks.mean) > difference) is passes
+        assert bool(stats.nemenyi(ranks).min() < 0.05) is passes
+
+
+def random_table(seed, series=12, detectors=5, decimals=None):
+    values = np.random.default_rng(seed).random((series, detectors)) + np.arange(detectors) * 0.1
+    return values if decimals is None else values.round(decimals)
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("seed", range(5))
+def test_friedman_equals_scipy(seed, decimals):
+    from scipy.stats import friedmanchisquare
+
+    table = random_table(seed, decimals=decimals)
+    expected = friedmanchisquare(*table.T)
+    found = stats.friedman(stats.rank_table(table))
+    assert found.chi_square == pytest.approx(expected.statistic, abs=1e-9)
+    assert found.p_value == pytest.approx(expected.pvalue, abs=1e-9)
+
+
+def test_iman_davenport_by_hand():
+    # Demšar (2006), table 6: four classifiers on 14 data sets, chi-square 9.28, F = 3.69 with 3 and 39 degrees.
+    ranks = stats.Ranks(np.zeros((14, 4)), np.array([3.143, 2.000, 2.893, 1.964]), 14, 0)
+    chi_square = 12 * 14 / (4 * 5) * (np.sum(ranks.mean**2) - 4 * 25 / 4)
+    assert chi_square == pytest.approx(9.28, abs=0.01)
+    assert 13 * chi_square / (14 * 3 - chi_square) == pytest.approx(3.69, abs=0.01)
+    # The same relation in ours, on a table without ties.
+    found = stats.friedman(stats.rank_table(random_table(0)))
+    assert found.f_statistic == pytest.approx(11 * found.chi_square / (12 * 4 - found.chi_square), abs=1e-12)
+
+
+def test_full_agreement_is_not_certainty():
+    # Two series that agree on three detectors happen once in six by chance.
+    found = stats.friedman(stats.rank_table([[3, 2, 1], [3, 2, 1]]))
+    assert math.isinf(found.f_statistic)
+    assert found.f_p_value == pytest.approx(1 / 6)
+    # With a tie in the row there are three orders.
+    assert stats.friedman(stats.rank_table([[3, 1, 1], [3, 1, 1]])).f_p_value == pytest.approx(1 / 3)
+
+
+def test_nothing_to_test():
+    assert math.isnan(stats.friedman(stats.rank_table([[1.0, 2.0]])).p_value)
+    assert math.isnan(stats.friedman(stats.rank_table([[1.0, 1.0], [2.0, 2.0]])).p_value)
+    empty = stats.rank_table([[math.nan, 1.0], [1.0, math.nan]])
+    assert (empty.used, empty.dropped) == (0, 2)
+    assert np.isnan(empty.mean).all()
+    assert np.isnan(stats.nemenyi(empty)).all()
+    assert math.isnan(stats.nemenyi_difference(1, 5))
+    assert stats.pairwise(np.empty((0, 2))).p_raw.tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(ValueError, match="two dimensions"):
+        stats.rank_table([1.0, 2.0])
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_nemenyi_equals_scikit_posthocs(seed, decimals):
+    import scikit_posthocs
+
+    table = random_table(seed, decimals=decimals)
+    expected = scikit_posthocs.posthoc_nemenyi_friedman(table).to_numpy()
+    assert stats.nemenyi(stats.rank_table(table)) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("detectors", "quantile"),
+    [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)],  # Demšar (2006), table 5a
+)
+def test_nemenyi_critical_values(detectors, quantile):
+    assert stats.nemenyi_difference(detectors, 1) == pytest.approx(
+        quantile * math.sqrt(detectors * (detectors + 1) / 6), abs=3e-3
+    )
+
+
+def test_the_critical_difference_is_where_the_p_value_crosses_alpha():
+    from scipy.stats import studentized_range
+
+    difference = stats.nemenyi_difference(6, 20)
+    scaled = difference * math.sqrt(2) / math.sqrt(6 * 7 / (6 * 20))
+    assert studentized_range.sf(scaled, 6, np.inf) == pytest.approx(0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize(("series", "decimals"), [(12, None), (20, 1), (60, None)])
+@pytest.mark.parametrize("seed", range(2))
+def test_wilcoxon_holm_equals_scikit_posthocs(seed, series, decimals):
+    import scikit_posthocs
+
+    table = random_table(seed, series=series, decimals=decimals)
+    found = stats.pairwise(table)
+    columns = list(table.T)
+    raw = scikit_posthocs.posthoc_wilcoxon(columns, zero_method="wilcox").to_numpy()
+    corrected = scikit_posthocs.posthoc_wilcoxon(columns, p_adjust="holm").to_numpy()
+    assert found.p_raw == pytest.approx(raw, abs=1e-9)
+    assert found.p_holm == pytest.approx(corrected, abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_equals_statsmodels(p_values):
+    from statsmodels.stats.multitest import multipletests
+
+    assert stats.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
+
+
+tables = hnp.arrays(
+    np.float64,
+    st.tuples(st.integers(1, 8), st.integers(1, 5)),
+    elements=st.sampled_from([0.0, 0.25, 0.5, 1.0, math.nan]),
+)
+
+
+@given(tables, st.booleans())
+def test_ranks_by_counting(table, higher_is_better):
+    rows = [row for row in table.tolist() if not any(map(math.isnan, row))]
+    expected = []
+    for row in rows:
+        better = [sum((b > a) if higher_is_better else (b < a) for b in row) for a in row]
+        level = [sum(b == a for b in row) for a in row]
+        expected.append([above + (same + 1) / 2 for above, same in zip(better, level, strict=True)])
+    found = stats.rank_table(table, higher_is_better=higher_is_better)
+    assert found.per_series.tolist() == expected
+    assert (found.used, found.dropped) == (len(rows), len(table) - len(rows))
+
+
+@given(tables)
+def test_pairwise_counts_and_effects(table):
+    rows = [row for row in table.tolist() if not any(map(math.isnan, row))]
+    found, mirrored = stats.pairwise(table), stats.pairwise(-table, higher_is_better=False)
+    assert np.array_equal(found.wins, mirrored.wins)
+    assert np.array_equal(found.rank_biserial, mirrored.rank_biserial)
+    assert np.array_equal(found.rank_biserial, -found.rank_biserial.T)
+    assert (found.wins + found.wins.T + found.ties == len(rows)).all()
+    assert np.array_equal(found.p_holm, found.p_holm.T)
+    assert (found.p_holm >= found.p_raw).all()
+    for one, other in combinations(range(table.shape[1]), 2):
+        assert found.wins[one, other] == sum(row[one] > row[other] for row in rows)
+        signs = [np.sign(a[one] - b[other]) for a in rows for b in rows]
+        assert found.cliffs_delta[one, other] == pytest.approx(np.mean(signs) if rows else 0, abs=1e-12)
+
+
+def test_rank_biserial_agrees_with_the_signed_rank_statistic():
+    from scipy.stats import wilcoxon
+
+    first, second = random_table(3, series=15, detectors=2).T
+    total = 15 * 16 / 2
+    favourable = wilcoxon(first, second, alternative="greater").statistic
+    _, (effect,) = stats.signed_ranks((first - second)[None])
+    assert effect == pytest.approx(2 * favourable / total - 1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("series", "decimals"), [(9, 1), (13, 1), (30, None), (30, 1), (52, None), (52, 2)])
+def test_wilcoxon_equals_scipy_with_and_without_ties(series, decimals):
+    from scipy.stats import wilcoxon
+
+    first, second = random_table(11, series, 2, decimals).T
+    assert stats.pairwise(np.column_stack([first, second])).p_raw[0, 1] == pytest.approx(
+        wilcoxon(first, second).pvalue, abs=1e-9
+    )
+
+
+def test_signed_ranks_by_hand():
+    # Three wins of three: of the eight sign patterns two are as extreme. Level series change nothing.
+    assert stats.pairwise([[1, 0], [2, 0], [3, 0]]).p_raw[0, 1] == pytest.approx(2 / 8)
+    assert stats.pairwise([[1, 0], [2, 0], [3, 0], [5, 5]]).p_raw[0, 1] == pytest.approx(2 / 8)
+    # Ranks 1.5, 1.5 and 3, the last one lost: sums 3 and 3, the middle of the distribution.
+    assert stats.pairwise([[1, 0], [1, 0], [0, 3]]).p_raw[0, 1] == pytest.approx(1.0)
+
+
+def test_groups_by_hand():
+    # 0-1-2 alike, 2-3 alike, 4 alone.
+    p_values = np.full((5, 5), 0.001)
+    for one, other in [(0, 1), (0, 2), (1, 2), (2, 3)]:
+        p_values[one, other] = p_values[other, one] = 0.2
+    assert stats.groups_alike(p_values, [5, 4, 3, 2, 1]) == [(4,), (3, 2), (2, 1, 0)]
+    assert stats.groups_alike(np.ones((3, 3)), [1, 2, 3]) == [(0, 1, 2)]
+    assert stats.groups_alike(np.full((2, 2), np.nan), [1, 2]) == [(0, 1)]
+    assert stats.groups_alike([[1.0]], [1]) == [(0,)]
+
+
+@given(st.integers(1, 6), st.data())
+def test_groups_are_the_maximal_cliques(size, data):
+    alike = np.eye(size, dtype=bool)
+    for one, other in combinations(range(size), 2):
+        alike[one, other] = alike[other, one] = data.draw(st.booleans())
+    found = stats.groups_alike(alike.astype(float), np.arange(size))
+    cliques = [
+        set(members)
+        for count in range(1, size + 1)
+        for members in combinations(range(size), count)
+        if all(alike[a, b] for a, b in combinations(members, 2))
+    ]
+    maximal = [clique for clique in cliques if not any(clique < other for other in cliques)]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, maximal))
+
+
+def test_kendall_equals_scipy_and_counts():
+    # 1 2 3 4 against 1 2 4 3: five pairs agree, one does not.
+    assert stats.kendall([[1, 2, 3, 4], [1, 2, 4, 3]])[0, 1] == pytest.approx(4 / 6)
+    assert np.isnan(stats.kendall([[1, 2], [1, 1]])[0, 1])
+    assert stats.kendall([[1, 2, 3], [1, math.nan, 3]])[0, 1] == pytest.approx(1.0)
+    from scipy.stats import kendalltau
+
+    rows = random_table(5, series=4, detectors=9, decimals=1)
+    found = stats.kendall(rows)
+    for one, other in combinations(range(4), 2):
+        assert found[one, other] == pytest.approx(kendalltau(rows[one], rows[other]).statistic, abs=1e-12)
+    assert np.array_equal(found, found.T)
+
+
+def test_skill():
+    assert stats.skill([0.2, 0.6, 1.0], 0.2).tolist() == pytest.approx([0, 0.5, 1])
+    assert math.isnan(stats.skill(1.0, 1.0))
+    assert stats.skill(10.0, 5.0, best=0.0) == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_equal_scipys_bca(seed):
+    from scipy.stats import bootstrap
+
+    values = np.random.default_rng(seed).gamma(2.0, size=(25, 1))
+    expected = bootstrap(
+        (values[:, 0],),
+        lambda sample, axis: np.mean(sample, axis=axis),
+        n_resamples=999,
+        rng=np.random.default_rng(7),
+        method="BCa",
+    ).confidence_interval
+    found = resampling.mean_intervals(values, draws=999, seed=7)
+    assert found[0] == pytest.approx([expected.low, expected.high], abs=1e-9)
+
+
+def test_intervals_of_many_columns_and_slices(monkeypatch):
+    table = random_table(1, series=30, detectors=4)
+    whole = resampling.mean_intervals(table, draws=200, seed=3)
+    monkeypatch.setattr(resampling, "_CELLS", 31)
+    assert resampling.mean_intervals(table, draws=200, seed=3) == pytest.approx(whole, abs=1e-12)
+    single = resampling.mean_intervals(table[:, 2:3], draws=200, seed=3)
+    assert single[0] == pytest.approx(whole[2], abs=1e-12)
+    assert np.isnan(resampling.mean_intervals([[0.5]])).all()
+    assert resampling.mean_intervals([[0.5], [0.5]]).tolist() == [[0.5, 0.5]]
+
+
+def test_intervals_cover():
+    # 95 % limits of the mean of 30 uniform numbers should hold 1/2 about 95 times in 100.
+    hits = 0
+    for seed in range(200):
+        low, high = resampling.mean_intervals(np.random.default_rng(seed).random((30, 1)), draws=500, seed=seed)[0]
+        hits += low < 0.5 < high
+    assert 178 <= hits <= 199
+
+
+@given(hnp.arrays(np.bool_, st.integers(1, 40)))
+def test_event_blocks(labels):
+    blocks = resampling.event_blocks(labels)
+    assert blocks[0][0] == 0
+    assert blocks[-1][1] == labels.size
+    assert all(stop == start for (_, stop), (start, _) in pairwise(blocks))
+    assert all(not labels[start] and not labels[start - 1] for start, _ in blocks[1:])
+    if labels.any() and len(blocks) > 1:
+        assert all(labels[start:stop].any() for start, stop in blocks)
+
+
+def test_event_intervals():
+    labels = np.tile([0, 0, 1, 1, 0], 40).astype(bool)
+    scores = np.where(labels, 0.8, 0.2)
+    # Every block is alike, so every resample is the series itself.
+    found = resampling.event_intervals(
+        labels, scores, lambda truth, score: [score[truth].mean(), score.sum()], draws=20
+    )
+    assert found == pytest.approx(np.array([[0.8, 0.8], [scores.sum(), scores.sum()]]))
+    one_event = np.array([0, 1, 1, 0], dtype=bool)
+    assert np.isnan(resampling.event_intervals(one_event, np.zeros(4), lambda *_: [1.0])).all()
+    assert np.isnan(resampling.event_intervals(labels, scores, lambda *_: [math.nan], draws=3)).all()
+    # Events at both ends never meet: the number of events in a resample is the number of blocks.
+    ends = np.array([1, 0, 0, 1, 0, 0, 0, 1], dtype=bool)
+    counts = []
+
+    def count_events(truth, score):
+        counts.append(int(truth[0]) + int(np.count_nonzero(truth[1:] & ~truth[:-1])))
+        return [0.0]
+
+    resampling.event_intervals(ends, np.zeros(8), count_events, draws=50)
+    assert set(counts) == {3}
+
+
+def test_statistics_import_no_scipy():
+    code = "import sys, pateval.leaderboard.statistics, pateval.leaderboard.resampling; print('scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
