@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from test_leaderboard import nab, small  # noqa: F401  # nab is a fixture
-from test_leaderboard_dask import cluster, kill_when  # noqa: F401  # cluster is a fixture
+from test_leaderboard_dask import cluster, killing  # noqa: F401  # cluster is a fixture
 
 METRICS = "pate,pate_ap,auc_roc,point_f1"
 
@@ -168,9 +168,8 @@ def test_dask_with_a_killed_worker(nab, cluster, tmp_path):  # noqa: F811
     names = [nab / f"{name}.parquet" for name in ("expose", "random", "twitterADVec")]
     options = ["--label", "label", "--score", "score", "--series", "series", "--chance", "0"]
     cache = tmp_path / "dask" / "cache"
-    killer = kill_when(lambda: finished(cache) >= 20, workers[0])
-    done = pateval(*names, *options, "--dask", client.scheduler.address, "-o", tmp_path / "dask")
-    killer.join()
+    with killing(workers[0], lambda: finished(cache) >= 20):
+        done = pateval(*names, *options, "--dask", client.scheduler.address, "-o", tmp_path / "dask")
     assert done.returncode == 0, done.stderr
     assert workers[0].wait(10) == -signal.SIGKILL
     described = json.loads((tmp_path / "dask" / "run.json").read_text())

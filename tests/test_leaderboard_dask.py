@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -52,17 +53,24 @@ def cluster(tmp_path):
         process.wait()
 
 
-def kill_when(condition, process):
-    """Kill a worker as soon as the work is under way."""
+@contextmanager
+def killing(process, condition):
+    """Kill a worker as soon as the work inside is under way."""
+    over = threading.Event()
 
     def watch():
-        while not condition():
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
+        while not over.wait(0.01):
+            if condition():
+                os.kill(process.pid, signal.SIGKILL)
+                return
 
-    thread = threading.Thread(target=watch, daemon=True)
+    thread = threading.Thread(target=watch)
     thread.start()
-    return thread
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_a_killed_worker_changes_nothing(cluster, tmp_path):
@@ -73,11 +81,10 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path):
     chosen = Settings(
         fakes.METRICS, {"log": str(log), "pause": 0.03}, code=cache.fingerprint(), evaluate=fakes.counting
     )
-    killer = kill_when(lambda: log.exists() and len(log.read_text().splitlines()) >= 8, workers[0])
-    board = compute(plan, chosen, FACTS, executor=client.get_executor())
-    killer.join()
+    with killing(workers[0], lambda: log.exists() and len(log.read_text().splitlines()) >= 8):
+        board = compute(plan, chosen, FACTS, executor=client.get_executor())
+    assert board.failures == ()
     assert workers[0].wait(10) == -signal.SIGKILL
     assert len(client.scheduler_info()["workers"]) == 1
     assert parquet_bytes(board, tmp_path) == expected
-    assert board.failures == ()
     assert board.run["where"] == "ClientExecutor"

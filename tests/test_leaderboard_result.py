@@ -258,6 +258,21 @@ def test_files(paper, tmp_path):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "out" / "scores.csv").read_bytes()
 
 
+def test_written_in_parts(tmp_path, monkeypatch):
+    from pateval.leaderboard import result
+
+    present = np.random.default_rng(0).random((7, 3)) < 0.8
+    board = board_of(np.random.default_rng(1).random((7, 3, 2)), ["pate", "auc_roc"], present=present)
+    board.to_csv(tmp_path / "whole.csv")
+    whole = board.scores.to_pylist()
+    monkeypatch.setattr(result, "ROWS_AT_ONCE", 13)
+    assert len(list(board.score_parts())) == 4
+    board.to_parquet(tmp_path / "parts.parquet")
+    assert pq.read_table(tmp_path / "parts.parquet").to_pylist() == whole
+    board.to_csv(tmp_path / "parts.csv")
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
 def test_undefined_values_are_empty_in_csv():
     assert output.as_csv(board_of([[[math.nan]]], ["pate"]).scores).splitlines()[1] == (
         "d0,s0,pate,,the labels hold no anomaly"

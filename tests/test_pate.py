@@ -16,6 +16,7 @@ from oracles import pate as oracle
 from pateval.compat import PATE
 from pateval.pate import grid
 from pateval.pate.detections import count_detections
+from pateval.pate.order import descending_order
 from strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -354,3 +355,20 @@ class TestDetections:
         at, above = count_detections(scores, thresholds)
         assert at.tolist() == [int((scores >= t).sum()) for t in thresholds]
         assert above.tolist() == [int((scores > t).sum()) for t in thresholds]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("seed", range(10))
+def test_descending_order(dtype, seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 500))
+    for values in (
+        rng.random(size),
+        rng.integers(0, 4, size) / 3,
+        np.exp(rng.normal(0, 10, size)),
+        np.full(size, 7.0),
+        np.where(rng.random(size) < 0.5, 3e38, -3e38),
+        1 + rng.random(size) * 1e-12,
+    ):
+        values = values.astype(dtype)
+        assert (values[descending_order(values)] == np.sort(values)[::-1]).all()

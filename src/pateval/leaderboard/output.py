@@ -150,7 +150,7 @@ def as_json(board: Leaderboard) -> str:
 def as_csv(table: Any) -> str:
     """Render a table as CSV."""
     buffer = io.StringIO()
-    _write_rows(table, buffer)
+    _write_rows([table], buffer)
     return buffer.getvalue()
 
 
@@ -210,12 +210,12 @@ def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
     """Write all tables of a leaderboard into a folder, each file whole or not at all."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    write_parquet(board.scores, target / "scores.parquet")
-    write_csv(board.scores, target / "scores.csv")
-    write_csv(board.summary(), target / "summary.csv")
-    write_csv(board.ranks(), target / "ranks.csv")
-    write_csv(board.agreement(), target / "agreement.csv")
-    write_csv(timing_table(board), target / "timings.csv")
+    write_parquet(board.score_parts(), target / "scores.parquet")
+    write_csv(board.score_parts(), target / "scores.csv")
+    write_csv([board.summary()], target / "summary.csv")
+    write_csv([board.ranks()], target / "ranks.csv")
+    write_csv([board.agreement()], target / "agreement.csv")
+    write_csv([timing_table(board)], target / "timings.csv")
     tests = {metric: board.significance(metric).to_dict() for metric in board.metrics}
     write_text(json.dumps(tests), target / "significance.json")
     described = dict(board.run) | {
@@ -244,18 +244,25 @@ def timing_table(board: Leaderboard) -> Any:
     )
 
 
-def write_parquet(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a table as Parquet."""
+def write_parquet(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
+    """Write tables of one kind into one Parquet file, a row group each; equal tables give equal bytes."""
     import pyarrow.parquet as pq
 
     with _draft(path) as draft:
-        pq.write_table(table, draft)
+        writer = None
+        try:
+            for part in parts:
+                writer = writer or pq.ParquetWriter(draft, part.schema)
+                writer.write_table(part)
+        finally:
+            if writer is not None:
+                writer.close()
 
 
-def write_csv(table: Any, path: str | os.PathLike[str]) -> None:
-    """Write a table as CSV; missing and undefined values are empty."""
+def write_csv(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
+    """Write tables of one kind into one CSV file; missing and undefined values are empty."""
     with _draft(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
-        _write_rows(table, file)
+        _write_rows(parts, file)
 
 
 def write_text(content: str, path: str | os.PathLike[str]) -> None:
@@ -264,12 +271,14 @@ def write_text(content: str, path: str | os.PathLike[str]) -> None:
         draft.write_text(content, encoding="utf-8")
 
 
-def _write_rows(table: Any, file: io.TextIOBase) -> None:
+def _write_rows(parts: Iterable[Any], file: io.TextIOBase) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for batch in table.to_batches(max_chunksize=1 << 16):
-        columns = [[None if value != value else value for value in column.to_pylist()] for column in batch.columns]
-        writer.writerows(zip(*columns, strict=True))
+    for number, part in enumerate(parts):
+        if number == 0:
+            writer.writerow(part.column_names)
+        for batch in part.to_batches(max_chunksize=1 << 14):
+            columns = [[None if value != value else value for value in column.to_pylist()] for column in batch.columns]
+            writer.writerows(zip(*columns, strict=True))
 
 
 @contextmanager

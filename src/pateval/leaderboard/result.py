@@ -15,7 +15,7 @@ from pateval.leaderboard.resampling import mean_intervals
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Values = npt.NDArray[np.float64]
 
 ALPHA = 0.05
+ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -152,18 +153,27 @@ class Leaderboard:
         """
         import pyarrow as pa
 
-        where = np.nonzero(np.repeat(self.present[:, :, None], len(self.metrics), axis=2))
-        codes = self.reason_codes[where]
-        values = self.values[where]
-        return pa.table(
-            {
-                "detector": _strings(where[0], self.detectors),
-                "series": _strings(where[1], self.series),
-                "metric": _strings(where[2], self.metrics),
-                "value": pa.array(values, pa.float64()),
-                "reason": _strings(codes, self.reason_texts, nulls=codes == 0),
-            }
-        )
+        return pa.concat_tables(self.score_parts()).combine_chunks()
+
+    def score_parts(self) -> Iterator[Any]:
+        """Yield the scores some detectors at a time, so that they can be written without being held twice."""
+        import pyarrow as pa
+
+        per_detector = max(1, len(self.series) * len(self.metrics))
+        step = max(1, ROWS_AT_ONCE // per_detector)
+        for first in range(0, len(self.detectors), step):
+            rows = slice(first, first + step)
+            where = np.nonzero(np.repeat(self.present[rows, :, None], len(self.metrics), axis=2))
+            codes = self.reason_codes[rows][where]
+            yield pa.table(
+                {
+                    "detector": _strings(where[0] + first, self.detectors),
+                    "series": _strings(where[1], self.series),
+                    "metric": _strings(where[2], self.metrics),
+                    "value": pa.array(self.values[rows][where], pa.float64()),
+                    "reason": _strings(codes, self.reason_texts, nulls=codes == 0),
+                }
+            )
 
     def summary(self) -> Any:
         """One row per detector and metric (pyarrow Table).
@@ -319,13 +329,13 @@ class Leaderboard:
         """Write the scores as CSV."""
         from pateval.leaderboard import output
 
-        output.write_csv(self.scores, path)
+        output.write_csv(self.score_parts(), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as Parquet."""
         from pateval.leaderboard import output
 
-        output.write_parquet(self.scores, path)
+        output.write_parquet(self.score_parts(), path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the tables as one HTML page without outside references, and write it where a path is given."""

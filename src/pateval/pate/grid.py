@@ -33,6 +33,7 @@ from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps, zone_weigh
 
 Array = npt.NDArray[np.float64]
 
+_MANY = 40  # lengths from which on a set is halved
 _STRIP = 24_000  # elements of a strip's matrix (early lengths x thresholds); a few such matrices stay in cache
 
 
@@ -71,7 +72,22 @@ class _Weights:
 
 
 def mean_area(scored: Scored, early: Sequence[int], delay: Sequence[int], rule: Rule) -> float:
-    """Mean area over all pairs of ``early`` and ``delay``."""
+    """Mean area over all pairs of ``early`` and ``delay``.
+
+    Large sets are halved: short buffers do not meet the thresholds that only matter for long ones.
+    """
+    blocks = [(some, others) for some in _halves(early) for others in _halves(delay)]
+    total = sum(len(some) * len(others) * _block_area(scored, some, others, rule) for some, others in blocks)
+    return min(total / (len(early) * len(delay)), 1.0)  # rounding may reach beyond
+
+
+def _halves(lengths: Sequence[int]) -> list[list[int]]:
+    ordered = sorted(lengths)
+    half = len(ordered) // 2
+    return [ordered] if len(ordered) < _MANY else [ordered[:half], ordered[half:]]
+
+
+def _block_area(scored: Scored, early: Sequence[int], delay: Sequence[int], rule: Rule) -> float:
     grid = _lay_out(scored, early, delay)
     weights = _Weights.of(rule, grid.detected, grid.detected_before)
     dips = _dips(grid)
@@ -81,7 +97,7 @@ def mean_area(scored: Scored, early: Sequence[int], delay: Sequence[int], rule: 
     for begin, stop in _strips(grid, dips):
         strip = _Strip.of(grid, begin, stop)
         total += _strip_area(grid, weights, rule, strip, dips, found_fixed, found_early)
-    return min(total, 1.0)  # rounding may reach beyond
+    return total
 
 
 def _lay_out(scored: Scored, early: Sequence[int], delay: Sequence[int]) -> _Grid:
@@ -233,26 +249,11 @@ def _strip_area(
     fixed_charge *= -1.0 if plain else missed
     early_charge *= -1.0 if plain else missed
     changes.charges *= -1.0 if plain else missed[changes.charge_columns]
-    fixed_total = fixed + missed
 
     in_dip = dips[span]
     dip = np.flatnonzero(in_dip | np.append(in_dip[1:], False))
-    total = np.empty_like(early)
-    value = np.empty_like(early)
-    values = np.empty((grid.delay.size, grid.early.size))
-    in_dips = np.empty((grid.delay.size, grid.early.size, dip.size))
-    for place in range(grid.delay.size):
-        if place:
-            changes.apply(early, early_charge, place)
-        np.add(early_charge, fixed_charge[place], out=value)
-        np.add(early, fixed_total[place], out=total)
-        if plain:
-            value *= early + fixed[place]
-        value /= total
-        np.add.reduce(value, axis=1, out=values[place])
-        if dip.size:
-            np.add(early[:, dip], fixed[place, dip], out=in_dips[place])
-        found_early[place] = early[:, -1]
+    walk = _walk_few if plain else _walk_many
+    values, in_dips = walk(early, fixed, missed, early_charge, fixed_charge, changes, dip)
     correction = (
         _dip_correction(grid, weights, dips, strip.begin + dip, in_dips) if dip.size else np.zeros(grid.delay.size)
     )
@@ -262,7 +263,62 @@ def _strip_area(
             first += np.cumsum(strip.shared_changes[:, :, 0], axis=0)
         correction += rule.before * rule.start * ((first / (first + missed[0])) @ grid.early_share)
     found_fixed[:] = fixed[:, -1]
+    found_early += strip.early[:, :width].sum(axis=1) + changes.entered
     return float(grid.delay_share @ (constant + values @ grid.early_share + correction))
+
+
+def _walk_few(
+    early: Array,
+    fixed: Array,
+    missed: Array,
+    early_charge: Array,
+    fixed_charge: Array,
+    changes: _Changes,
+    dip: IntArray,
+) -> tuple[Array, Array]:
+    """Sum charges times recall for every pair, one delay after the other; and the true positives in dips."""
+    values = np.empty((fixed.shape[0], early.shape[0]))
+    in_dips = np.empty((*values.shape, dip.size))
+    for place in range(fixed.shape[0]):
+        if place:
+            changes.apply(early, early_charge, place)
+        found = early + fixed[place]
+        in_dips[place] = found[:, dip]
+        recall = found / (found + missed)
+        recall *= early_charge + fixed_charge[place]
+        np.add.reduce(recall, axis=1, out=values[place])
+    return values, in_dips
+
+
+def _walk_many(
+    early: Array,
+    fixed: Array,
+    missed: Array,
+    early_charge: Array,
+    fixed_charge: Array,
+    changes: _Changes,
+    dip: IntArray,
+) -> tuple[Array, Array]:
+    """Sum charges over TP + FN for every pair; and the true positives in dips.
+
+    Both matrices are carried from delay to delay in place: that halves the traffic to memory.
+    """
+    values = np.empty((fixed.shape[0], early.shape[0]))
+    in_dips = np.empty((*values.shape, dip.size))
+    more, more_charge = np.diff(fixed, axis=0), np.diff(fixed_charge, axis=0)
+    early += fixed[0] + missed
+    early_charge += fixed_charge[0]
+    ratio = np.empty_like(early)
+    for place in range(fixed.shape[0]):
+        if place:
+            early += more[place - 1]
+            early_charge += more_charge[place - 1]
+            changes.apply(early, early_charge, place)
+        if dip.size:
+            np.subtract(early[:, dip], missed[dip], out=in_dips[place])
+        np.divide(early_charge, early, out=ratio)
+        np.add.reduce(ratio, axis=1, out=values[place])
+    return values, in_dips
 
 
 @dataclass
@@ -277,8 +333,8 @@ class _Changes:
         The true positives change by ``gains[delay] @ steps``.
     charge_columns, charges : ndarray
         The charges change at some thresholds.
-    linear, charged : ndarray, delays x early lengths
-        By how much the sums of both differ from those of the first delay.
+    entered, linear, charged : ndarray, delays x early lengths
+        By how much the sums of gains, weighted gains and charges differ from those of the first delay.
     """
 
     first_row: IntArray
@@ -286,6 +342,7 @@ class _Changes:
     steps: Array
     charge_columns: IntArray
     charges: Array
+    entered: Array
     linear: Array
     charged: Array
 
@@ -312,6 +369,7 @@ class _Changes:
             steps.astype(np.float64),
             unique,
             charges,
+            np.cumsum(strip.shared_changes[:, :, own].sum(axis=2), axis=0),
             np.cumsum(linear, axis=0),
             np.cumsum(charges.sum(axis=2), axis=0),
         )

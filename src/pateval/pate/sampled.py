@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pateval._inputs import FloatArray, IntArray
 from pateval.pate.area import Rule, sampled_area
 from pateval.pate.misses import missed_weight_changes
+from pateval.pate.order import descending_order
 from pateval.pate.sweep import Scored
 from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps
 
@@ -74,7 +75,7 @@ def counts_at(scored: Scored, thresholds: FloatArray, early: Sequence[int], dela
     if not len(scored.events):
         return ThresholdCounts(detected, np.zeros(size), found)
     found += add_up(scored.inside)
-    order = np.argsort(scored.inside)[::-1]
+    order = descending_order(scored.inside)
     changes = missed_weight_changes(scored.events.lengths, order)
     missed = scored.inside.size + add_up(scored.inside[order], changes)
 

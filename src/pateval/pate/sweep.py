@@ -17,6 +17,7 @@ from pateval._inputs import FloatArray, IntArray
 from pateval.events import Events, within
 from pateval.pate.detections import count_detections
 from pateval.pate.misses import missed_weight_changes
+from pateval.pate.order import descending_order
 from pateval.pate.zones import Rooms, ZoneSteps, delayed_steps, early_steps
 
 Array = npt.NDArray[np.float64]
@@ -103,7 +104,7 @@ class Entries:
 def enter(scored: Scored, *zones: FloatArray) -> Entries:
     """Order the entries of all inside steps and of the given zone steps."""
     entries = np.concatenate([scored.inside, *zones])
-    order = np.argsort(entries)[::-1]
+    order = descending_order(entries)
     sorted_entries = entries[order]
     last = np.append(np.flatnonzero(sorted_entries[1:] != sorted_entries[:-1]), entries.size - 1)
     inside_places = np.flatnonzero(order < scored.inside.size)
