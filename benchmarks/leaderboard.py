@@ -188,7 +188,6 @@ def main() -> None:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--workers", type=int, default=2)
     shared.add_argument("--metrics", default="", help="metric ids; the whole catalogue by default")
-    shared.add_argument("--chance", type=int, default=0, help="random score vectors per series")
 
     one = kinds.add_parser("throughput", parents=[shared], help=throughput.__doc__)
     one.add_argument("--series", type=int, default=2000)
@@ -201,7 +200,9 @@ def main() -> None:
     two = kinds.add_parser("speedup", parents=[shared], help=speedup.__doc__)
     two.add_argument("--data", default=str(data), help="folder of score files")
     two.add_argument("--repeats", type=int, default=2)
-    two.set_defaults(run=speedup, chance=5)  # as the command does it unless told otherwise
+    two.set_defaults(run=speedup)
+    for each, draws in ((one, 0), (two, 5)):  # five is what the command does unless told otherwise
+        each.add_argument("--chance", type=int, default=draws, help=f"random score vectors per series ({draws})")
 
     three = kinds.add_parser("accumulate", help=accumulate.__doc__)
     three.add_argument("--points", type=int, default=1_000_000_000)
@@ -211,6 +212,7 @@ def main() -> None:
 
     once = kinds.add_parser("once", parents=[shared])
     once.add_argument("files", nargs="+")
+    once.add_argument("--chance", type=int, default=0)
     once.add_argument("--progress", action="store_true")
     once.set_defaults(run=run_once)
 
