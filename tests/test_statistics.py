@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.leaderboard import resampling
+from pateval.leaderboard import pairs, resampling
 from pateval.leaderboard import statistics as stats
 
 # The PATE paper's table of five detectors on SMD, MSL, SWaT and PSM, as printed (two decimals).
@@ -118,7 +118,7 @@ def test_nothing_to_test():
     assert np.isnan(empty.mean).all()
     assert np.isnan(stats.nemenyi(empty)).all()
     assert math.isnan(stats.nemenyi_difference(1, 5))
-    assert stats.pairwise(np.empty((0, 2))).p_raw.tolist() == [[1, 1], [1, 1]]
+    assert pairs.pairwise(np.empty((0, 2))).p_raw.tolist() == [[1, 1], [1, 1]]
     with pytest.raises(ValueError, match="two dimensions"):
         stats.rank_table([1.0, 2.0])
 
@@ -157,7 +157,7 @@ def test_wilcoxon_holm_equals_scikit_posthocs(seed, series, decimals):
     import scikit_posthocs
 
     table = random_table(seed, series=series, decimals=decimals)
-    found = stats.pairwise(table)
+    found = pairs.pairwise(table)
     columns = list(table.T)
     raw = scikit_posthocs.posthoc_wilcoxon(columns, zero_method="wilcox").to_numpy()
     corrected = scikit_posthocs.posthoc_wilcoxon(columns, p_adjust="holm").to_numpy()
@@ -170,7 +170,7 @@ def test_wilcoxon_holm_equals_scikit_posthocs(seed, series, decimals):
 def test_holm_equals_statsmodels(p_values):
     from statsmodels.stats.multitest import multipletests
 
-    assert stats.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
+    assert pairs.holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
 
 
 tables = hnp.arrays(
@@ -196,7 +196,7 @@ def test_ranks_by_counting(table, higher_is_better):
 @given(tables)
 def test_pairwise_counts_and_effects(table):
     rows = [row for row in table.tolist() if not any(map(math.isnan, row))]
-    found, mirrored = stats.pairwise(table), stats.pairwise(-table, higher_is_better=False)
+    found, mirrored = pairs.pairwise(table), pairs.pairwise(-table, higher_is_better=False)
     assert np.array_equal(found.wins, mirrored.wins)
     assert np.array_equal(found.rank_biserial, mirrored.rank_biserial)
     assert np.array_equal(found.rank_biserial, -found.rank_biserial.T)
@@ -215,7 +215,7 @@ def test_rank_biserial_agrees_with_the_signed_rank_statistic():
     first, second = random_table(3, series=15, detectors=2).T
     total = 15 * 16 / 2
     favourable = wilcoxon(first, second, alternative="greater").statistic
-    _, (effect,) = stats.signed_ranks((first - second)[None])
+    _, (effect,) = pairs.signed_ranks((first - second)[None])
     assert effect == pytest.approx(2 * favourable / total - 1, abs=1e-12)
 
 
@@ -224,17 +224,17 @@ def test_wilcoxon_equals_scipy_with_and_without_ties(series, decimals):
     from scipy.stats import wilcoxon
 
     first, second = random_table(11, series, 2, decimals).T
-    assert stats.pairwise(np.column_stack([first, second])).p_raw[0, 1] == pytest.approx(
+    assert pairs.pairwise(np.column_stack([first, second])).p_raw[0, 1] == pytest.approx(
         wilcoxon(first, second).pvalue, abs=1e-9
     )
 
 
 def test_signed_ranks_by_hand():
     # Three wins of three: of the eight sign patterns two are as extreme. Level series change nothing.
-    assert stats.pairwise([[1, 0], [2, 0], [3, 0]]).p_raw[0, 1] == pytest.approx(2 / 8)
-    assert stats.pairwise([[1, 0], [2, 0], [3, 0], [5, 5]]).p_raw[0, 1] == pytest.approx(2 / 8)
+    assert pairs.pairwise([[1, 0], [2, 0], [3, 0]]).p_raw[0, 1] == pytest.approx(2 / 8)
+    assert pairs.pairwise([[1, 0], [2, 0], [3, 0], [5, 5]]).p_raw[0, 1] == pytest.approx(2 / 8)
     # Ranks 1.5, 1.5 and 3, the last one lost: sums 3 and 3, the middle of the distribution.
-    assert stats.pairwise([[1, 0], [1, 0], [0, 3]]).p_raw[0, 1] == pytest.approx(1.0)
+    assert pairs.pairwise([[1, 0], [1, 0], [0, 3]]).p_raw[0, 1] == pytest.approx(1.0)
 
 
 def test_groups_by_hand():

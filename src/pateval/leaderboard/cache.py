@@ -11,7 +11,6 @@ import json
 import os
 import uuid
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +63,8 @@ def fingerprint() -> str:
 
 def package_version() -> str:
     """Return the version of the installed package."""
+    from importlib import metadata
+
     try:
         return metadata.version("pateval")
     except metadata.PackageNotFoundError:  # run from a source tree that was never installed

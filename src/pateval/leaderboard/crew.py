@@ -7,7 +7,7 @@ import signal
 import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pateval._inputs import count
@@ -51,7 +51,6 @@ class Crew:
         if executor is None and self.workers is not None and self.workers > 1:
             # They start, and import what they need, while the caller looks through the files.
             self._pool = _Pool(self.workers)
-            self._pool.start()
 
     def settle(self, plan: Plan) -> int:
         """Decide how many work on a plan, and return their number."""
@@ -160,7 +159,6 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Pool) -> Itera
             except Exception as error:
                 yield [failed(job, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
             else:
-                pool.proven = True
                 yield outcomes
         if pool.broken:
             broken += 1
@@ -204,6 +202,13 @@ class _Pool:
         self.workers = workers
         self.proven = False
         self._renew()
+        # Bring the processes up before there is work for them, and see that they come up at all.
+        with _birth(), suppress(BrokenExecutor):
+            for _ in range(workers):
+                self._executor.submit(int).add_done_callback(self._prove)
+
+    def _prove(self, first_sign: Future[int]) -> None:
+        self.proven = self.proven or (not first_sign.cancelled() and first_sign.exception() is None)
 
     def _renew(self) -> None:
         from concurrent.futures import ProcessPoolExecutor
@@ -212,12 +217,6 @@ class _Pool:
         self._executor = ProcessPoolExecutor(
             self.workers, mp_context=self._context, initializer=_enter_worker, initargs=(self._stop,)
         )
-
-    def start(self) -> None:
-        """Bring the processes up before there is work for them."""
-        with _birth():
-            for _ in range(self.workers):
-                self._executor.submit(int)
 
     def submit(self, run: Run, batch: Batch) -> Future[list[Outcome]]:
         # Processes start when work comes in, so this is the moment at which their environment is decided.

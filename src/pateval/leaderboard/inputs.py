@@ -6,6 +6,7 @@ Only key columns are read here; labels and scores are read by the workers.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -213,16 +214,20 @@ def make_plan(
 def make_batches(plan: Plan, *, workers: int = 1) -> Iterator[Batch]:
     """Group neighbouring jobs of a source, so that it is read in few passes and every worker has enough to do.
 
-    Batches over tables in memory are cut as they are asked for; only those under way are copied.
+    Batches shrink towards the end, so that no worker is left with a long one when the others are done. Those over
+    tables in memory are cut as they are asked for; only those under way are copied.
     """
-    size = max(1, min(BATCH_JOBS, len(plan.jobs) // (4 * workers)))
+    left = len(plan.jobs)
     by_source: dict[int, list[Job]] = {}
     for job in plan.jobs:
         by_source.setdefault(job.source, []).append(job)
     for number, jobs in by_source.items():
         source, layout = plan.sources[number], plan.layouts[number]
         narrow = _narrower(source)
-        for group in _groups(jobs, size):
+        ordered = deque(sorted(jobs, key=lambda job: job.unit.start))
+        while ordered:
+            group = _next_group(ordered, max(1, min(BATCH_JOBS, left // (4 * workers))))
+            left -= len(group)
             if isinstance(source, Table):
                 found = {
                     (item.detector, item.series): item
@@ -365,19 +370,14 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def _groups(jobs: Sequence[Job], size: int) -> Iterator[list[Job]]:
-    """Cut the jobs of one source where enough jobs or enough steps have come together."""
-    ordered = sorted(jobs, key=lambda job: job.unit.start)
-    group: list[Job] = []
-    steps = 0
-    for job in ordered:
-        if group and (len(group) >= size or steps + job.unit.steps > BATCH_STEPS):
-            yield group
-            group, steps = [], 0
-        group.append(job)
-        steps += job.unit.steps
-    if group:
-        yield group
+def _next_group(jobs: deque[Job], size: int) -> list[Job]:
+    """Take the next jobs of a source, until there are enough jobs or steps."""
+    group = [jobs.popleft()]
+    steps = group[0].unit.steps
+    while jobs and len(group) < size and steps + jobs[0].unit.steps <= BATCH_STEPS:
+        group.append(jobs.popleft())
+        steps += group[-1].unit.steps
+    return group
 
 
 def _narrower(source: Source | Path) -> Callable[[Sequence[Job], Layout], Batch]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.leaderboard import statistics
+from pateval.leaderboard.pairs import pairwise
 from pateval.leaderboard.resampling import mean_intervals
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ class Leaderboard:
         table = self._table(metric)[:, kept]
         facts = self.facts[metric]
         ranks = statistics.rank_table(table, higher_is_better=facts.higher_is_better)
-        pairs = statistics.pairwise(table, higher_is_better=facts.higher_is_better)
+        pairs = pairwise(table, higher_is_better=facts.higher_is_better)
         nemenyi = statistics.nemenyi(ranks)
         names = [self.detectors[d] for d in kept]
 
