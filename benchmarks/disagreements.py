@@ -16,7 +16,7 @@ import numpy as np
 from golden_rows import Row, compare, counted, figure, mask, prose, read, table
 
 import pateval as pv
-from pateval.audit import probe
+from pateval.auditing import probe
 from pateval.catalog import PROPERTIES, catalog, initials
 
 
@@ -538,7 +538,7 @@ def properties() -> Iterator[str]:
     yield ""
     yield from prose(
         "The paper ticks six properties: sequential, early, delayed, onset, coverage, threshold-free.",
-        "`pateval.audit.probe` measures them by pairs of detections that differ in one respect only; its documentation",
+        "`pateval.auditing.probe` measures them by pairs of detections that differ in one respect only; its docstring",
         "says how. A property is found wherever it changes the value in the right direction, however little; the",
         "paper does not say by which test it ticks. Options are at their defaults; TaPR and eTaPR credit late alarms",
         "only with `delta` above 0.",

@@ -70,7 +70,7 @@ def peak_memory() -> tuple[float, float]:
 
 def run_once(options: argparse.Namespace) -> None:
     """Compute one leaderboard and print its cost as JSON; the parent measures by calling this."""
-    from pateval.leaderboard import leaderboard
+    from pateval.leaderboards import leaderboard
 
     started = time.perf_counter()
     board = leaderboard(

@@ -15,8 +15,8 @@ METRICS = ("gap", "lag")
 
 def compute(plan, settings, facts, *, executor=None, workers=1, **options):
     """Run a plan in a way of its own."""
-    from pateval.leaderboard.crew import Crew
-    from pateval.leaderboard.run import compute as run
+    from pateval.leaderboards.crew import Crew
+    from pateval.leaderboards.run import compute as run
 
     with Crew(executor, workers) as crew:
         return run(plan, settings, facts, crew=crew, **options)

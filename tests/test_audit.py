@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pateval as pv
-from pateval.audit import BATTERY, audit, probe
-from pateval.audit.battery import Truth
-from pateval.audit.result import FAKES, WORTHLESS
+from pateval.auditing import BATTERY, audit, probe
+from pateval.auditing.battery import Truth
+from pateval.auditing.result import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalog, initials
 from pateval.cli import pateval
 from pateval.events import runs

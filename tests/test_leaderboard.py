@@ -13,7 +13,7 @@ import pytest
 
 from pateval.catalog import catalog
 from pateval.evaluate import evaluate
-from pateval.leaderboard import Leaderboard, leaderboard
+from pateval.leaderboards import Leaderboard, leaderboard
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -168,7 +168,7 @@ def test_a_fresh_series_computes_only_itself(tmp_path):
 def test_importing_is_light():
     heavy = ["scipy", "pandas", "polars", "pyarrow", "rich", "dask", "distributed", "multiprocessing.pool"]
     code = (
-        f"import sys, pateval.leaderboard, pateval.cli.leaderboard; print([m for m in {heavy!r} if m in sys.modules])"
+        f"import sys, pateval.leaderboards, pateval.cli.leaderboard; print([m for m in {heavy!r} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

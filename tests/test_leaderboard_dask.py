@@ -15,9 +15,9 @@ import pytest
 
 import leaderboard_fakes as fakes
 from leaderboard_fakes import compute
-from pateval.leaderboard import cache
-from pateval.leaderboard.inputs import make_plan
-from pateval.leaderboard.work import Settings
+from pateval.leaderboards import cache
+from pateval.leaderboards.inputs import make_plan
+from pateval.leaderboards.work import Settings
 from test_leaderboard_work import FACTS, parquet_bytes, settings, write_detectors
 
 distributed = pytest.importorskip("distributed")

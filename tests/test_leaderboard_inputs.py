@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from leaderboard_fakes import compute
-from pateval.leaderboard.checks import label_differences
-from pateval.leaderboard.inputs import make_plan
+from pateval.leaderboards.checks import label_differences
+from pateval.leaderboards.inputs import make_plan
 from test_leaderboard_work import FACTS, rows, series, settings
 
 COLUMNS = {"label": "label", "score": "score", "series": "series"}

@@ -9,10 +9,10 @@ import pytest
 
 import leaderboard_fakes as fakes
 from leaderboard_fakes import compute
-from pateval.leaderboard import cache, pooled
-from pateval.leaderboard.inputs import make_plan
-from pateval.leaderboard.result import MetricFacts
-from pateval.leaderboard.work import Settings
+from pateval.leaderboards import cache, pooled
+from pateval.leaderboards.inputs import make_plan
+from pateval.leaderboards.result import MetricFacts
+from pateval.leaderboards.work import Settings
 from pateval.pate.accumulator import PateAccumulator
 from pateval.pate.score import pate, pate_ap
 from test_leaderboard_work import write_detectors

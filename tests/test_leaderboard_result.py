@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.leaderboard import checks, output
-from pateval.leaderboard.resampling import Interval
-from pateval.leaderboard.result import Leaderboard, MetricFacts, Timing
-from pateval.leaderboard.work import Outcome
+from pateval.leaderboards import checks, output
+from pateval.leaderboards.resampling import Interval
+from pateval.leaderboards.result import Leaderboard, MetricFacts, Timing
+from pateval.leaderboards.work import Outcome
 from test_statistics import DETECTORS, PAPER
 
 
@@ -259,7 +259,7 @@ def test_files(paper, tmp_path):
 
 
 def test_written_in_parts(tmp_path, monkeypatch):
-    from pateval.leaderboard import result
+    from pateval.leaderboards import result
 
     present = np.random.default_rng(0).random((7, 3)) < 0.8
     board = board_of(np.random.default_rng(1).random((7, 3, 2)), ["pate", "auc_roc"], present=present)

@@ -22,10 +22,10 @@ import pytest
 
 import leaderboard_fakes as fakes
 from leaderboard_fakes import compute
-from pateval.leaderboard import cache, crew
-from pateval.leaderboard.inputs import make_batches, make_plan, read_batch
-from pateval.leaderboard.result import MetricFacts
-from pateval.leaderboard.work import Settings, run_batch, set_stop
+from pateval.leaderboards import cache, crew
+from pateval.leaderboards.inputs import make_batches, make_plan, read_batch
+from pateval.leaderboards.result import MetricFacts
+from pateval.leaderboards.work import Settings, run_batch, set_stop
 
 FACTS = {"gap": MetricFacts(), "lag": MetricFacts(higher_is_better=False, best=0.0)}
 

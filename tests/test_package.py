@@ -42,9 +42,13 @@ def test_all_names_are_there_and_sorted_by_kind():
 
 
 def test_functions_stay_functions_whatever_is_imported():
-    for room in ("pate", "evaluate", "catalog", "leaderboard", "audit"):
+    for room in ("pate", "evaluate", "catalog", "leaderboards", "auditing", "metrics.point"):
         importlib.import_module(f"pateval.{room}")
-        assert callable(getattr(pv, room))
+    for name in ("pate", "evaluate", "catalog", "leaderboard", "audit", "point"):
+        assert callable(getattr(pv, name)), name
+    assert set(pv.__all__) <= set(dir(pv))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        pv.nothing  # noqa: B018  # the access is the test
 
 
 def test_version_is_that_of_the_distribution():

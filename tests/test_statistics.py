@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.leaderboard import pairs, resampling
-from pateval.leaderboard import statistics as stats
+from pateval.leaderboards import pairs, resampling
+from pateval.leaderboards import statistics as stats
 
 # The PATE paper's table of five detectors on SMD, MSL, SWaT and PSM, as printed (two decimals).
 DETECTORS = ["AnomalyTrans", "DCDetector", "USAD", "LSTM", "Transformer"]
@@ -355,6 +355,6 @@ def test_event_intervals():
 
 
 def test_statistics_import_no_scipy():
-    code = "import sys, pateval.leaderboard.statistics, pateval.leaderboard.resampling; print('scipy' in sys.modules)"
+    code = "import sys, pateval.leaderboards.statistics, pateval.leaderboards.resampling; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

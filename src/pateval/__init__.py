@@ -1,12 +1,13 @@
 """How good is a time-series anomaly detector really? PATE and every other metric of the field."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pateval._inputs import UndefinedMetricError
-from pateval.audit import Audit, audit
 from pateval.buffers import suggest_buffer
 from pateval.catalog import catalog
 from pateval.coarse import CoarseScoresWarning
 from pateval.evaluate import Evaluation, evaluate
-from pateval.leaderboard import Leaderboard, leaderboard
 from pateval.metrics import *  # noqa: F403  # every metric is importable from here too
 from pateval.metrics import __all__ as _metrics
 from pateval.pate.accumulator import PateAccumulator
@@ -23,6 +24,10 @@ from pateval.thresholds import (
     quantile_threshold,
     standard_deviation_threshold,
 )
+
+if TYPE_CHECKING:
+    from pateval.auditing import Audit, audit
+    from pateval.leaderboards import Leaderboard, leaderboard
 
 __version__ = "0.1.0"
 
@@ -57,3 +62,22 @@ __all__ = [
     "suggest_buffer",
 ]
 __all__ += _metrics
+
+# What most programs do not need is imported when it is first asked for.
+_LATER = {
+    "Audit": "pateval.auditing",
+    "audit": "pateval.auditing",
+    "Leaderboard": "pateval.leaderboards",
+    "leaderboard": "pateval.leaderboards",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'pateval' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

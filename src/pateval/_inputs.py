@@ -48,8 +48,8 @@ def binary(values: object, name: str, *, other: object = None) -> BoolArray:
     array = plain_array(values, name)
     if array.dtype == np.bool_:
         return array
-    result = array == 1
-    wrong = ~(result | (array == 0))
+    result = array != 0
+    wrong = array != result
     if wrong.any():
         first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
         what = "NaN" if array.dtype.kind == "f" and np.isnan(array[first]) else repr(array[first].item())

@@ -25,7 +25,7 @@ PROPERTIES = {
     "coverage": "values finding more of an event",
     "threshold_free": "needs no threshold",
 }
-# What the first table of the PATE paper claims, where it has a row; ours are what `pateval.audit.probes` finds.
+# What the first table of the PATE paper claims, where it has a row; ours are what `pateval.auditing.probes` finds.
 PAPER_PROPERTIES: dict[str, frozenset[str]] = {
     "point": frozenset(),
     "range_based": frozenset({"sequential"}),
@@ -126,7 +126,7 @@ _UNIT = (0.0, 1.0)
 _POSITIVE = (0.0, math.inf)
 
 # Function, range, paper, properties by initial, faults. Where a function returns precision, recall and F1, each has
-# its own properties, in this order. They are what `pateval.audit.probes` measures; a test compares.
+# its own properties, in this order. They are what `pateval.auditing.probes` measures; a test compares.
 _Row = tuple[Callable[..., Any], tuple[float, float], str, str, str]
 _ON_SCORES: list[_Row] = [
     (pate, _UNIT, "pate", "sedoct", _LINE),

@@ -56,7 +56,7 @@ def command(
     """
     import numpy as np
 
-    from pateval.audit import audit
+    from pateval.auditing import audit
 
     parts = [part for file in files for part in _labels(file, label, series)]
     labels = np.concatenate(parts)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from pateval._inputs import FloatArray, IntArray
 
 _SMALL_BLOCK = 2**16  # scores located at once: small enough to stay in cache
-_LARGE_BLOCK = 2**18
+_LARGE_BLOCK = 2**19
 _LARGE_TABLE = 2**20
 _MOST_CELLS = 2**24
 _COMPARISONS = 3
@@ -50,7 +50,7 @@ def count_detections(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArr
         sides = (np.searchsorted(ascending, thresholds, side=side) for side in ("left", "right"))
         detected, above = (scores.size - below for below in sides)
         return detected, above
-    passed = np.empty(scores.size, dtype=np.int32)
+    passed = np.empty(scores.size, dtype=np.intp)
     equal: list[IntArray] = []
     for begin in range(0, scores.size, cells.block):
         passed[begin : begin + cells.block], *found = cells.locate(scores[begin : begin + cells.block])

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pateval.audit.battery import BATTERY, PERFECT, RANDOM, REAL
-from pateval.audit.probes import Findings
+from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
+from pateval.auditing.probes import Findings
 from pateval.catalog import PROPERTIES, Metric, initials
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pateval.evaluate import ORACLE
-from pateval.leaderboard.result import without_nan
+from pateval.leaderboards.result import without_nan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pateval.leaderboard.result import Leaderboard, Significance
+    from pateval.leaderboards.result import Leaderboard, Significance
 
 # Shown where a leaderboard has more metrics than fit on a page; the files hold all.
 _HEADLINE = (

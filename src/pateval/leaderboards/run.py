@@ -15,14 +15,14 @@ import numpy as np
 from pateval._inputs import buffer, buffers
 from pateval.catalog import find_metrics
 from pateval.evaluate import ORACLE, choose_threshold
-from pateval.leaderboard import cache as kept
-from pateval.leaderboard import checks, pooled
-from pateval.leaderboard.crew import Crew
-from pateval.leaderboard.gather import Grid
-from pateval.leaderboard.inputs import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_batches, make_plan
-from pateval.leaderboard.progress import reporter
-from pateval.leaderboard.result import MetricFacts
-from pateval.leaderboard.work import Settings, record_of, run_batch, run_chance, run_events, run_pooled
+from pateval.leaderboards import cache as kept
+from pateval.leaderboards import checks, pooled
+from pateval.leaderboards.crew import Crew
+from pateval.leaderboards.gather import Grid
+from pateval.leaderboards.inputs import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_batches, make_plan
+from pateval.leaderboards.progress import reporter
+from pateval.leaderboards.result import MetricFacts
+from pateval.leaderboards.work import Settings, record_of, run_batch, run_chance, run_events, run_pooled
 from pateval.tables import TableError
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from pateval._inputs import Buffers
-    from pateval.leaderboard.inputs import Batch, Job
-    from pateval.leaderboard.progress import Report
-    from pateval.leaderboard.result import Leaderboard
-    from pateval.leaderboard.work import Outcome
+    from pateval.leaderboards.inputs import Batch, Job
+    from pateval.leaderboards.progress import Report
+    from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.work import Outcome
 
     Work = Callable[..., list[Outcome]]
     Take = Callable[[Outcome], None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval.leaderboard.statistics import FloatArray, IntArray, complete_rows, ranks_and_ties
+from pateval.leaderboards.statistics import FloatArray, IntArray, complete_rows, ranks_and_ties
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.leaderboard.inputs import listed, make_batches, read_batch
+from pateval.leaderboards.inputs import listed, make_batches, read_batch
 from pateval.tables import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pateval._inputs import BoolArray
-    from pateval.leaderboard.inputs import Job, Plan
-    from pateval.leaderboard.result import Leaderboard
-    from pateval.leaderboard.work import Outcome
+    from pateval.leaderboards.inputs import Job, Plan
+    from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.work import Outcome
 
 ALPHA = 0.05
 PARTING = 0.05  # a mean difference of pate and pate_ap that is worth a line

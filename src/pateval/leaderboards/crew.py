@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pateval._inputs import count
-from pateval.leaderboard.work import Outcome, failed, set_stop
+from pateval.leaderboards.work import Outcome, failed, set_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from pateval.leaderboard.inputs import Batch, Plan
+    from pateval.leaderboards.inputs import Batch, Plan
 
     Run = Callable[[Batch], list[Outcome]]
 
@@ -67,7 +67,7 @@ class Crew:
         batches : iterable of Batch
             The work.
         run : callable
-            From :mod:`pateval.leaderboard.work`; sent to the workers, so it must be importable there.
+            From :mod:`pateval.leaderboards.work`; sent to the workers, so it must be importable there.
 
         Yields
         ------

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.leaderboard import statistics
-from pateval.leaderboard.pairs import pairwise
-from pateval.leaderboard.resampling import mean_intervals
+from pateval.leaderboards import statistics
+from pateval.leaderboards.pairs import pairwise
+from pateval.leaderboards.resampling import mean_intervals
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.leaderboard.resampling import Interval
+    from pateval.leaderboards.resampling import Interval
 
     Values = npt.NDArray[np.float64]
 
@@ -328,19 +328,19 @@ class Leaderboard:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as CSV."""
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         output.write_csv(self.score_parts(), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as Parquet."""
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         output.write_parquet(self.score_parts(), path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the tables as one HTML page without outside references, and write it where a path is given."""
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         page = output.page(self)
         if path is not None:
@@ -353,17 +353,17 @@ class Leaderboard:
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv`` and ``run.json``. The scores hold no times, so equal results are equal bytes.
         """
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         output.save(self, folder)
 
     def _repr_html_(self) -> str:
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         return output.fragment(self)
 
     def __repr__(self) -> str:
-        from pateval.leaderboard import output
+        from pateval.leaderboards import output
 
         return output.text(self)
 

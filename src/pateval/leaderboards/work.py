@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval.leaderboard import cache
-from pateval.leaderboard.inputs import Batch, Job, read_batch
-from pateval.leaderboard.pooled import score_sample
-from pateval.leaderboard.resampling import event_intervals
+from pateval.leaderboards import cache
+from pateval.leaderboards.inputs import Batch, Job, read_batch
+from pateval.leaderboards.pooled import score_sample
+from pateval.leaderboards.resampling import event_intervals
 from pateval.pate.accumulator import PateAccumulator
 from pateval.tables import TableError
 

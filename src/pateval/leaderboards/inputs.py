@@ -149,7 +149,7 @@ def make_plan(
     Parameters
     ----------
     data : path, frame, mapping, or a collection of them
-        See :func:`pateval.leaderboard.leaderboard`.
+        See :func:`pateval.leaderboards.leaderboard`.
     label, score, series, detector : str, optional
         Column names; None is guessed and announced.
     strict : bool

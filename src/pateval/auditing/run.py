@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._inputs import Buffers, binary, buffer, count, require_anomaly, series_starts
-from pateval.audit.battery import BATTERY, Truth
-from pateval.audit.probes import probe
-from pateval.audit.result import Audit, AuditRow
+from pateval.auditing.battery import BATTERY, Truth
+from pateval.auditing.probes import probe
+from pateval.auditing.result import Audit, AuditRow
 from pateval.catalog import find_metrics
 from pateval.evaluate import Evaluation, evaluate
 
@@ -29,7 +29,7 @@ def audit(
 ) -> Audit:
     """Show which metrics can be fooled on these labels.
 
-    Every metric judges a battery of detectors made from the labels (`pateval.audit.BATTERY` describes them). Six are
+    Every metric judges a battery of detectors made from the labels (`pateval.auditing.BATTERY` describes them). Six are
     worthless: uniform random scores, a constant score, everything flagged, a random step per typical event length,
     spikes at regular intervals, the labels inverted. Four are poor: one step per event, every event moved ahead or
     back by its own length, and the real detector with every other step of its alarms switched off.
