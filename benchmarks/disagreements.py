@@ -17,7 +17,7 @@ from golden_rows import Row, compare, counted, figure, mask, prose, read, table
 
 import pateval as pv
 from pateval.auditing import probe
-from pateval.catalog import PROPERTIES, catalog, initials
+from pateval.catalog import PROPERTIES, catalogue, initials
 
 
 def page() -> Iterator[str]:
@@ -546,7 +546,7 @@ def properties() -> Iterator[str]:
     yield ""
     measured = probe()
     body = []
-    for metric in catalog().values():
+    for metric in catalogue().values():
         claimed, found = metric.paper_properties, measured[metric.id].properties
         if claimed is not None and metric.field in (None, "f1"):
             more, less = ([name for name in PROPERTIES if name in rest] for rest in (found - claimed, claimed - found))

@@ -20,7 +20,7 @@ import pateval as pv
 from pateval.auditing import BATTERY, audit, probe
 from pateval.auditing.battery import Truth
 from pateval.auditing.result import FAKES, WORTHLESS
-from pateval.catalog import PROPERTIES, catalog, initials
+from pateval.catalog import PROPERTIES, catalogue, initials
 from pateval.cli import pateval
 from pateval.events import runs
 from strategies import binary_series, split_series
@@ -51,15 +51,15 @@ def findings():
     return probe()
 
 
-@pytest.mark.parametrize("name", catalog())
+@pytest.mark.parametrize("name", catalogue())
 def test_the_properties_of_the_catalogue_are_those_measured(findings, name):
-    assert initials(findings[name].properties) == initials(catalog()[name].properties)
+    assert initials(findings[name].properties) == initials(catalogue()[name].properties)
 
 
 def test_where_the_paper_and_the_measurement_differ(findings):
     differ = {
         metric.id: f"{initials(metric.paper_properties)} {initials(findings[metric.id].properties)}"
-        for metric in catalog().values()
+        for metric in catalogue().values()
         if metric.paper_properties is not None
         and metric.field in (None, "f1")
         and metric.paper_properties != findings[metric.id].properties
@@ -80,7 +80,7 @@ def test_where_the_paper_and_the_measurement_differ(findings):
 
 def test_early_is_told_from_late_by_few(findings):
     told_apart = {name for name, found in findings.items() if found.early_from_late}
-    assert {name for name in told_apart if catalog()[name].field in (None, "f1")} == {
+    assert {name for name in told_apart if catalogue()[name].field in (None, "f1")} == {
         "pate",
         "pate_ap",
         "pate_f1",
@@ -196,8 +196,8 @@ def found():
 
 
 def test_every_metric_is_there_and_every_gap_has_a_reason(found):
-    assert [row.metric.id for row in found.rows] == list(catalog())
-    assert (found.steps, found.events, found.anomalous, len(found)) == (1000, 3, 190, len(catalog()))
+    assert [row.metric.id for row in found.rows] == list(catalogue())
+    assert (found.steps, found.events, found.anomalous, len(found)) == (1000, 3, 190, len(catalogue()))
     for row in found.rows:
         assert set(row.values) == set(row.spreads) == set(DETECTORS)
         assert {name for name, value in row.values.items() if math.isnan(value)} == set(row.reasons)
@@ -288,14 +288,14 @@ def test_bad_arguments():
 
 def test_it_is_a_table(found):
     lines = repr(found).splitlines()
-    assert len(lines) == len(catalog()) + 2
+    assert len(lines) == len(catalogue()) + 2
     assert lines[0].split()[:4] == ["metric", "chance", "constant", "always_on"]
     assert lines[-1] == found.summary()
     assert "3 events, 19.0% anomalous, 5 draws from seed 0" in found.summary()
     for backend, kind in {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}.items():
         frame = found.to_frame(backend)
         assert isinstance(frame, kind)
-        assert frame.shape == (len(catalog()), 6 + len(BATTERY) + len(PROPERTIES) + 1)
+        assert frame.shape == (len(catalogue()), 6 + len(BATTERY) + len(PROPERTIES) + 1)
 
 
 # --- the command line ---

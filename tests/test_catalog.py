@@ -7,16 +7,16 @@ import math
 import pytest
 
 import pateval as pv
-from pateval.catalog import HEADLINE, PAPER_PROPERTIES, PROPERTIES, catalog, find_metrics, initials
+from pateval.catalog import HEADLINE, PAPER_PROPERTIES, PROPERTIES, catalogue, find_metrics, initials
 from pateval.papers import PAPERS
 
 
 def test_ids_are_function_names_with_the_field():
-    for name, metric in catalog().items():
+    for name, metric in catalogue().items():
         assert name == metric.id
         assert name == metric.function.__name__ + (f"_{metric.field}" if metric.field else "")
-    assert {metric.field for metric in catalog().values()} == {None, "precision", "recall", "f1"}
-    assert [name for name in catalog() if name.startswith("affiliation")] == [
+    assert {metric.field for metric in catalogue().values()} == {None, "precision", "recall", "f1"}
+    assert [name for name in catalogue() if name.startswith("affiliation")] == [
         "affiliation_precision",
         "affiliation_recall",
         "affiliation_f1",
@@ -24,17 +24,17 @@ def test_ids_are_function_names_with_the_field():
 
 
 def test_the_headline_has_one_number_per_idea():
-    metrics = [catalog()[name] for name in HEADLINE]
+    metrics = [catalogue()[name] for name in HEADLINE]
     assert len({metric.function for metric in metrics}) == len(HEADLINE)
     assert {metric.field for metric in metrics} == {None, "f1"}
 
 
 def test_all_papers_are_used():
-    assert {metric.paper for metric in catalog().values()} == set(PAPERS.values())
+    assert {metric.paper for metric in catalogue().values()} == set(PAPERS.values())
 
 
 def test_the_paper_is_quoted_for_metrics_that_exist():
-    functions = {metric.function.__name__ for metric in catalog().values()}
+    functions = {metric.function.__name__ for metric in catalogue().values()}
     assert set(PAPER_PROPERTIES) <= functions
     assert all(claimed <= set(PROPERTIES) for claimed in PAPER_PROPERTIES.values())
     # The rows of the paper's first table, in its order: SA ED DD ORT CL TF.
@@ -46,12 +46,12 @@ def test_the_paper_is_quoted_for_metrics_that_exist():
     assert claims["auc_roc"] == claims["auc_pr"] == "-----t"
     assert claims["vus_roc"] == claims["vus_pr"] == "s-d--t"
     assert claims["pate"] == "sedoct"
-    assert catalog()["affiliation_f1"].paper_properties == frozenset({"sequential", "coverage"})
-    assert catalog()["nab"].paper_properties is None
+    assert catalogue()["affiliation_f1"].paper_properties == frozenset({"sequential", "coverage"})
+    assert catalogue()["nab"].paper_properties is None
 
 
 def test_facts_of_some():
-    pate, distance, nab = (catalog()[name] for name in ("pate", "temporal_distance", "nab"))
+    pate, distance, nab = (catalogue()[name] for name in ("pate", "temporal_distance", "nab"))
     assert pate.best == 1
     assert not pate.needs_threshold
     assert pate.pools
@@ -59,20 +59,20 @@ def test_facts_of_some():
     assert pate.summary.startswith("Proximity-Aware")
     assert (distance.best, distance.higher_is_better, distance.high) == (0, False, math.inf)
     assert (nab.best, nab.low) == (100, -math.inf)
-    assert catalog()["mean_detection_offset"].best is None
-    assert catalog()["mean_detection_offset"].parameters == {"early": 100, "delay": 100}
-    assert pv.catalog is catalog
+    assert catalogue()["mean_detection_offset"].best is None
+    assert catalogue()["mean_detection_offset"].parameters == {"early": 100, "delay": 100}
+    assert pv.catalogue is catalogue
 
 
 def test_pooled_are_the_metrics_that_do_not_depend_on_the_order_of_steps():
-    in_any_order = {metric.id for metric in catalog().values() if "sequential" not in metric.properties}
-    pooled = {metric.id for metric in catalog().values() if metric.pools}
+    in_any_order = {metric.id for metric in catalogue().values() if "sequential" not in metric.properties}
+    pooled = {metric.id for metric in catalogue().values() if metric.pools}
     # PATE takes series itself; the precision of `composite` stays with its recall.
     assert pooled == in_any_order - {"composite_precision"} | {"pate", "pate_ap", "pate_f1"}
 
 
 def test_find():
-    assert find_metrics(None) == list(catalog().values())
+    assert find_metrics(None) == list(catalogue().values())
     assert [metric.id for metric in find_metrics("pate")] == ["pate"]
     assert [metric.id for metric in find_metrics(iter(["nab", "pate", "nab"]))] == ["nab", "pate"]
     with pytest.raises(ValueError, match="unknown metric 'pates'; did you mean 'pate'"):

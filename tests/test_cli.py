@@ -85,7 +85,7 @@ class TestScore:
             "score", files / "wide.csv", "--label", "label", "--score", "good", "--threshold", "1.0", "--format", "json"
         )
         found = {row["metric"]: row["value"] for row in json.loads(done.stdout)}
-        assert set(found) == set(pv.catalog())
+        assert set(found) == set(pv.catalogue())
         assert found["point_f1"] == pytest.approx(pv.point(TABLE["label"], TABLE["good"] >= 1.0).f1)
 
 

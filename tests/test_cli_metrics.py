@@ -9,7 +9,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from pateval.catalog import catalog, initials
+from pateval.catalog import catalogue, initials
 from pateval.cli import pateval
 
 
@@ -23,11 +23,11 @@ def run(*arguments):
 def test_the_whole_table():
     lines = run().splitlines()
     assert lines[0].split() == ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
-    assert [line.split()[0] for line in lines[2:]] == list(catalog())
+    assert [line.split()[0] for line in lines[2:]] == list(catalogue())
     row = next(line for line in lines if line.startswith("mean_detection_delay"))
     assert row.split()[1:8] == ["predictions", "0", "to", "inf", "lower", "needed", "s--o--"]
     markdown = run("--format", "markdown").splitlines()
-    assert len(markdown) == 2 + len(catalog())
+    assert len(markdown) == 2 + len(catalogue())
     assert "](https://arxiv.org/abs/2405.12096)" in markdown[2]
 
 
@@ -36,7 +36,7 @@ def test_one_in_full():
     assert text.startswith("affiliation_f1\n  Affiliation precision, recall and F1.\n")
     assert "pateval.affiliation(...).f1" in text
     assert "https://arxiv.org/abs/2206.13167" in text
-    assert catalog()["affiliation_f1"].faults in text
+    assert catalogue()["affiliation_f1"].faults in text
     early = next(line for line in text.splitlines() if line.strip().startswith("early"))
     assert early.split()[1:3] == ["yes", "no"]
     assert early.endswith("(differ)")
@@ -44,7 +44,7 @@ def test_one_in_full():
     assert "many series   all steps together" in run("pate")
 
 
-@pytest.mark.parametrize("name", catalog())
+@pytest.mark.parametrize("name", catalogue())
 def test_every_entry_can_be_shown(name):
     text = run(name)
     assert all(word in text for word in ("computed by", "range", "paper", "https://", "faults", "coverage"))
@@ -52,10 +52,10 @@ def test_every_entry_can_be_shown(name):
 
 def test_for_programs():
     records = json.loads(run("--format", "json"))
-    assert [record["metric"] for record in records] == list(catalog())
+    assert [record["metric"] for record in records] == list(catalogue())
     first = records[0]
     assert first["options"] == {"early": [0, 100], "delay": [0, 100], "thresholds": None}
-    assert "".join(name[0] for name in first["properties"]) == initials(catalog()["pate"].properties)
+    assert "".join(name[0] for name in first["properties"]) == initials(catalogue()["pate"].properties)
     by_name = {record["metric"]: record for record in records}
     assert by_name["nab"]["low"] is None
     assert by_name["nab"]["paper_properties"] is None

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pateval as pv
-from pateval.catalog import catalog
-from pateval.evaluate import THRESHOLD_RULES, choose_threshold, threshold_rule
+from pateval.catalog import catalogue
+from pateval.evaluation import THRESHOLD_RULES, choose_threshold, threshold_rule
 from strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
 
-ON_SCORES = {name for name, metric in catalog().items() if metric.takes == "scores"}
-ON_PREDICTIONS = set(catalog()) - ON_SCORES
+ON_SCORES = {name for name, metric in catalogue().items() if metric.takes == "scores"}
+ON_PREDICTIONS = set(catalogue()) - ON_SCORES
 NO_ANOMALY = "the metric is undefined: the labels hold no anomaly"
 
 
@@ -60,9 +60,9 @@ def test_equals_direct_calls_for_every_metric(pair, window):
     labels, scores = pair
     early, delay = (0, 3), (0, 2)
     found = pv.evaluate(labels, scores, early=early, delay=delay, window=window)
-    assert list(found) == list(catalog())
+    assert list(found) == list(catalogue())
     predictions = scores >= pv.best_threshold(labels, scores).threshold if labels.any() else None
-    for name, metric in catalog().items():
+    for name, metric in catalogue().items():
         expected, reason = math.nan, NO_ANOMALY
         if labels.any():
             given_ = scores if metric.takes == "scores" else predictions
@@ -74,7 +74,7 @@ def test_equals_direct_calls_for_every_metric(pair, window):
 def test_defaults_are_those_of_the_functions():
     labels, scores = series()
     found = pv.evaluate(labels, scores)
-    for name, metric in catalog().items():
+    for name, metric in catalogue().items():
         predictions = scores >= found.threshold
         if name == "ucr_score":
             assert found.reasons == {
@@ -132,7 +132,7 @@ def test_no_anomaly_gives_reasons():
         pv.evaluate([0] * 10, scores, threshold="quantile:0.2"),
         pv.evaluate([0] * 10, scores, threshold=0.3),
     ):
-        assert set(found.reasons) == set(catalog())
+        assert set(found.reasons) == set(catalogue())
         assert set(found.reasons.values()) == {NO_ANOMALY}
         assert all(math.isnan(value) for value in found.values())
 
@@ -215,19 +215,19 @@ def test_series_are_pooled_or_averaged():
     labels, scores = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
     names = np.repeat(["a", "b", "c", "d"], [part[0].size for part in parts])
     found = pv.evaluate(labels, scores, series=names)
-    pooled = {name for name, metric in catalog().items() if metric.pools}
-    assert found.means == set(catalog()) - pooled
+    pooled = {name for name, metric in catalogue().items() if metric.pools}
+    assert found.means == set(catalogue()) - pooled
     assert not found.reasons
     predictions = scores >= found.threshold
     assert found.threshold == pv.best_threshold(labels, scores).threshold
     for name in ("pate", "pate_ap"):
-        assert found[name] == catalog()[name].function(labels, scores, series=names)
+        assert found[name] == catalogue()[name].function(labels, scores, series=names)
     assert found["pate_f1"] == pv.pate_f1(labels, predictions, series=names)
     for name in pooled - {"pate", "pate_ap", "pate_f1"}:
-        metric = catalog()[name]
+        metric = catalogue()[name]
         assert found[name] == direct(metric, labels, scores if metric.takes == "scores" else predictions)
     for name in found.means:
-        metric = catalog()[name]
+        metric = catalogue()[name]
         values = []
         for each in "abcd":
             part = names == each
@@ -253,7 +253,7 @@ def test_one_series_is_no_series(data):
     split = pv.evaluate(labels, scores, series=which)
     assert set(split.reasons) == {name for name, value in split.items() if math.isnan(value)}
     if np.unique(which).size > 1:
-        assert split.means == {name for name, metric in catalog().items() if not metric.pools}
+        assert split.means == {name for name, metric in catalogue().items() if not metric.pools}
 
 
 def test_undefined_on_every_series():
@@ -340,9 +340,9 @@ def check_real_series(labels, scores):
     assert undefined == set(found.reasons)
     assert all(found.reasons[name] for name in undefined)
     if not labels.any():
-        assert undefined == set(catalog())
+        assert undefined == set(catalogue())
     for name in set(found) - undefined:
-        metric = catalog()[name]
+        metric = catalogue()[name]
         assert metric.low - 1e-12 <= found[name] <= metric.high + 1e-12
 
 

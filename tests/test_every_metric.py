@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import pateval as pv
 import pateval.metrics
-from pateval.catalog import PROPERTIES, catalog
+from pateval.catalog import PROPERTIES, catalogue
 from strategies import labels_and_predictions, labels_and_scores
 from test_inputs import BAD_LABELS, BAD_SCORES, CONTAINERS
 
@@ -26,10 +26,10 @@ SECOND = {"scores": SCORES, "predictions": PREDICTIONS}
 
 # The entries of one function; the first stands for all where the field does not matter.
 FUNCTIONS: dict[str, list] = {}
-for _metric in catalog().values():
+for _metric in catalogue().values():
     FUNCTIONS.setdefault(_metric.function.__name__, []).append(_metric)
 EVERY_FUNCTION = pytest.mark.parametrize("name", FUNCTIONS)
-EVERY_METRIC = pytest.mark.parametrize("metric", catalog().values(), ids=catalog())
+EVERY_METRIC = pytest.mark.parametrize("metric", catalogue().values(), ids=catalogue())
 ON_SCORES = [name for name, (metric, *_) in FUNCTIONS.items() if metric.takes == "scores"]
 ON_PREDICTIONS = [name for name in FUNCTIONS if name not in ON_SCORES]
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.catalog import catalog
-from pateval.evaluate import evaluate
+from pateval.catalog import catalogue
+from pateval.evaluation import evaluate
 from pateval.leaderboards import Leaderboard, leaderboard
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -39,7 +39,7 @@ def test_values_equal_direct_calls():
     data = small()
     board = leaderboard(data, early=(0, 10), delay=5, window=20, threshold="quantile:0.1", chance=0)
     assert isinstance(board, Leaderboard)
-    assert board.metrics == tuple(catalog())
+    assert board.metrics == tuple(catalogue())
     assert board.detectors == ("good", "fair", "guess")
     for d, detector in enumerate(board.detectors):
         for s, name in enumerate(board.series):
@@ -54,7 +54,7 @@ def test_values_equal_direct_calls():
             )
             assert np.array_equal(board.values[d, s], list(direct.values()), equal_nan=True)
     rows = board.scores.to_pylist()
-    assert len(rows) == 3 * 4 * len(catalog())
+    assert len(rows) == 3 * 4 * len(catalogue())
     assert all((row["reason"] is not None) == math.isnan(row["value"]) for row in rows)
     assert {row["reason"] for row in rows if row["series"] == "s3" and row["metric"] == "pate"} == {
         "the metric is undefined: the labels hold no anomaly"
@@ -216,7 +216,7 @@ def test_nab_subset(nab, tmp_path):
 def test_nab_whole(nab, tmp_path):
     """Sixteen detectors, 58 series, the whole catalogue, each value against a direct call."""
     board = leaderboard(nab, label="label", score="score", series="series", workers=2, cache=tmp_path / "cache")
-    assert board.values.shape == (16, 58, len(catalog()))
+    assert board.values.shape == (16, 58, len(catalogue()))
     assert board.failures == ()
     rows = board.scores.to_pylist()
     assert all((row["reason"] is not None) == math.isnan(row["value"]) for row in rows)

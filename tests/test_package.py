@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 from importlib import metadata
@@ -11,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import pateval as pv
+import pateval.metrics
 
 HEAVY = ["scipy", "pandas", "polars", "pyarrow", "narwhals", "matplotlib", "plotly", "torch", "sklearn", "dask", "rich"]
 
@@ -42,13 +44,18 @@ def test_all_names_are_there_and_sorted_by_kind():
 
 
 def test_functions_stay_functions_whatever_is_imported():
-    for room in ("pate", "evaluate", "catalog", "leaderboards", "auditing", "metrics.point"):
-        importlib.import_module(f"pateval.{room}")
-    for name in ("pate", "evaluate", "catalog", "leaderboard", "audit", "point"):
+    for room in pkgutil.walk_packages(pv.__path__, "pateval."):
+        if not room.name.endswith("__main__"):
+            importlib.import_module(room.name)
+    for name in pv.__all__:
         assert callable(getattr(pv, name)), name
     assert set(pv.__all__) <= set(dir(pv))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         pv.nothing  # noqa: B018  # the access is the test
+
+
+def test_every_metric_is_importable_from_the_top():
+    assert set(pateval.metrics.__all__) <= set(pv.__all__)
 
 
 def test_version_is_that_of_the_distribution():

@@ -294,4 +294,4 @@ def test_candidates_from_the_registry(tmp_path: Path) -> None:
 def test_the_runner_knows_no_metric() -> None:
     tree = ast.parse(Path(pateval.runner.__file__).read_text())
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not any(name.startswith(("pateval.metrics", "pateval.pate", "pateval.evaluate")) for name in imported)
+    assert not any(name.startswith(("pateval.metrics", "pateval.pate", "pateval.evaluation")) for name in imported)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from oracles import thresholds as oracle
-from pateval.catalog import catalog
+from pateval.catalog import catalogue
 from pateval.thresholds import SWEPT
 from score_cases import ScoreCase, number, score_cases
 from strategies import labels_and_scores
 
-ON_PREDICTIONS = [name for name, metric in catalog().items() if metric.needs_threshold]
+ON_PREDICTIONS = [name for name, metric in catalogue().items() if metric.needs_threshold]
 
 
 def value(metric, labels, predictions):
@@ -37,7 +37,7 @@ def exhaustive(metric, labels, scores):
 
 @pytest.mark.parametrize("name", ON_PREDICTIONS)
 def test_agrees_with_exhaustive_search(name):
-    metric = catalog()[name]
+    metric = catalogue()[name]
 
     @settings(max_examples=25)
     @given(labels_and_scores(max_size=25))

@@ -206,12 +206,12 @@ HEADLINE = (
 
 
 @cache
-def catalog() -> dict[str, Metric]:
+def catalogue() -> dict[str, Metric]:
     """All metrics by their id, in the order of the table.
 
     Examples
     --------
-    >>> metric = catalog()["affiliation_f1"]
+    >>> metric = catalogue()["affiliation_f1"]
     >>> metric.takes, metric.higher_is_better, metric.paper.link
     ('predictions', True, 'arXiv:2206.13167')
     """
@@ -263,7 +263,7 @@ def find_metrics(ids: Iterable[str] | str | None) -> list[Metric]:
         ...
     ValueError: unknown metric 'point_f2'; did you mean 'point_f1'? ('pateval metrics' lists them)
     """
-    known = catalog()
+    known = catalogue()
     if ids is None:
         return list(known.values())
     wanted = [ids] if isinstance(ids, str) else list(ids)

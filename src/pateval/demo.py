@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval.evaluate import Evaluation, evaluate
+from pateval.evaluation import Evaluation, evaluate
 from pateval.thresholds import best_threshold
 
 Array = npt.NDArray[np.float64]

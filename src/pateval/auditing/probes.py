@@ -16,7 +16,7 @@ import numpy as np
 
 from pateval._inputs import BoolArray, Buffers, FloatArray, IntArray
 from pateval.catalog import PROPERTIES, find_metrics
-from pateval.evaluate import evaluate
+from pateval.evaluation import evaluate
 
 STEPS, START, STOP = 1000, 480, 520
 _FAR = 300  # beyond every buffer, window and tolerance in use by default

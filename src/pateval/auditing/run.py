@@ -12,7 +12,7 @@ from pateval.auditing.battery import BATTERY, Truth
 from pateval.auditing.probes import probe
 from pateval.auditing.result import Audit, AuditRow
 from pateval.catalog import find_metrics
-from pateval.evaluate import Evaluation, evaluate
+from pateval.evaluation import Evaluation, evaluate
 
 
 def audit(

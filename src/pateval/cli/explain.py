@@ -35,7 +35,7 @@ def command(
     """
     import numpy as np
 
-    from pateval.evaluate import choose_threshold
+    from pateval.evaluation import choose_threshold
     from pateval.pate.explain import explain
     from pateval.tables import TableError, find_layout, open_table, scored_series
 

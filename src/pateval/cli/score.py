@@ -9,7 +9,7 @@ import click
 from pateval.cli import options, output
 
 if TYPE_CHECKING:
-    from pateval.evaluate import Evaluation
+    from pateval.evaluation import Evaluation
 
 
 @click.command("score", short_help="All metrics of the detectors in a file.")
@@ -41,7 +41,7 @@ def command(
     import numpy as np
 
     from pateval.catalog import find_metrics
-    from pateval.evaluate import evaluate
+    from pateval.evaluation import evaluate
     from pateval.tables import expand, find_layout, open_table, scored_series
 
     wanted = [metric.id for metric in find_metrics(options.split(metrics))]

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval.evaluate import ORACLE
+from pateval.evaluation import ORACLE
 from pateval.leaderboards.result import without_nan
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 
 from pateval._inputs import buffer, buffers
 from pateval.catalog import find_metrics
-from pateval.evaluate import ORACLE, choose_threshold
+from pateval.evaluation import ORACLE, choose_threshold
 from pateval.leaderboards import cache as kept
 from pateval.leaderboards import checks, pooled
 from pateval.leaderboards.crew import Crew
@@ -83,7 +83,7 @@ def leaderboard(
     metrics : sequence of str, optional
         Metric ids; all of the catalogue by default.
     early, delay, window, threshold
-        As in :func:`pateval.evaluate`.
+        As in :func:`pateval.evaluation`.
     executor : concurrent.futures.Executor, optional
         Where to compute: a Dask cluster is ``distributed.Client(address).get_executor()``. It is not shut down.
     workers : int, optional

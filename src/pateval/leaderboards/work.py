@@ -58,7 +58,7 @@ class Settings:
     event_metrics : tuple of str
         The metrics that get such limits.
     evaluate : callable, optional
-        Stands in for :func:`pateval.evaluate`, in tests.
+        Stands in for :func:`pateval.evaluation`, in tests.
     """
 
     metrics: tuple[str, ...]
@@ -306,7 +306,7 @@ def _evaluated(labels: BoolArray, scores: FloatArray, metrics: Sequence[str], se
 
 
 def _real_evaluate() -> Evaluate:
-    from pateval.evaluate import evaluate
+    from pateval.evaluation import evaluate
 
     return evaluate
 
