@@ -49,6 +49,8 @@ fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal defi
 bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/pate.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/leaderboard.py throughput
+	$(BIN)/python benchmarks/leaderboard.py accumulate --points 100000000
 
 .PHONY: bench-peers
 bench-peers: $(VENV)/dev.stamp ## The authors' package beside ours, in an environment of its own
