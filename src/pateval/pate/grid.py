@@ -33,8 +33,9 @@ from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps, zone_weigh
 
 Array = npt.NDArray[np.float64]
 
+_SMALL_PRODUCT = 2**18  # multiplications
 _MANY = 40  # lengths from which on a set is halved
-_STRIP = 24_000  # elements of a strip's matrix (early lengths x thresholds); a few such matrices stay in cache
+_STRIP = 36_000  # elements of a strip's matrix (early lengths x thresholds); a few such matrices stay in cache
 
 
 @dataclass(frozen=True)
@@ -252,8 +253,21 @@ def _strip_area(
 
     in_dip = dips[span]
     dip = np.flatnonzero(in_dip | np.append(in_dip[1:], False))
+    # From here on the order of the thresholds is free: those whose charges change come last, in one piece.
+    changing = np.zeros(width, dtype=np.bool_)
+    changing[changes.charge_columns] = True
+    order = np.argsort(changing, kind="stable")
+    changes.steps = changes.steps.take(order, axis=1)
     walk = _walk_few if plain else _walk_many
-    values, in_dips = walk(early, fixed, missed, early_charge, fixed_charge, changes, dip)
+    values, in_dips = walk(
+        early.take(order, axis=1),
+        fixed.take(order, axis=1),
+        missed[order],
+        early_charge.take(order, axis=1),
+        fixed_charge.take(order, axis=1),
+        changes,
+        np.argsort(order)[dip],
+    )
     correction = (
         _dip_correction(grid, weights, dips, strip.begin + dip, in_dips) if dip.size else np.zeros(grid.delay.size)
     )
@@ -332,7 +346,7 @@ class _Changes:
     gains, steps : ndarray
         The true positives change by ``gains[delay] @ steps``.
     charge_columns, charges : ndarray
-        The charges change at some thresholds.
+        The charges change at some thresholds, which come last when they are applied.
     entered, linear, charged : ndarray, delays x early lengths
         By how much the sums of gains, weighted gains and charges differ from those of the first delay.
     """
@@ -376,11 +390,15 @@ class _Changes:
 
     def apply(self, early: Array, early_charge: Array, place: int) -> None:
         """Turn the true positives and charges of one delay into those of the next."""
-        row = self.first_row[place]
-        if row < early.shape[0]:
-            early[row:] += self.gains[place, row:] @ self.steps
-            if self.charge_columns.size:
-                early_charge[row:, self.charge_columns] += self.charges[place, row:]
+        row, rows = int(self.first_row[place]), early.shape[0]
+        if row == rows:
+            return
+        # Small products stay on one thread of the linear algebra library, which is what pays here.
+        some = max(1, _SMALL_PRODUCT // self.steps.size)
+        for begin in range(row, rows, some):
+            early[begin : begin + some] += self.gains[place, begin : begin + some] @ self.steps
+        if self.charge_columns.size:
+            early_charge[row:, -self.charge_columns.size :] += self.charges[place, row:]
 
 
 def _dips(grid: _Grid) -> BoolArray:
