@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from pateval._inputs import FloatArray, IntArray
 
-_SMALL_BLOCK = 2**16  # scores located at once: small enough to stay in cache
-_LARGE_BLOCK = 2**19
-_LARGE_TABLE = 2**20
+_BLOCK = 2**16  # scores located at once: small enough to stay in cache
 _MOST_CELLS = 2**24
 _COMPARISONS = 3
 _CROWDED = 8.0
@@ -52,8 +50,8 @@ def count_detections(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArr
         return detected, above
     passed = np.empty(scores.size, dtype=np.intp)
     equal: list[IntArray] = []
-    for begin in range(0, scores.size, cells.block):
-        passed[begin : begin + cells.block], *found = cells.locate(scores[begin : begin + cells.block])
+    for begin in range(0, scores.size, _BLOCK):
+        passed[begin : begin + _BLOCK], *found = cells.locate(scores[begin : begin + _BLOCK])
         equal += found
     below = np.cumsum(np.bincount(passed, minlength=thresholds.size + 1))[:-1]
     shared = np.bincount(np.concatenate(equal), minlength=thresholds.size)
@@ -77,9 +75,6 @@ class _Cells:
             # how many values share the cell of a value, on average
             self.crowding = float(np.square(each, dtype=np.float64).sum() / ascending.size)
             self._before = (np.cumsum(each) - each).astype(np.int32)
-        # A table larger than the cache is better walked through in order.
-        self._ordered = self._number > _LARGE_TABLE
-        self.block = _LARGE_BLOCK if self._ordered else _SMALL_BLOCK
         self.guarded = np.append(ascending, np.array(np.inf, dtype=ascending.dtype))
 
     @classmethod
@@ -91,13 +86,8 @@ class _Cells:
         return best if best.crowding <= _CROWDED else None
 
     def locate(self, values: FloatArray) -> tuple[IntArray, ...]:
-        """Count for each value how many are not above it, in any order; and list those some value equals, once each."""
-        cell = self._of(values)
-        if self._ordered:
-            # NumPy sorts bytes by radix, in linear time; 256 parts of the table fit the cache one by one
-            values = values[np.argsort((cell >> (self._number.bit_length() - 9)).astype(np.uint8), kind="stable")]
-            cell = self._of(values)
-        position = self._before[cell].astype(np.intp)
+        """Count for each value how many are not above it; and list those some value equals, once each."""
+        position = self._before[self._of(values)].astype(np.intp)
         bound = self.guarded[position]
         equal = [position[values == bound]]
         passes = values >= bound
