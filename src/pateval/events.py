@@ -65,20 +65,6 @@ def find_events(labels: BoolArray, series_starts: IntArray | None = None) -> Eve
     return Events(starts, stops, series_starts[owner], np.append(series_starts[1:], labels.size)[owner])
 
 
-def to_labels(starts: IntArray, stops: IntArray, length: int) -> BoolArray:
-    """Mark the steps of disjoint runs ``[start, stop)``.
-
-    Examples
-    --------
-    >>> to_labels(np.array([1, 4]), np.array([3, 5]), 5).astype(int).tolist()
-    [0, 1, 1, 0, 1]
-    """
-    edges = np.zeros(length + 1, dtype=np.int8)
-    edges[starts] += 1
-    edges[stops] -= 1
-    return np.cumsum(edges[:-1], dtype=np.int8).astype(np.bool_)
-
-
 def within(starts: IntArray, lengths: IntArray) -> IntArray:
     """Concatenate ``start, start + 1, ...`` of all runs, in order.
 

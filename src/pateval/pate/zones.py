@@ -84,12 +84,10 @@ def early_steps(events: Events, zone_lengths: IntArray) -> ZoneSteps:
     return _zone_steps(events, zone_lengths, events.starts, forwards=False)
 
 
-def zone_weight(
-    zone_length: IntArray, event_length: IntArray, distance: IntArray, out: Weights | None = None
-) -> Weights:
+def zone_weight(zone_length: IntArray, event_length: IntArray, distance: IntArray) -> Weights:
     """Weight of the step ``distance`` steps into a zone (0 beside the event); 0 from the zone's last step on."""
     numerator = np.maximum(zone_length - 1 - distance, 0)
-    return np.divide(2 * numerator, np.maximum(2 * zone_length + event_length - 1, 1), out=out)
+    return np.divide(2 * numerator, np.maximum(2 * zone_length + event_length - 1, 1))
 
 
 def _zone_steps(events: Events, zone_lengths: IntArray, edges: IntArray, *, forwards: bool) -> ZoneSteps:
