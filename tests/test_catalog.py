@@ -7,7 +7,7 @@ import math
 import pytest
 
 import pateval as pv
-from pateval.catalog import HEADLINE, PAPER_PROPERTIES, PROPERTIES, catalogue, find_metrics, initials
+from pateval.catalog import PAPER_PROPERTIES, PROPERTIES, catalogue, find_metrics, initials
 from pateval.papers import PAPERS
 
 
@@ -21,12 +21,6 @@ def test_ids_are_function_names_with_the_field():
         "affiliation_recall",
         "affiliation_f1",
     ]
-
-
-def test_the_headline_has_one_number_per_idea():
-    metrics = [catalogue()[name] for name in HEADLINE]
-    assert len({metric.function for metric in metrics}) == len(HEADLINE)
-    assert {metric.field for metric in metrics} == {None, "f1"}
 
 
 def test_all_papers_are_used():

@@ -184,26 +184,6 @@ _LOWER_IS_BETTER = {
 # Steps in any order give the same value (or, for PATE, the function takes series itself): several series are one input.
 _POOLS = {pate, pate_ap, pate_f1, m.point, m.auc_roc, m.average_precision, m.auc_pr, m.precision_at_k, m.f1_at_k}
 
-# What a leaderboard shows unless told otherwise: the paper's rows and the most reported others, one number each.
-HEADLINE = (
-    "pate",
-    "pate_ap",
-    "pate_f1",
-    "auc_roc",
-    "average_precision",
-    "vus_roc",
-    "vus_pr",
-    "ts_average_precision",
-    "point_f1",
-    "point_adjusted_f1",
-    "point_adjusted_k_f1",
-    "range_based_f1",
-    "etapr_f1",
-    "affiliation_f1",
-    "composite_f1",
-    "event_wise_f1",
-)
-
 
 @cache
 def catalogue() -> dict[str, Metric]:
