@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pateval as pv
 from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
-from pateval.pate import grid
+from pateval.pate import area, blocks, detections, grid, misses, order
 from pateval.pate.detections import count_detections
 from pateval.pate.order import descending_order
 from strategies import labels_and_predictions, labels_and_scores, split_series
@@ -101,10 +102,12 @@ class TestAgainstOracle:
     @given(pooled(labels_and_scores(max_size=30)), buffer_sets, buffer_sets)
     def test_sets_of_buffers(self, case, early, delay):
         labels, scores, series = case
-        expected = oracle.pate(*as_lists(labels, scores), early, delay, *as_lists(series))
-        assert pv.pate(labels, scores, early=early, delay=delay, series=series) == pytest.approx(expected, **EXACT)
-        expected = oracle.pate_ap(*as_lists(labels, scores), early, delay, *as_lists(series))
-        assert pv.pate_ap(labels, scores, early=early, delay=delay, series=series) == pytest.approx(expected, **EXACT)
+        options = dict(early=early, delay=delay, series=series)
+        for function, literal in ((pv.pate, oracle.pate), (pv.pate_ap, oracle.pate_ap)):
+            expected = literal(*as_lists(labels, scores), early, delay, *as_lists(series))
+            for few in (0, 10**6):  # all pairs at once, and one by one
+                with mock.patch.object(grid, "_FEW", few):
+                    assert function(labels, scores, **options) == pytest.approx(expected, **EXACT)
 
     @MANY
     @given(pooled(labels_and_predictions()), buffer_sets, buffer_sets)
@@ -125,7 +128,9 @@ class TestAgainstOracle:
         assert pv.pate(labels, scores, thresholds=thresholds, **options) == pytest.approx(expected, **EXACT)
 
     def test_grid_over_many_strips(self, monkeypatch):
-        monkeypatch.setattr(grid, "_STRIP", 256)
+        monkeypatch.setattr(grid, "_FEW", 0)
+        monkeypatch.setattr(blocks, "_STRIP", 256)
+        monkeypatch.setattr(blocks, "_MATRICES", 64)
         rng = np.random.default_rng(7)
         for _ in range(40):
             labels = np.repeat(rng.random(80) < 0.4, rng.integers(1, 14, 80)).astype(int)[:300]
@@ -134,6 +139,30 @@ class TestAgainstOracle:
             early, delay = rng.integers(0, 25, 4).tolist(), rng.integers(0, 25, 3).tolist()
             single = [pv.pate(labels, scores, early=e, delay=d) for e in early for d in delay]
             assert pv.pate(labels, scores, early=early, delay=delay) == pytest.approx(np.mean(single), **EXACT)
+
+    @pytest.mark.parametrize("kind", ["random", "good", "smooth", "coarse", "skewed", "misled"])
+    @pytest.mark.parametrize(("steps", "length"), [(120, 5), (2_000, 20), (9_000, 60), (40_000, 400), (60_000, 4_000)])
+    def test_all_pairs_at_once_equal_one_by_one(self, kind, steps, length):
+        """From little data to much, the series take from seven terms to three."""
+        rng = np.random.default_rng(steps)
+        labels = np.zeros(steps, dtype=int)
+        for start in rng.integers(0, steps, 1 + steps // (3 * length)):
+            labels[start : start + rng.integers(1, length + 1)] = 1
+        noise = rng.random(steps)
+        scores = {
+            "random": noise,
+            "good": noise + 0.5 * labels,
+            "smooth": np.convolve(noise + 0.2 * labels, np.ones(20) / 20, "same"),
+            "coarse": np.round(noise + 0.2 * labels, 2),
+            "skewed": noise**8 * (1 + labels),
+            "misled": np.convolve(noise - 0.2 * labels, np.ones(9) / 9, "same"),
+        }[kind]
+        early, delay = [0, 3, 20, 21, 90, 91], [0, 1, 15, 50, 51, 120]
+        for function in (pv.pate, pv.pate_ap):
+            with mock.patch.object(grid, "_FEW", 10**6):
+                expected = function(labels, scores, early=early, delay=delay)
+            with mock.patch.object(grid, "_FEW", 0):
+                assert function(labels, scores, early=early, delay=delay) == pytest.approx(expected, **EXACT)
 
 
 class TestAuthorsNumbers:
@@ -356,6 +385,29 @@ class TestDetections:
         assert at.tolist() == [int((scores >= t).sum()) for t in thresholds]
         assert above.tolist() == [int((scores > t).sum()) for t in thresholds]
 
+    @pytest.mark.parametrize("kind", ["uniform", "normal", "heavy tails", "ties", "far apart"])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_counts_shelf_by_shelf(self, kind, dtype, monkeypatch):
+        for module in (detections, order):
+            monkeypatch.setattr(module, "_BLOCK", 1000)
+        rng = np.random.default_rng(0)
+        scores = {
+            "uniform": rng.random(20_000),
+            "normal": rng.normal(size=20_000),
+            "heavy tails": np.exp(rng.normal(0, 10, 20_000)),
+            "ties": rng.integers(-3000, 3000, 20_000) / 7,
+            "far apart": rng.random(20_000) + 100 * rng.integers(0, 9, 20_000),
+        }[kind].astype(dtype)
+        thresholds = np.unique(scores[:5000])[::-1]
+        at_once = count_detections(scores, thresholds)
+        monkeypatch.setattr(detections, "_MANY", 1000)
+        monkeypatch.setattr(detections, "_SAMPLE", 300)
+        by_shelf = count_detections(scores, thresholds)
+        ascending = np.sort(scores)
+        for counts in (at_once, by_shelf):
+            assert (counts[0] == scores.size - np.searchsorted(ascending, thresholds, side="left")).all()
+            assert (counts[1] == scores.size - np.searchsorted(ascending, thresholds, side="right")).all()
+
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(10))
@@ -372,3 +424,27 @@ def test_descending_order(dtype, seed):
     ):
         values = values.astype(dtype)
         assert (values[descending_order(values)] == np.sort(values)[::-1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_descending_range_by_range(dtype, monkeypatch):
+    monkeypatch.setattr(order, "_MANY", 100)
+    monkeypatch.setattr(order, "_BLOCK", 64)
+    rng = np.random.default_rng(0)
+    for values in (rng.random(999), rng.integers(0, 4, 999) / 3, np.exp(rng.normal(0, 10, 999)), np.full(999, 7.0)):
+        values = values.astype(dtype)
+        indices, ordered = order.descending(values)
+        assert (ordered == np.sort(values)[::-1]).all()
+        assert (values[indices] == ordered).all()
+        assert (np.sort(indices) == np.arange(999)).all()
+
+
+def test_work_in_pieces(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.random(5000) < 0.2
+    scores = np.where(labels, 0.3, 0.0) + rng.random(5000)
+    whole = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
+    monkeypatch.setattr(misses, "_STEPS", 10)
+    monkeypatch.setattr(area, "_BLOCK", 10)
+    pieces = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
+    assert pieces == pytest.approx(whole, rel=1e-13)

@@ -49,6 +49,8 @@ def binary(values: object, name: str, *, other: object = None) -> BoolArray:
     if array.dtype == np.bool_:
         return array
     result = array != 0
+    if array.dtype.kind in "iu" and np.bitwise_or.reduce(array) in (0, 1):  # no value has another bit
+        return result
     wrong = array != result
     if wrong.any():
         first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))

@@ -160,10 +160,10 @@ def evaluate(
     --------
     >>> import pateval as pv
     >>> labels = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
-    >>> scores = [0.1, 0.3, 0.2, 0.4, 0.9, 0.8, 0.5, 0.2, 0.1, 0.7]
+    >>> scores = [0.1, 0.3, 0.2, 0.6, 0.9, 0.8, 0.5, 0.2, 0.1, 0.7]
     >>> pv.evaluate(labels, scores, metrics=["pate", "auc_roc", "point_f1", "mean_detection_delay"], early=2, delay=2)
-    pate                           0.7437
-    auc_roc                        0.8125
+    pate                           0.7931
+    auc_roc                        0.8750
     point_f1 (oracle)              0.6667
     mean_detection_delay (oracle)  1.0000
     predictions: score >= 0.9 (oracle: best point F1)

@@ -15,6 +15,8 @@ Array = npt.NDArray[np.float64]
 # Recall that falls by less than this is rounding; the definition keeps equal recall.
 _ROUNDING = 1e-13
 
+_BLOCK = 2**14  # points worked on at once: small enough to stay in cache
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -37,11 +39,9 @@ TRAPEZOID = Rule(after=0.5, before=0.5, start=1.0)
 AVERAGE_PRECISION = Rule(after=1.0, before=0.0, start=0.0)
 
 
-def rising(recall: Array) -> npt.NDArray[np.bool_]:
-    """Mark the points whose recall is not below the highest recall so far."""
-    highest = np.maximum.accumulate(recall, axis=-1)
-    highest *= 1 - _ROUNDING
-    kept: npt.NDArray[np.bool_] = recall >= highest
+def not_below(recall: Array, highest: Array) -> npt.NDArray[np.bool_]:
+    """Mark where recall is not below the highest so far."""
+    kept: npt.NDArray[np.bool_] = recall >= (1 - _ROUNDING) * highest
     return kept
 
 
@@ -67,19 +67,21 @@ def sampled_area(
 
     It has one entry more than there are points: the detections behind the last.
     """
-    recall = true_positive / (true_positive + missed)
-    kept = rising(recall)
-    if not kept.all():
-        recall, true_positive, detected = recall[kept], true_positive[kept], detected[kept]
-        behind = detected_before[1:][kept]
-    else:
-        behind = detected_before[1:]
-    gained = np.diff(recall, prepend=0.0)
-    after = true_positive / np.maximum(detected, 1)
-    total = rule.after * float(gained @ after)
-    if rule.before:
-        before = np.empty_like(after)
-        np.divide(true_positive[:-1], np.maximum(behind[:-1], 1), out=before[1:])
-        before[0] = rule.start if detected_before[0] == 0 else 0.0
-        total += rule.before * float(gained @ before)
+    total = highest = reached = 0.0
+    before = rule.start if detected_before[0] == 0 else 0.0
+    for begin in range(0, true_positive.size, _BLOCK):
+        some, behind = slice(begin, begin + _BLOCK), slice(begin + 1, begin + 1 + _BLOCK)
+        found = true_positive[some]
+        recall = np.append(highest, found / (found + missed[some]))
+        kept = not_below(recall, np.maximum.accumulate(recall))[1:]
+        highest = float(recall.max())
+        if not kept.any():
+            continue
+        recall, found = recall[1:][kept], found[kept]
+        gained = np.diff(recall, prepend=reached)
+        after = found / np.maximum(detected[some][kept], 1)
+        left = np.append(before, found / np.maximum(detected_before[behind][kept], 1))
+        # Not `@`: the threads of the linear algebra library would go on spinning for longer than all of this takes.
+        total += rule.after * float((gained * after).sum()) + rule.before * float((gained * left[:-1]).sum())
+        reached, before = float(recall[-1]), float(left[-1])
     return min(total, 1.0)  # rounding may reach beyond

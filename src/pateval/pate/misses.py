@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from pateval._inputs import IntArray
 
+_STEPS = 2**14  # steps of events worked on at once
+
 
 def missed_weight_changes(lengths: IntArray, entry_order: IntArray) -> npt.NDArray[np.float64]:
     """Change of the missed weight at each entry.
@@ -31,14 +33,27 @@ def missed_weight_changes(lengths: IntArray, entry_order: IntArray) -> npt.NDArr
     ndarray of float
         For each entry, what it adds to the total missed weight, which starts at ``lengths.sum()``.
     """
-    total = entry_order.size
+    events = np.arange(lengths.size, dtype=np.uint16 if lengths.size <= 2**16 else np.intp)
+    # Brings each event's entries together, in order; NumPy sorts 16-bit integers by radix, in linear time.
+    ranks_by_event = np.argsort(np.repeat(events, lengths)[entry_order], kind="stable")
+    steps = entry_order[ranks_by_event]
+    changes = np.empty(entry_order.size)
+    # A few events at a time, so that what they need stays in cache.
+    stops = np.cumsum(lengths)
+    begin = first = 0
+    while begin < lengths.size:
+        end = max(begin + 1, int(np.searchsorted(stops, first + _STEPS, side="right")))
+        stop = int(stops[end - 1])
+        changes[ranks_by_event[first:stop]] = _changes_by_event(lengths[begin:end], steps[first:stop] - first)
+        begin, first = end, stop
+    return changes
+
+
+def _changes_by_event(lengths: IntArray, steps: IntArray) -> npt.NDArray[np.float64]:
+    """Change of the missed weight at each entry; ``steps`` come event after event, each event's in order of entry."""
+    total = steps.size
     firsts = np.cumsum(lengths) - lengths
     event_of = np.repeat(np.arange(lengths.size), lengths)
-    # Brings each event's entries together, in order; NumPy sorts 16-bit integers by radix, in linear time.
-    owners = event_of[entry_order].astype(np.uint16 if lengths.size <= 2**16 else np.intp)
-    ranks_by_event = np.argsort(owners, kind="stable")
-    steps = entry_order[ranks_by_event]
-
     first_of = firsts[event_of]
     length = lengths[event_of]
     offsets = steps - first_of
@@ -62,9 +77,8 @@ def missed_weight_changes(lengths: IntArray, entry_order: IntArray) -> npt.NDArr
     before = np.empty(total)
     before[1:] = weight[:-1]
     before[firsts] = lengths
-    changes = np.empty(total)
-    changes[ranks_by_event] = weight - before
-    return changes
+    weight -= before
+    return weight
 
 
 def _first_run_ends(

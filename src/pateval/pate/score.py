@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._inputs import (
+    BoolArray,
     Buffers,
     FloatArray,
     binary_pair,
@@ -165,6 +166,7 @@ def pate_ap(
     >>> round(pv.pate_ap([0, 0, 0, 1], [1, 1, 1, 1], early=0, delay=0), 3)
     0.25
     """
+    labels, scores = scored_pair(labels, scores)
     return _score(labels, scores, early, delay, thresholds, series, AVERAGE_PRECISION)
 
 
@@ -229,15 +231,14 @@ def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float6
 
 
 def _score(
-    labels: npt.ArrayLike,
-    scores: npt.ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     early: Buffers,
     delay: Buffers,
     thresholds: Thresholds,
     series: npt.ArrayLike | None,
     rule: Rule,
 ) -> float:
-    labels, scores = scored_pair(labels, scores)
     early, delay = buffers(early, "early"), buffers(delay, "delay")
     fixed = _fixed_thresholds(scores, thresholds)
     events = find_events(labels, series_starts(series, labels.size))

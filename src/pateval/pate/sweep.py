@@ -17,7 +17,7 @@ from pateval._inputs import FloatArray, IntArray
 from pateval.events import Events, within
 from pateval.pate.detections import count_detections
 from pateval.pate.misses import missed_weight_changes
-from pateval.pate.order import descending_order
+from pateval.pate.order import descending
 from pateval.pate.zones import Rooms, ZoneSteps, delayed_steps, early_steps
 
 Array = npt.NDArray[np.float64]
@@ -103,33 +103,43 @@ class Entries:
 
 def enter(scored: Scored, *zones: FloatArray) -> Entries:
     """Order the entries of all inside steps and of the given zone steps."""
-    entries = np.concatenate([scored.inside, *zones])
-    order = descending_order(entries)
-    sorted_entries = entries[order]
-    last = np.append(np.flatnonzero(sorted_entries[1:] != sorted_entries[:-1]), entries.size - 1)
+    order, thresholds = descending(np.concatenate([scored.inside, *zones]))
+    ends = np.ones(order.size, dtype=np.bool_)
+    np.not_equal(thresholds[1:], thresholds[:-1], out=ends[:-1])
+    last = np.flatnonzero(ends)
+    thresholds = thresholds[last]
     inside_places = np.flatnonzero(order < scored.inside.size)
-    changes = np.zeros(entries.size)
-    changes[inside_places] = missed_weight_changes(scored.events.lengths, order[inside_places])
-    return Entries(sorted_entries[last], order, last, changes)
+    inside_changes = missed_weight_changes(scored.events.lengths, order[inside_places])
+    changes = np.zeros(order.size)
+    changes[inside_places] = inside_changes
+    return Entries(thresholds, order, last, changes)
 
 
 def missed_at(scored: Scored, entries: Entries) -> Array:
     """Weighted false negatives at each distinct threshold."""
-    missed: Array = scored.inside.size + np.cumsum(entries.missed_changes)[entries.last]
+    missed: Array = np.cumsum(entries.missed_changes)[entries.last]
+    missed += scored.inside.size
     return missed
 
 
 def sweep(scored: Scored, early: int, delay: int) -> Counts:
     """Count at every relevant threshold for one pair of buffers."""
+    thresholds, true_positive, missed = _weigh(scored, early, delay)
+    return Counts(thresholds, *count_detections(scored.scores, thresholds), true_positive, missed)
+
+
+def _weigh(scored: Scored, early: int, delay: int) -> tuple[FloatArray, Array, Array]:
+    """Relevant thresholds, with the weighted true positives and false negatives at each."""
+    zones, weights = _zones(scored, early, delay)
+    entries = enter(scored, zones)
+    weights = weights[entries.order]
+    true_positive: Array = np.cumsum(weights, out=weights)[entries.last]
+    return entries.thresholds, true_positive, missed_at(scored, entries)
+
+
+def _zones(scored: Scored, early: int, delay: int) -> tuple[FloatArray, Array]:
+    """Thresholds from which on the steps of zones count; and the weights of all steps, those inside events first."""
     delayed = delayed_steps(scored.events, scored.rooms.delayed(delay))
     ahead = early_steps(scored.events, scored.rooms.early(early, delay))
-    entries = enter(scored, scored.delayed_entries(delayed), scored.early_entries(ahead))
     weights = np.concatenate([np.ones(scored.inside.size), delayed.weights, ahead.weights])
-    detected, detected_before = count_detections(scored.scores, entries.thresholds)
-    return Counts(
-        entries.thresholds,
-        detected,
-        detected_before,
-        np.cumsum(weights[entries.order])[entries.last],
-        missed_at(scored, entries),
-    )
+    return np.concatenate([scored.delayed_entries(delayed), scored.early_entries(ahead)]), weights

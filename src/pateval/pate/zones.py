@@ -16,6 +16,7 @@ from pateval._inputs import IntArray
 from pateval.events import Events, within
 
 Weights = npt.NDArray[np.float64]
+Lengths = IntArray | Weights
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,13 @@ def early_steps(events: Events, zone_lengths: IntArray) -> ZoneSteps:
     return _zone_steps(events, zone_lengths, events.starts, forwards=False)
 
 
-def zone_weight(zone_length: IntArray, event_length: IntArray, distance: IntArray) -> Weights:
+def zone_weight(zone_length: Lengths, event_length: Lengths, distance: Lengths) -> Weights:
     """Weight of the step ``distance`` steps into a zone (0 beside the event); 0 from the zone's last step on."""
-    numerator = np.maximum(zone_length - 1 - distance, 0)
-    return np.divide(2 * numerator, np.maximum(2 * zone_length + event_length - 1, 1))
+    to_centre = np.maximum((event_length - 1) / 2, np.finfo(np.float64).tiny)  # no zone and one step: 0 / tiny
+    weight = np.subtract(zone_length, distance + 1, dtype=np.float64)
+    np.maximum(weight, 0.0, out=weight)
+    weight /= zone_length + to_centre
+    return weight
 
 
 def _zone_steps(events: Events, zone_lengths: IntArray, edges: IntArray, *, forwards: bool) -> ZoneSteps:
