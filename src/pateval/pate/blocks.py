@@ -18,8 +18,8 @@ e: the sum over a block and all pairs becomes a matrix product for each power of
 threshold and pair.
 
 What early zones gain in a gap that two events share does not fall into two parts. It starts a new block, and its own
-share in the sum is worked out as it stands. So is every early gain that the series does not reach (little data: then a
-block is a single threshold).
+share in the sum is worked out as it stands. So is every early gain that is too large for the series, as with little
+data.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ from pateval.pate.layout import Grid
 
 Array = npt.NDArray[np.float64]
 
-_PRECISION = 4e-12  # what all series may leave out together, at the end of their reach; on average it is much less
+# What all series may leave out together if X lay at the end of their reach all the time; it does not, and tests find
+# the sum within 1e-12.
+_PRECISION = 4e-12
 _GROUPS = 8  # early gains in a block, at most
 _THRESHOLDS = 256  # in a block, at most
 _STRIP = 12_000  # blocks laid out together, times lengths and terms: what they need stays in cache
