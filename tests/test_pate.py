@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pateval as pv
@@ -100,6 +100,7 @@ class TestAgainstOracle:
 
     @MANY
     @given(pooled(labels_and_scores(max_size=30)), buffer_sets, buffer_sets)
+    @example((np.ones(17, dtype=int), np.repeat([0.0, 0.25, 0.5], [6, 10, 1]), None), [0], [0, 0])
     def test_sets_of_buffers(self, case, early, delay):
         labels, scores, series = case
         options = dict(early=early, delay=delay, series=series)

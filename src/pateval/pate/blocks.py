@@ -42,6 +42,7 @@ Array = npt.NDArray[np.float64]
 # What all series may leave out together if X lay at the end of their reach all the time; it does not, and tests find
 # the sum within 1e-12.
 _PRECISION = 4e-12
+_EACH = 5e-15  # what may be left out at one threshold; one that weighs more has a block to itself, where nothing is
 _GROUPS = 8  # early gains in a block, at most
 _THRESHOLDS = 256  # in a block, at most
 _STRIP = 12_000  # blocks laid out together, times lengths and terms: what they need stays in cache
@@ -97,26 +98,30 @@ class _Plan:
         allowed = _PRECISION * (grid.detected / grid.inside.sum()) * (grid.detected / grid.detected[-1])
         reach = 2 * least * allowed ** (1 / terms)
         moves = np.abs(np.diff(least, prepend=least[0])) + grid.most_delayed + grid.most_early  # at most
-        simple = moves <= reach / 4
+        weights = grid.after + grid.before
+        change, after_next = weights - np.append(weights[1:], 0.0), np.append(grid.after[1:], 0.0)
+        most = grid.inside + grid.most_delayed + grid.most_early
+        charge = change * grid.missed + grid.before * most + after_next * np.append(most[1:], 0.0)
+        heavy = charge * grid.missed / least * allowed > _EACH
+        simple = (moves <= reach / 4) & ~grid.is_shared & ~heavy
         simple[grid.delayed.at] = False  # or else more than the early part would differ from the threshold before
-        simple[grid.ahead.at[grid.ahead.shared]] = False
 
         early = np.zeros(least.size, dtype=np.bool_)
         early[grid.ahead.at] = True
-        opens = early & ~simple
+        opens = (early & ~simple) | heavy
+        opens[1:] |= heavy[:-1]
         opens[begin] = True
         places, way, gains = np.arange(least.size), np.cumsum(moves / reach), np.cumsum(early)
         since = np.maximum.accumulate(np.where(opens, places, 0))
         full = np.floor((way - way[since]) / 0.75) + (gains - gains[since]) // _GROUPS + (places - since) // _THRESHOLDS
         opens |= np.diff(full, prepend=0.0) != 0
-        weights = grid.after + grid.before
         return cls(
             terms,
             np.flatnonzero(opens[begin:]) + begin,
             np.flatnonzero((opens | early)[begin:]) + begin,
             simple,
-            np.append(grid.after[1:], 0.0),
-            weights - np.append(weights[1:], 0.0),
+            after_next,
+            change,
         )
 
     def strips(self, grid: Grid) -> Iterator[tuple[IntArray, IntArray, int]]:

@@ -115,6 +115,13 @@ class Grid:
     before: Array
     first_precision: float
 
+    @cached_property
+    def is_shared(self) -> BoolArray:
+        """Mark the thresholds at which steps of shared rooms enter."""
+        marked = np.zeros(self.missed.size, dtype=np.bool_)
+        marked[self.ahead.at[self.ahead.shared]] = True
+        return marked
+
     def shared_zone(self, room: float) -> IntArray:
         """Length of an early zone in a shared room, early lengths x delays."""
         if room not in self._zones:
@@ -145,9 +152,8 @@ class Grid:
     @classmethod
     def of(cls, scored: Scored, early: Sequence[int], delay: Sequence[int], rule: Rule) -> Grid:
         """Lay out the grid of ``early`` and ``delay``."""
-        longest = (
-            scored.scores.size
-        )  # a longer buffer has no more room; ahead of an event 1 step weighs 0, as none does
+        # A longer buffer than the series has no more room. Ahead of an event one step weighs 0, as none does.
+        longest = scored.scores.size
         early_lengths, early_counts = np.unique(np.clip(early, 1, longest), return_counts=True)
         delay_lengths, delay_counts = np.unique(np.minimum(delay, longest), return_counts=True)
         events, rooms = scored.events, scored.rooms
@@ -158,11 +164,11 @@ class Grid:
 
         at = np.repeat(np.arange(entries.last.size), np.diff(entries.last, prepend=-1))
         zone, last_zone = scored.inside.size, scored.inside.size + delayed.steps.size
-        inside, early_ones = entries.order < zone, entries.order >= last_zone
-        behind = ~(inside | early_ones)
-        late_steps, early_steps_ = entries.order[behind] - zone, entries.order[early_ones] - last_zone
+        is_inside, is_ahead = entries.order < zone, entries.order >= last_zone
+        is_behind = ~(is_inside | is_ahead)
+        late, early_on = entries.order[is_behind] - zone, entries.order[is_ahead] - last_zone
         tight = rooms.shared & (rooms.before < early_lengths[-1] + delay_lengths[-1])
-        late_owners, early_owners = delayed.events[late_steps], ahead.events[early_steps_]
+        late_owners, early_owners = delayed.events[late], ahead.events[early_on]
         before = rule.before / np.maximum(detected_before, 1)
         before[0] = 0.0
         return cls(
@@ -170,19 +176,19 @@ class Grid:
             early_counts / len(early),
             delay_lengths.astype(np.float64),
             delay_counts / len(delay),
-            np.bincount(at[inside], minlength=entries.last.size).astype(np.float64),
+            np.bincount(at[is_inside], minlength=entries.last.size).astype(np.float64),
             Entering.of(
-                at[behind],
+                at[is_behind],
                 late_owners,
-                delayed.steps[late_steps] - events.stops[late_owners],
+                delayed.steps[late] - events.stops[late_owners],
                 events,
                 rooms.after,
                 np.zeros_like(tight),
             ),
             Entering.of(
-                at[early_ones],
+                at[is_ahead],
                 early_owners,
-                events.starts[early_owners] - 1 - ahead.steps[early_steps_],
+                events.starts[early_owners] - 1 - ahead.steps[early_on],
                 events,
                 rooms.before,
                 tight,

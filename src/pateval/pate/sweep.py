@@ -1,8 +1,8 @@
-"""The sweep: weighted counts at every threshold that matters, from one sort.
+"""The sweep: weighted counts at every threshold that matters.
 
 Lowering the threshold past a step outside all zones changes nothing but the number of detections, so only the scores of
-steps inside events and zones are *relevant* thresholds; how many scores lie above each is looked up in the sorted
-scores. A step ahead of an event counts from the threshold on at which both it and a step inside the event are detected.
+steps inside events and zones are *relevant* thresholds; how many scores lie above each is counted apart. A step ahead
+of an event counts from the threshold on at which both it and a step inside the event are detected.
 """
 
 from __future__ import annotations

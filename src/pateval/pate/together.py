@@ -37,9 +37,7 @@ def mean_area_together(grid: Grid) -> float:
 def _head_area(grid: Grid, dips: Dips, begin: int, stop: int, found: Found) -> float:
     """Share of the gains at some thresholds in the mean area; moves ``found`` on to their end."""
     points = np.arange(begin, stop)
-    shared = np.zeros(grid.missed.size, dtype=np.bool_)
-    shared[grid.ahead.at[grid.ahead.shared]] = True
-    fixed, early = fixed_gains(grid, begin, stop), EarlyGains.of(grid, points, stop, ~shared)
+    fixed, early = fixed_gains(grid, begin, stop), EarlyGains.of(grid, points, stop, ~grid.is_shared)
     true_positive = np.empty((points.size + 1, grid.early.size, grid.delay.size))
     true_positive[0] = found.table
     true_positive[1:] = early.alone[:, :, None] + fixed[:, None]
