@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cases import prediction_cases, scenarios
 from oracles import affiliation as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.affiliation import affiliation, affiliation_events
-from strategies import labels_and_predictions
+from support.cases import prediction_cases, scenarios
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions())

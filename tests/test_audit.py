@@ -23,7 +23,7 @@ from pateval.auditing.result import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalogue, initials
 from pateval.cli import pateval
 from pateval.events import runs
-from strategies import binary_series, split_series
+from support.strategies import binary_series, split_series
 
 DETECTORS = {entry.name: entry for entry in BATTERY}
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pateval.datasets import Series, data_root, info, join, load, smd
-from pateval.tables import TableError
+from pateval.io import TableError
 
 if TYPE_CHECKING:
     from pathlib import Path

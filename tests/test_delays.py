@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases
 from oracles import delays as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.delays import (
     censored_detection_delay,
     false_alarm_rate,
@@ -19,7 +18,8 @@ from pateval.metrics.delays import (
     onset_detection_rate,
     timing_quality,
 )
-from strategies import labels_and_predictions
+from support.cases import prediction_cases
+from support.strategies import labels_and_predictions
 
 WINDOWS = [(0, 0), (5, 0), (0, 10), (5, 10), (20, 20)]
 

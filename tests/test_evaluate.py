@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from pateval.catalog import catalogue
 from pateval.evaluation import THRESHOLD_RULES, choose_threshold, threshold_rule
-from strategies import labels_and_scores, split_series
+from support.strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from cases import prediction_cases
 from oracles import event_based as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.event_based import composite, event_wise, revised_point_adjusted, segment
-from strategies import labels_and_predictions
+from support.cases import prediction_cases
+from support.strategies import labels_and_predictions
 
 FUNCTIONS = [
     (composite, oracle.composite),

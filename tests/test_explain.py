@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from oracles import pate as oracle
-from strategies import labels_and_predictions, split_series
+from support.strategies import labels_and_predictions, split_series
 
 
 @given(labels_and_predictions(), st.integers(0, 15), st.integers(0, 15), st.data())

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases
 from oracles import latency as oracle
 from oracles.runs import runs_of
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.latency import latency_sparsity_aware
-from strategies import labels_and_predictions
+from support.cases import prediction_cases
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions(), st.integers(1, 50))

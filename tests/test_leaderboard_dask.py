@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import leaderboard_fakes as fakes
-from leaderboard_fakes import compute
+import support.leaderboard_fakes as fakes
 from pateval.leaderboards import cache
-from pateval.leaderboards.inputs import make_plan
-from pateval.leaderboards.work import Settings
-from test_leaderboard_work import FACTS, parquet_bytes, settings, write_detectors
+from pateval.leaderboards.plan import make_plan
+from pateval.leaderboards.tasks import Settings
+from support.leaderboard_fakes import compute
+from test_leaderboard_tasks import FACTS, parquet_bytes, settings, write_detectors
 
 distributed = pytest.importorskip("distributed")
 

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import leaderboard_fakes as fakes
-from leaderboard_fakes import compute
+import support.leaderboard_fakes as fakes
 from pateval.leaderboards import cache, pooled
-from pateval.leaderboards.inputs import make_plan
+from pateval.leaderboards.plan import make_plan
 from pateval.leaderboards.result import MetricFacts
-from pateval.leaderboards.work import Settings
+from pateval.leaderboards.tasks import Settings
 from pateval.pate.accumulator import PateAccumulator
 from pateval.pate.score import pate, pate_ap
-from test_leaderboard_work import write_detectors
+from support.leaderboard_fakes import compute
+from test_leaderboard_tasks import write_detectors
 
 FACTS = {"pate": MetricFacts(), "pate_ap": MetricFacts()}
 

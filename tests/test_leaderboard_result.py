@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.leaderboards import checks, output
-from pateval.leaderboards.resampling import Interval
+from pateval.leaderboards import diagnostics, render
+from pateval.leaderboards.bootstrap import Interval
 from pateval.leaderboards.result import Leaderboard, MetricFacts, Timing
-from pateval.leaderboards.work import Outcome
+from pateval.leaderboards.tasks import Outcome
 from test_statistics import DETECTORS, PAPER
 
 
@@ -74,7 +74,7 @@ def test_the_papers_significance(paper):
 
 
 def test_the_paper_has_too_few_series(paper):
-    lines = list(checks.cautions(paper, []))
+    lines = list(diagnostics.cautions(paper, []))
     assert len(lines) == 1
     assert lines[0].startswith("too few series for any claim: with 4 comparable series and 10 pairs of detectors")
     assert lines[0].endswith("corrected p-value is 1, so no difference can be significant")
@@ -135,8 +135,8 @@ def test_a_detector_without_values_does_not_take_the_others_with_it():
     assert [row["detector"] for row in board.ranks("pate").to_pylist()] in (["d0", "d2"], ["d2", "d0"])
     assert board.ranks("pate").to_pylist()[0]["series_used"] == 7
     assert board.significance("pate").left_out == ("d1",)
-    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(checks.cautions(board, []))
-    assert "d1" in output.text(board)
+    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(diagnostics.cautions(board, []))
+    assert "d1" in render.text(board)
 
 
 def test_nothing_defined_at_all():
@@ -144,7 +144,7 @@ def test_nothing_defined_at_all():
     assert board.summary().column("mean").to_pylist() == [None, None]
     assert board.significance("pate").detectors == ()
     assert board.ranks().num_rows == 0
-    assert output.text(board)
+    assert render.text(board)
     json.dumps(board.significance("pate").to_dict(), allow_nan=False)
 
 
@@ -177,7 +177,7 @@ def test_cautions_about_coarse_scores_and_undefined_values():
         for name, (distinct, share) in facts.items()
         for series in board.series
     ]
-    lines = list(checks.cautions(board, outcomes))
+    lines = list(diagnostics.cautions(board, outcomes))
     assert lines[0].startswith("detector 'd0': scores are coarse on 12 of 12 series, and pate (0.")
     assert lines[0].endswith("trust pate_ap")
     assert lines[1].startswith("scores are coarse on most series (at most two values")
@@ -191,7 +191,7 @@ def test_reasons_that_differ_in_a_number_are_one_line():
     values[0, :, 1] = 0.5
     codes = np.array([[[1, 0], [2, 0], [1, 0]]], dtype=np.int32)
     board = board_of(values, ["ucr_score", "pate"], reasons=(codes, ("", "one event; got 2", "one event; got 3")))
-    assert list(checks.cautions(board, [])) == [
+    assert list(diagnostics.cautions(board, [])) == [
         "3 values are missing, in 3 of 3 series, for 'ucr_score': one event; got 2 (and 1 like it)"
     ]
 
@@ -205,7 +205,7 @@ def test_marks_of_the_overview():
         coarse=("d1",),
         run={"parameters": {"threshold": "oracle"}},
     )
-    header, body, remarks = output.overview(board)
+    header, body, remarks = render.overview(board)
     assert header[-1] == "point_f1 (oracle)"
     assert [row[0] for row in body] == ["d0", "d1 *"]
     assert "* coarse scores, which pate flatters: see pate_ap" in remarks
@@ -274,7 +274,7 @@ def test_written_in_parts(tmp_path, monkeypatch):
 
 
 def test_undefined_values_are_empty_in_csv():
-    assert output.as_csv(board_of([[[math.nan]]], ["pate"]).scores).splitlines()[1] == (
+    assert render.as_csv(board_of([[[math.nan]]], ["pate"]).scores).splitlines()[1] == (
         "d0,s0,pate,,the labels hold no anomaly"
     )
 
@@ -296,18 +296,18 @@ def test_text_markdown_json(paper):
     text = repr(paper)
     assert text.splitlines()[0].split()[:2] == ["detector", "rank"]
     assert len(text.splitlines()) >= 7
-    marked = output.markdown(paper)
+    marked = render.markdown(paper)
     assert marked.splitlines()[1].startswith("| --- | ---: |")
-    data = json.loads(output.as_json(paper))
+    data = json.loads(render.as_json(paper))
     assert len(data["summary"]) == 20
-    letters = output.group_letters(paper.significance("PATE"))
+    letters = render.group_letters(paper.significance("PATE"))
     assert set(letters.values()) == {"a"}
-    assert [output._letter(i) for i in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
+    assert [render._letter(i) for i in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
 
 
 def test_many_metrics_show_the_best_known(paper):
     metrics = ["auc_roc", *(f"m{i}" for i in range(10)), "pate", "pate_ap"]
     board = board_of(np.random.default_rng(0).random((2, 3, 13)), metrics)
-    header, _, remarks = output.overview(board)
+    header, _, remarks = render.overview(board)
     assert header == ["detector", "rank (pate)", "alike", "pate", "95 %", "pate_ap", "auc_roc"]
     assert remarks[-1] == "10 more metrics in the files"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cases import prediction_cases
 from oracles import nab as oracle
 from oracles.runs import runs_of
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.nab import PROFILES, nab
-from strategies import labels_and_predictions
+from support.cases import prediction_cases
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions(max_size=60), st.sampled_from(list(PROFILES)), st.sampled_from([0.0, 0.15, 0.5, 1.0]))

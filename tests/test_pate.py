@@ -15,10 +15,12 @@ import pateval as pv
 from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
-from pateval.pate import area, blocks, detections, grid, misses, order
-from pateval.pate.detections import count_detections
-from pateval.pate.order import descending_order
-from strategies import labels_and_predictions, labels_and_scores, split_series
+from pateval.kernels import detections
+from pateval.kernels import sorting as order
+from pateval.kernels.detections import count_detections
+from pateval.kernels.sorting import descending_order
+from pateval.pate import area, blocks, grid, misses
+from support.strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
 buffer_sets = st.lists(st.integers(0, 14), min_size=1, max_size=3)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from cases import prediction_cases, scenarios
 from oracles import point as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.point import point
-from strategies import labels_and_predictions
+from support.cases import prediction_cases, scenarios
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions())

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases, scenarios
 from oracles import point_adjusted as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.point_adjusted import (
     delay_adjusted,
     pa_auc_roc,
@@ -17,7 +16,8 @@ from pateval.metrics.point_adjusted import (
     point_adjusted_k,
     point_adjusted_k_area,
 )
-from strategies import labels_and_predictions
+from support.cases import prediction_cases, scenarios
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions())

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases, scenarios
 from oracles import range_based as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.range_based import BIASES, CARDINALITIES, range_based
-from strategies import labels_and_predictions
+from support.cases import prediction_cases, scenarios
+from support.strategies import labels_and_predictions
 
 OPTIONS = st.fixed_dictionaries(
     {

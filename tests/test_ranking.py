@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn
 
-from cases import SCENARIOS
 from oracles import ranking as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.ranking import (
     auc_pr,
     auc_roc,
@@ -21,8 +20,9 @@ from pateval.metrics.ranking import (
     precision_at_k_ranges,
     ucr_score,
 )
-from score_cases import ScoreCase, number, score_cases
-from strategies import labels_and_scores
+from support.cases import SCENARIOS
+from support.score_cases import ScoreCase, number, score_cases
+from support.strategies import labels_and_scores
 
 CLOSE = {"abs": 1e-12, "rel": 0}
 ALL = [auc_roc, average_precision, auc_pr, precision_at_k, f1_at_k, precision_at_k_ranges, f1_at_k_ranges, ucr_score]

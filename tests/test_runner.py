@@ -14,8 +14,8 @@ import pytest
 
 import pateval.runner
 from pateval.datasets import Series, join
+from pateval.io import find_layout, open_table, scored_series
 from pateval.runner import Candidate, Event, candidate, detect, read_provenance
-from pateval.tables import find_layout, open_table, scored_series
 
 
 @dataclass

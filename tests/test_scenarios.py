@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pateval as pv
-from cases import PAPER, SCENARIOS
+from support.cases import PAPER, SCENARIOS
 
 # Columns that `cases` does not hold, as printed: the threshold-free half of the first table, and PATE-F1 of the second.
 PRINTED = {

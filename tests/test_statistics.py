@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.leaderboards import pairs, resampling
+from pateval.leaderboards import bootstrap, pairs
 from pateval.leaderboards import statistics as stats
 
 # The PATE paper's table of five detectors on SMD, MSL, SWaT and PSM, as printed (two decimals).
@@ -286,43 +286,43 @@ def test_skill():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_intervals_equal_scipys_bca(seed):
-    from scipy.stats import bootstrap
+    from scipy.stats import bootstrap as scipy_bootstrap
 
     values = np.random.default_rng(seed).gamma(2.0, size=(25, 1))
-    expected = bootstrap(
+    expected = scipy_bootstrap(
         (values[:, 0],),
         lambda sample, axis: np.mean(sample, axis=axis),
         n_resamples=999,
         rng=np.random.default_rng(7),
         method="BCa",
     ).confidence_interval
-    found = resampling.mean_intervals(values, draws=999, seed=7)
+    found = bootstrap.mean_intervals(values, draws=999, seed=7)
     assert found[0] == pytest.approx([expected.low, expected.high], abs=1e-9)
 
 
 def test_intervals_of_many_columns_and_slices(monkeypatch):
     table = random_table(1, series=30, detectors=4)
-    whole = resampling.mean_intervals(table, draws=200, seed=3)
-    monkeypatch.setattr(resampling, "_CELLS", 31)
-    assert resampling.mean_intervals(table, draws=200, seed=3) == pytest.approx(whole, abs=1e-12)
-    single = resampling.mean_intervals(table[:, 2:3], draws=200, seed=3)
+    whole = bootstrap.mean_intervals(table, draws=200, seed=3)
+    monkeypatch.setattr(bootstrap, "_CELLS", 31)
+    assert bootstrap.mean_intervals(table, draws=200, seed=3) == pytest.approx(whole, abs=1e-12)
+    single = bootstrap.mean_intervals(table[:, 2:3], draws=200, seed=3)
     assert single[0] == pytest.approx(whole[2], abs=1e-12)
-    assert np.isnan(resampling.mean_intervals([[0.5]])).all()
-    assert resampling.mean_intervals([[0.5], [0.5]]).tolist() == [[0.5, 0.5]]
+    assert np.isnan(bootstrap.mean_intervals([[0.5]])).all()
+    assert bootstrap.mean_intervals([[0.5], [0.5]]).tolist() == [[0.5, 0.5]]
 
 
 def test_intervals_cover():
     # 95 % limits of the mean of 30 uniform numbers should hold 1/2 about 95 times in 100.
     hits = 0
     for seed in range(200):
-        low, high = resampling.mean_intervals(np.random.default_rng(seed).random((30, 1)), draws=500, seed=seed)[0]
+        low, high = bootstrap.mean_intervals(np.random.default_rng(seed).random((30, 1)), draws=500, seed=seed)[0]
         hits += low < 0.5 < high
     assert 178 <= hits <= 199
 
 
 @given(hnp.arrays(np.bool_, st.integers(1, 40)))
 def test_event_blocks(labels):
-    blocks = resampling.event_blocks(labels)
+    blocks = bootstrap.event_blocks(labels)
     assert blocks[0][0] == 0
     assert blocks[-1][1] == labels.size
     assert all(stop == start for (_, stop), (start, _) in pairwise(blocks))
@@ -335,13 +335,11 @@ def test_event_intervals():
     labels = np.tile([0, 0, 1, 1, 0], 40).astype(bool)
     scores = np.where(labels, 0.8, 0.2)
     # Every block is alike, so every resample is the series itself.
-    found = resampling.event_intervals(
-        labels, scores, lambda truth, score: [score[truth].mean(), score.sum()], draws=20
-    )
+    found = bootstrap.event_intervals(labels, scores, lambda truth, score: [score[truth].mean(), score.sum()], draws=20)
     assert found == pytest.approx(np.array([[0.8, 0.8], [scores.sum(), scores.sum()]]))
     one_event = np.array([0, 1, 1, 0], dtype=bool)
-    assert np.isnan(resampling.event_intervals(one_event, np.zeros(4), lambda *_: [1.0])).all()
-    assert np.isnan(resampling.event_intervals(labels, scores, lambda *_: [math.nan], draws=3)).all()
+    assert np.isnan(bootstrap.event_intervals(one_event, np.zeros(4), lambda *_: [1.0])).all()
+    assert np.isnan(bootstrap.event_intervals(labels, scores, lambda *_: [math.nan], draws=3)).all()
     # Events at both ends never meet: the number of events in a resample is the number of blocks.
     ends = np.array([1, 0, 0, 1, 0, 0, 0, 1], dtype=bool)
     counts = []
@@ -350,11 +348,11 @@ def test_event_intervals():
         counts.append(int(truth[0]) + int(np.count_nonzero(truth[1:] & ~truth[:-1])))
         return [0.0]
 
-    resampling.event_intervals(ends, np.zeros(8), count_events, draws=50)
+    bootstrap.event_intervals(ends, np.zeros(8), count_events, draws=50)
     assert set(counts) == {3}
 
 
 def test_statistics_import_no_scipy():
-    code = "import sys, pateval.leaderboards.statistics, pateval.leaderboards.resampling; print('scipy' in sys.modules)"
+    code = "import sys, pateval.leaderboards.statistics, pateval.leaderboards.bootstrap; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

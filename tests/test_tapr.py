@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases, scenarios
 from oracles import tapr as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.tapr import etapr, tapr
-from strategies import labels_and_predictions
+from support.cases import prediction_cases, scenarios
+from support.strategies import labels_and_predictions
 
 # With zones, a score may equal a round threshold but for the last bit, which depends on the order of summation.
 ROUND = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oracles import thresholds as oracle
-from pateval._inputs import UndefinedMetricError
-from pateval.extremes import Tail, fit_tail
+from pateval._validation import UndefinedMetricError
+from pateval.kernels.pareto import Tail, fit_tail
 from pateval.thresholds import (
     apply_threshold,
     best_threshold,
@@ -19,8 +19,8 @@ from pateval.thresholds import (
     quantile_threshold,
     standard_deviation_threshold,
 )
-from score_cases import ScoreCase, number, score_cases
-from strategies import labels_and_scores
+from support.score_cases import ScoreCase, number, score_cases
+from support.strategies import labels_and_scores
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import prediction_cases
 from oracles import tolerant as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.tolerant import temporal_distance, time_tolerant
-from strategies import labels_and_predictions
+from support.cases import prediction_cases
+from support.strategies import labels_and_predictions
 
 
 @given(labels_and_predictions(), st.integers(0, 15))

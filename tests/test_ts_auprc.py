@@ -8,10 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles import ts_auprc as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.ts_auprc import ts_auprc, ts_average_precision, ts_curve
-from score_cases import ScoreCase, score_cases
-from strategies import labels_and_scores
+from support.score_cases import ScoreCase, score_cases
+from support.strategies import labels_and_scores
 
 CLOSE = {"abs": 1e-12, "rel": 0}
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cases import SCENARIOS
 from oracles import vus as oracle
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.metrics.vus import range_auc_pr, range_auc_roc, vus_areas, vus_pr, vus_predictions, vus_roc
-from score_cases import ScoreCase, number, score_cases
-from strategies import labels_and_predictions, labels_and_scores
+from support.cases import SCENARIOS
+from support.score_cases import ScoreCase, number, score_cases
+from support.strategies import labels_and_predictions, labels_and_scores
 
 VARIANTS = ["tsb-ad", "original", "timeeval"]
 CLOSE = {"abs": 1e-12, "rel": 0}

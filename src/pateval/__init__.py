@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pateval._inputs import UndefinedMetricError
+from pateval._validation import UndefinedMetricError
 from pateval.coarse import CoarseScoresWarning
 from pateval.pate.score import pate, pate_ap, pate_f1
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.pate.explain import StepWeights as StepWeights
     from pateval.pate.explain import explain as explain
     from pateval.prf import PRF as PRF
-    from pateval.search import best_threshold as best_threshold
+    from pateval.threshold_search import best_threshold as best_threshold
     from pateval.thresholds import BestThreshold as BestThreshold
     from pateval.thresholds import apply_threshold as apply_threshold
     from pateval.thresholds import median_deviation_threshold as median_deviation_threshold
@@ -93,7 +93,7 @@ _HOMES = {
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
     "pateval.pate.explain": ["EventWeights", "Explanation", "StepWeights", "explain"],
     "pateval.prf": ["PRF"],
-    "pateval.search": ["best_threshold"],
+    "pateval.threshold_search": ["best_threshold"],
     "pateval.thresholds": [
         "BestThreshold",
         "apply_threshold",

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import real
+from pateval._validation import finite_array
 
 _STEPS = 20_000
 _SHORTEST, _LONGEST = 3, 400
@@ -52,7 +52,7 @@ def suggest_buffer(values: npt.ArrayLike) -> int:
         raise ValueError(
             f"values must be one-dimensional; got {np.shape(values)}: pass one column, such as values[:, 0]"
         )
-    series = real(values, "values")[:_STEPS].astype(np.float64)
+    series = finite_array(values, "values")[:_STEPS].astype(np.float64)
     lag = _highest_peak(series)
     if lag is None:
         warnings.warn(

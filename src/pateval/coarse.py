@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from pateval._inputs import FloatArray
+from pateval._validation import FloatArray
 
 
 class CoarseScoresWarning(UserWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, FloatArray, buffer, count, scored_pair
+from pateval._validation import BoolArray, FloatArray, non_negative_integer, positive_integer, scored_pair
 from pateval.events import find_events
 from pateval.pate.area import TRAPEZOID, area
 from pateval.pate.sampled import counts_at
@@ -73,10 +73,10 @@ def PATE(  # noqa: N802  # the authors' name
         raise ValueError("pos_label other than 1 is not supported: label anomalies 1 instead")
     if sample_weight is not None:
         raise ValueError("sample_weight is not supported: it never weighted anything but the choice of thresholds")
-    count(n_jobs if n_jobs != -1 else 1, "n_jobs")
-    splits = count(num_splits_MaxBuffer, "num_splits_MaxBuffer")
-    early = _buffer_set(buffer(e_buffer, "e_buffer"), splits, include_zero)
-    delay = _buffer_set(buffer(d_buffer, "d_buffer"), splits, include_zero)
+    positive_integer(n_jobs if n_jobs != -1 else 1, "n_jobs")
+    splits = positive_integer(num_splits_MaxBuffer, "num_splits_MaxBuffer")
+    early = _buffer_set(non_negative_integer(e_buffer, "e_buffer"), splits, include_zero)
+    delay = _buffer_set(non_negative_integer(d_buffer, "d_buffer"), splits, include_zero)
     labels, scores = scored_pair(y_true, y_score)
     if not labels.any():
         return 0.0
@@ -86,7 +86,7 @@ def PATE(  # noqa: N802  # the authors' name
     if drop_intermediate:
         thresholds = _without_intermediate(labels, scores, thresholds)
     if Big_Data:
-        number = count(num_desired_thresholds, "num_desired_thresholds")
+        number = positive_integer(num_desired_thresholds, "num_desired_thresholds")
         thresholds = np.percentile(thresholds, np.linspace(100, 0, number))
     scored = Scored(scores, find_events(labels))
     if not (drop_intermediate or Big_Data) and len(early) == len(delay) == 1:

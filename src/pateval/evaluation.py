@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     Buffers,
     FloatArray,
     IntArray,
     UndefinedMetricError,
-    binary,
+    binary_array,
     binary_pair,
-    buffer,
-    buffers,
+    buffer_lengths,
+    non_negative_integer,
     scored_pair,
     series_starts,
 )
@@ -171,7 +171,9 @@ def evaluate(
     {'pate': 'the metric is undefined: the labels hold no anomaly'}
     """
     wanted = find_metrics(metrics)
-    options = _Options(buffers(early, "early"), buffers(delay, "delay"), buffer(window, "window"))
+    options = _Options(
+        buffer_lengths(early, "early"), buffer_lengths(delay, "delay"), non_negative_integer(window, "window")
+    )
     if scores is None and predictions is None:
         raise ValueError("evaluate needs scores, predictions or both")
     checked_scores: FloatArray | None = None
@@ -180,7 +182,7 @@ def evaluate(
         labels, checked_scores = scored_pair(labels, scores)
     if predictions is not None:
         labels, checked_predictions = binary_pair(labels, predictions)
-    labels = binary(labels, "labels")
+    labels = binary_array(labels, "labels")
     starts = series_starts(series, labels.size)
     rule, choose = threshold_rule(threshold)
     used, no_predictions = None, "needs predictions, or scores to make them from"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._inputs import BoolArray, IntArray
+from pateval._validation import BoolArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from pateval._inputs import real
+from pateval._validation import finite_array
 from pateval.detectors import REGISTRY, make, settings_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pateval._inputs import FloatArray
+    from pateval._validation import FloatArray
     from pateval.datasets import Series
 
 METADATA = b"pateval"
@@ -441,7 +441,7 @@ def _accepted(method: Callable[..., Any], **options: Any) -> dict[str, Any]:
 
 
 def _checked(scores: object, steps: int) -> FloatArray:
-    checked = real(scores, "the detector's scores")
+    checked = finite_array(scores, "the detector's scores")
     if checked.size != steps:
         raise ValueError(f"the detector gave {checked.size} scores for {steps} steps")
     return checked

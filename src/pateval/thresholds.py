@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     FloatArray,
     IntArray,
     UndefinedMetricError,
-    buffer,
     choice,
-    real,
+    finite_array,
+    non_negative_integer,
     require_anomaly,
     scored_pair,
 )
-from pateval._inputs import fraction as checked_fraction
-from pateval.curves import at_least, distinct_descending
+from pateval._validation import fraction as checked_fraction
 from pateval.events import Events, find_events
-from pateval.extremes import fit_tail
+from pateval.kernels.pareto import fit_tail
+from pateval.kernels.threshold_counts import at_least, distinct_descending
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -83,7 +83,7 @@ def best_threshold(
 
     See Also
     --------
-    pateval.search.best_threshold : for any metric of the catalogue; what `pateval` exports.
+    pateval.threshold_search.best_threshold : for any metric of the catalogue; what `pateval` exports.
 
     Examples
     --------
@@ -91,7 +91,11 @@ def best_threshold(
     BestThreshold(threshold=0.3, value=0.8)
     """
     labels, scores = scored_pair(labels, scores)
-    k, delay, metric = buffer(k, "k"), buffer(delay, "delay"), choice(metric, "metric", SWEPT)
+    k, delay, metric = (
+        non_negative_integer(k, "k"),
+        non_negative_integer(delay, "delay"),
+        choice(metric, "metric", SWEPT),
+    )
     if k > 100:
         raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
     require_anomaly(labels)
@@ -136,7 +140,7 @@ def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False
     >>> apply_threshold([0.1, 0.5, 0.9], 0.5, strict=True).tolist()
     [False, False, True]
     """
-    scores, level = real(scores, "scores"), np.float64(_number(threshold, "threshold"))
+    scores, level = finite_array(scores, "scores"), np.float64(_number(threshold, "threshold"))
     if not isinstance(strict, (bool, np.bool_)):
         raise TypeError(f"strict must be True or False; got {strict!r}")
     return scores > level if strict else scores >= level
@@ -180,9 +184,9 @@ def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_score
     >>> quantile_threshold([5, 4], fraction=0.25, train_scores=[1, 2, 3])
     4.0
     """
-    share, pool = checked_fraction(fraction, "fraction"), real(scores, "scores")
+    share, pool = checked_fraction(fraction, "fraction"), finite_array(scores, "scores")
     if train_scores is not None:
-        pool = np.concatenate([real(train_scores, "train_scores"), pool])
+        pool = np.concatenate([finite_array(train_scores, "train_scores"), pool])
     return float(np.quantile(pool, 1 - share))
 
 
@@ -217,7 +221,7 @@ def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) 
     >>> standard_deviation_threshold([1, 1, 3, 3], deviations=2)
     4.0
     """
-    values, number = real(scores, "scores"), _number(deviations, "deviations")
+    values, number = finite_array(scores, "scores"), _number(deviations, "deviations")
     return float(values.mean(dtype=np.float64) + number * values.std(dtype=np.float64))
 
 
@@ -254,7 +258,7 @@ def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) ->
     >>> median_deviation_threshold([1, 2, 3, 4, 100], deviations=1)
     4.4826...
     """
-    values, number = real(scores, "scores").astype(np.float64), _number(deviations, "deviations")
+    values, number = finite_array(scores, "scores").astype(np.float64), _number(deviations, "deviations")
     middle = float(np.median(values))
     return middle + number * _NORMAL * float(np.median(np.abs(values - middle)))
 
@@ -306,7 +310,7 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
     >>> round(peaks_over_threshold(scores, risk=1e-4), 2)
     9.1
     """
-    values = real(scores, "scores").astype(np.float64)
+    values = finite_array(scores, "scores").astype(np.float64)
     risk, level = checked_fraction(risk, "risk"), checked_fraction(level, "level")
     if not risk:
         raise ValueError("risk must be greater than 0; got 0.0")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._inputs import BoolArray, FloatArray, IntArray
+from pateval._validation import BoolArray, FloatArray, IntArray
 from pateval.events import Events, find_events, runs, within
 
 REAL, PERFECT, RANDOM = "real", "perfect", "random"

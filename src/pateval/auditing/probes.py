@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._inputs import BoolArray, Buffers, FloatArray, IntArray
+from pateval._validation import BoolArray, Buffers, FloatArray, IntArray
 from pateval.catalog import PROPERTIES, find_metrics
 from pateval.evaluation import evaluate
 

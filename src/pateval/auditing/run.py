@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import Buffers, binary, buffer, count, require_anomaly, series_starts
+from pateval._validation import (
+    Buffers,
+    binary_array,
+    non_negative_integer,
+    positive_integer,
+    require_anomaly,
+    series_starts,
+)
 from pateval.auditing.battery import BATTERY, Truth
 from pateval.auditing.probes import probe
 from pateval.auditing.result import Audit, AuditRow
@@ -79,9 +86,9 @@ def audit(
     >>> found["point_f1"].beaten_by
     ()
     """
-    labels = binary(labels, "labels")
+    labels = binary_array(labels, "labels")
     starts = series_starts(series, labels.size)
-    seeds, seed = count(seeds, "seeds"), buffer(seed, "seed")
+    seeds, seed = positive_integer(seeds, "seeds"), non_negative_integer(seed, "seed")
     wanted = find_metrics(metrics)
     names = [metric.id for metric in wanted]
     require_anomaly(labels)

@@ -88,7 +88,7 @@ def _labels(file: str, label: str | None, series: str | None) -> list[np.ndarray
 
     import numpy as np
 
-    from pateval.tables import expand, find_layout, read_table, scored_series
+    from pateval.io import expand, find_layout, read_table, scored_series
 
     found: list[np.ndarray] = []
     for path in expand(file):

@@ -36,8 +36,8 @@ def command(
     import numpy as np
 
     from pateval.evaluation import choose_threshold
+    from pateval.io import TableError, find_layout, open_table, scored_series
     from pateval.pate.explain import explain
-    from pateval.tables import TableError, find_layout, open_table, scored_series
 
     source = open_table(file)
     layout = find_layout(source, label=label, score=options.score_columns(score), series=series, detector=detector)

@@ -69,9 +69,9 @@ def command(
     significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
     again. The exit status is 1 where something was left out or failed.
     """
-    from pateval.leaderboards import output as rendering
-    from pateval.leaderboards.crew import Crew
-    from pateval.leaderboards.inputs import make_plan
+    from pateval.leaderboards import render as rendering
+    from pateval.leaderboards.executors import Crew
+    from pateval.leaderboards.plan import make_plan
     from pateval.leaderboards.run import choose, compute
 
     if folder is not None:

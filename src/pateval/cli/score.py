@@ -42,7 +42,7 @@ def command(
 
     from pateval.catalog import find_metrics
     from pateval.evaluation import evaluate
-    from pateval.tables import expand, find_layout, open_table, scored_series
+    from pateval.io import expand, find_layout, open_table, scored_series
 
     wanted = [metric.id for metric in find_metrics(options.split(metrics))]
     results: dict[str, Evaluation] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.tables import TableError, read_table
+from pateval.io import TableError, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,13 +15,13 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.tables import Table, TableError, expand, read_table
-from pateval.tables.layout import LABELS, SERIES
+from pateval.io import Table, TableError, expand, read_table
+from pateval.io.layout import LABELS, SERIES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pateval._inputs import BoolArray
+    from pateval._validation import BoolArray
 
 _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|train|test)$", re.IGNORECASE)
 _TIMES = re.compile(r"^(timestamp.*|time|date|datetime|step|index|t|unnamed: 0|__index.*|)$")

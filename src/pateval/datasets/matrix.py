@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, FloatArray, binary
-from pateval.tables import Table, TableError
+from pateval._validation import BoolArray, FloatArray, binary_array
+from pateval.io import Table, TableError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -83,7 +83,7 @@ def features(
 def labels(table: Table, column: str) -> BoolArray:
     """Return a column of 0/1 as booleans; the error names file and column."""
     try:
-        return binary(table.columns[column], "labels")
+        return binary_array(table.columns[column], "labels")
     except (TypeError, ValueError) as error:
         raise TableError(f"{table.where}: column {column!r}: {error}") from error
 

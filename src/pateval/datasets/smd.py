@@ -14,7 +14,7 @@ import numpy as np
 from pateval.datasets import matrix
 from pateval.datasets.folder import read_pair
 from pateval.datasets.series import Series
-from pateval.tables import TableError
+from pateval.io import TableError
 
 if TYPE_CHECKING:
     from pathlib import Path

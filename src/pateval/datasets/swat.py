@@ -14,12 +14,12 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.tables import Table, TableError
+from pateval.io import Table, TableError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pateval._inputs import BoolArray
+    from pateval._validation import BoolArray
 
 
 def found(folder: Path) -> bool:

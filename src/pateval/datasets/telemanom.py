@@ -15,7 +15,7 @@ import numpy as np
 from pateval.datasets import matrix
 from pateval.datasets.folder import read_pair
 from pateval.datasets.series import Series
-from pateval.tables import TableError, read_table
+from pateval.io import TableError, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path

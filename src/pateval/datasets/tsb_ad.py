@@ -14,7 +14,7 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.tables import Table, TableError, read_table
+from pateval.io import Table, TableError, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path

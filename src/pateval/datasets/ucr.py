@@ -14,12 +14,12 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.tables import TableError, read_table
+from pateval.io import TableError, read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pateval._inputs import FloatArray
+    from pateval._validation import FloatArray
 
 _NAME = re.compile(r"^(\d+)_UCR_Anomaly_(.+)_(\d+)_(\d+)_(\d+)$")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pateval._inputs import choice, count
+from pateval._validation import choice, positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -47,7 +47,7 @@ class AdapterSettings:
     max_windows: int | None = 50_000
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
+        positive_integer(self.window, "window")
         choice(self.high_means, "high_means", _HIGH)
 
 

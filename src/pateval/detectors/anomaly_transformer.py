@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval._inputs import choice
+from pateval._validation import choice
 from pateval.detectors.layers import Embedding, FeedForward, association_discrepancy, join_heads, split_heads
 from pateval.detectors.scoring import Fitted, in_batches, score_tiles, training_windows
 from pateval.detectors.training import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._inputs import binary
+from pateval._validation import binary_array
 from pateval.detectors.windows import FloatMatrix, series_matrix
 
 
@@ -37,7 +37,7 @@ class Perfect:
         if labels is None:
             raise ValueError("the perfect detector needs the labels: score(values, labels=...)")
         length = series_matrix(values).shape[0]
-        truth = binary(labels, "labels")
+        truth = binary_array(labels, "labels")
         if truth.size != length:
             raise ValueError(f"labels and values must have the same length; got {truth.size} and {length}")
         return truth.astype(np.float64)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pateval._inputs import choice
+from pateval._validation import choice
 from pateval.detectors.layers import Embedding, association_discrepancy
 from pateval.detectors.scoring import Fitted, score_tiles, to_device, window_view
 from pateval.detectors.training import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.ensemble import IsolationForest as Forest
 
-from pateval._inputs import count
+from pateval._validation import positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -42,8 +42,8 @@ class IsolationForestSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
-        count(self.trees, "trees")
+        positive_integer(self.window, "window")
+        positive_integer(self.trees, "trees")
 
 
 class IsolationForest:

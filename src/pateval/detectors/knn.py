@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.neighbors import NearestNeighbors
 
-from pateval._inputs import count
+from pateval._validation import positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -39,8 +39,8 @@ class KNNSettings:
     max_windows: int | None = 20_000
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
-        count(self.neighbors, "neighbors")
+        positive_integer(self.window, "window")
+        positive_integer(self.neighbors, "neighbors")
 
 
 class KNN:

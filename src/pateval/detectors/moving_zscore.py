@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from pateval._inputs import choice, count
+from pateval._validation import choice, positive_integer
 from pateval.detectors.windows import FloatMatrix, Scaling, series_matrix, standard_scaling
 
 
@@ -30,7 +30,7 @@ class MovingZScoreSettings:
     combine: Literal["max", "mean"] = "max"
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
+        positive_integer(self.window, "window")
         choice(self.combine, "combine", ("max", "mean"))
         if not self.floor > 0:
             raise ValueError(f"floor must be positive; got {self.floor}")

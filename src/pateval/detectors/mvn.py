@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.mixture import GaussianMixture
 
-from pateval._inputs import count
+from pateval._validation import positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -42,8 +42,8 @@ class MVNSettings:
     seed: int = 42
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
-        count(self.components, "components")
+        positive_integer(self.window, "window")
+        positive_integer(self.components, "components")
 
 
 class MVN:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._inputs import count
+from pateval._validation import positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -38,7 +38,7 @@ class PCASettings:
     max_windows: int | None = 50_000
 
     def __post_init__(self) -> None:
-        count(self.window, "window")
+        positive_integer(self.window, "window")
         if not 0 < self.share < 1:
             raise ValueError(f"share must lie between 0 and 1; got {self.share}")
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval._inputs import choice
+from pateval._validation import choice
 from pateval.detectors.scoring import Fitted, fitted, in_batches, score_tiles, to_device, window_view
 from pateval.detectors.training import Epoch, Progress, Recipe, choose_device, make_optimizer, run, seeded
 from pateval.detectors.windows import (

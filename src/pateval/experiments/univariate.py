@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._inputs import BoolArray, binary
+from pateval._validation import BoolArray, binary_array
 from pateval.detectors import make
 from pateval.detectors.windows import series_matrix
 from pateval.events import runs
@@ -114,7 +114,7 @@ def ecg(
     Example
         Perfect, MVN (four Gaussians, window 100), autoencoder (window 100), random (legacy seed 20).
     """
-    truth = binary(labels, "labels")
+    truth = binary_array(labels, "labels")
     series = _univariate(values, 1)
     if truth.size != len(series):
         raise ValueError(f"labels and values must have the same length; got {truth.size} and {len(series)}")
@@ -149,7 +149,7 @@ def longest_normal(labels: object) -> slice:
     >>> longest_normal([0, 1, 0, 0, 0, 1])
     slice(2, 5, None)
     """
-    starts, stops = runs(~binary(labels, "labels"))
+    starts, stops = runs(~binary_array(labels, "labels"))
     if not starts.size:
         raise ValueError("labels hold no normal step")
     longest = int(np.argmax(stops - starts))

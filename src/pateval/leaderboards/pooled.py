@@ -14,7 +14,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pateval._inputs import FloatArray
+    from pateval._validation import FloatArray
     from pateval.pate.accumulator import PateAccumulator
 
 THRESHOLDS = 512

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.leaderboards import statistics
+from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.leaderboards.pairs import pairwise
-from pateval.leaderboards.resampling import mean_intervals
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.resampling import Interval
+    from pateval.leaderboards.bootstrap import Interval
 
     Values = npt.NDArray[np.float64]
 
@@ -328,23 +328,23 @@ class Leaderboard:
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as CSV."""
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        output.write_csv(self.score_parts(), path)
+        render.write_csv(self.score_parts(), path)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as Parquet."""
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        output.write_parquet(self.score_parts(), path)
+        render.write_parquet(self.score_parts(), path)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the tables as one HTML page without outside references, and write it where a path is given."""
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        page = output.page(self)
+        page = render.page(self)
         if path is not None:
-            output.write_text(page, path)
+            render.write_text(page, path)
         return page
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -353,19 +353,19 @@ class Leaderboard:
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv`` and ``run.json``. The scores hold no times, so equal results are equal bytes.
         """
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        output.save(self, folder)
+        render.save(self, folder)
 
     def _repr_html_(self) -> str:
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        return output.fragment(self)
+        return render.fragment(self)
 
     def __repr__(self) -> str:
-        from pateval.leaderboards import output
+        from pateval.leaderboards import render
 
-        return output.text(self)
+        return render.text(self)
 
     def _table(self, metric: str) -> Values:
         if metric not in self.metrics:

@@ -12,29 +12,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._inputs import buffer, buffers
+from pateval._validation import buffer_lengths, non_negative_integer
 from pateval.catalog import find_metrics
 from pateval.evaluation import ORACLE, choose_threshold
+from pateval.io import TableError
 from pateval.leaderboards import cache as kept
-from pateval.leaderboards import checks, pooled
-from pateval.leaderboards.crew import Crew
-from pateval.leaderboards.gather import Grid
-from pateval.leaderboards.inputs import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_batches, make_plan
+from pateval.leaderboards import diagnostics, pooled
+from pateval.leaderboards.collect import Grid
+from pateval.leaderboards.executors import Crew
+from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_batches, make_plan
 from pateval.leaderboards.progress import reporter
 from pateval.leaderboards.result import MetricFacts
-from pateval.leaderboards.work import Settings, record_of, run_batch, run_chance, run_events, run_pooled
-from pateval.tables import TableError
+from pateval.leaderboards.tasks import Settings, record_of, run_batch, run_chance, run_events, run_pooled
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
-    from pateval._inputs import Buffers
-    from pateval.leaderboards.inputs import Batch, Job
+    from pateval._validation import Buffers
+    from pateval.leaderboards.plan import Batch, Job
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.work import Outcome
+    from pateval.leaderboards.tasks import Outcome
 
     Work = Callable[..., list[Outcome]]
     Take = Callable[[Outcome], None]
@@ -155,16 +155,16 @@ def choose(
     settings = Settings(
         chosen,
         {
-            "early": buffers(early, "early"),
-            "delay": buffers(delay, "delay"),
-            "window": buffer(window, "window"),
+            "early": buffer_lengths(early, "early"),
+            "delay": buffer_lengths(delay, "delay"),
+            "window": non_negative_integer(window, "window"),
             "threshold": _checked_threshold(threshold),
         },
         cache=None if cache is None else kept.prepare(cache),
         code=kept.fingerprint(),
-        draws=buffer(chance, "chance"),
-        seed=buffer(seed, "seed"),
-        event_draws=buffer(event_draws, "event_draws"),
+        draws=non_negative_integer(chance, "chance"),
+        seed=non_negative_integer(seed, "seed"),
+        event_draws=non_negative_integer(event_draws, "event_draws"),
         event_metrics=chosen if metrics is not None else tuple(each for each in EVENT_METRICS if each in chosen),
     )
     return settings, facts
@@ -216,7 +216,7 @@ def compute(
             run.all(replace(plan, jobs=tuple(sound)), run_events, partial(report, "limits"), grid.add_limits)
         together = _pooled(plan, outcomes, grid, run, partial(report, "pooled"))
     board = replace(grid.board(facts, outcomes), pooled=together)
-    cautions = [*checks.label_differences(plan, outcomes), *checks.cautions(board, outcomes), *run.troubles()]
+    cautions = [*diagnostics.label_differences(plan, outcomes), *diagnostics.cautions(board, outcomes), *run.troubles()]
     return replace(
         board,
         warnings=tuple(cautions),

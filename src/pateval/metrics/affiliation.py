@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, FloatArray, IntArray, binary_pair, require_anomaly
+from pateval._validation import BoolArray, FloatArray, IntArray, binary_pair, require_anomaly
 from pateval.events import runs, within
 from pateval.prf import PRF
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     IntArray,
     UndefinedMetricError,
     binary_pair,
-    buffer,
-    count,
+    non_negative_integer,
+    positive_integer,
     require_anomaly,
 )
 from pateval.events import count_inside, first_inside, runs
@@ -137,7 +137,7 @@ def mean_detection_offset(labels: ArrayLike, predictions: ArrayLike, *, early: i
     -2.0
     """
     labels, predictions = binary_pair(labels, predictions)
-    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     offsets = _onset_offsets(labels, predictions, early)
     return float(np.mean(offsets[_some(offsets <= min(delay, labels.size))]))
 
@@ -177,7 +177,7 @@ def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: in
     0.5
     """
     labels, predictions = binary_pair(labels, predictions)
-    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
 
 
@@ -279,7 +279,7 @@ def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1)
     12.0
     """
     labels, predictions = binary_pair(labels, predictions)
-    per = count(per, "per")
+    per = positive_integer(per, "per")
     require_anomaly(labels)
     false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
     return false_alarms * per / labels.size

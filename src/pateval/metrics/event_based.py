@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, binary_pair, require_anomaly
+from pateval._validation import BoolArray, binary_pair, require_anomaly
 from pateval.events import count_inside, runs
 from pateval.prf import PRF, ratio
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, binary_pair, count, require_anomaly
+from pateval._validation import BoolArray, binary_pair, positive_integer, require_anomaly
 from pateval.events import first_inside, runs
 from pateval.prf import PRF
 
@@ -63,7 +63,7 @@ def latency_sparsity_aware(labels: ArrayLike, predictions: ArrayLike, *, window:
     PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
     labels, predictions = binary_pair(labels, predictions)
-    window = min(count(window, "window"), labels.size)
+    window = min(positive_integer(window, "window"), labels.size)
     require_anomaly(labels)
     labels, predictions = _windows(labels, window), _windows(predictions, window)
     starts, stops = runs(labels)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import FloatArray, UndefinedMetricError, binary_pair, choice, fraction, require_anomaly
+from pateval._validation import FloatArray, UndefinedMetricError, binary_pair, choice, fraction, require_anomaly
 from pateval.events import first_inside, runs
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import binary_pair, require_anomaly
+from pateval._validation import binary_pair, require_anomaly
 from pateval.prf import PRF
 
 if TYPE_CHECKING:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, IntArray, UndefinedMetricError, binary_pair, buffer, require_anomaly
+from pateval._validation import (
+    BoolArray,
+    IntArray,
+    UndefinedMetricError,
+    binary_pair,
+    non_negative_integer,
+    require_anomaly,
+)
 from pateval.events import count_inside, first_inside, runs
 from pateval.prf import PRF, ratio
 
@@ -162,7 +169,7 @@ def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) 
     >>> point_adjusted_k([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0], k=25).recall
     0.25
     """
-    k = buffer(k, "k")
+    k = non_negative_integer(k, "k")
     if k > 100:
         raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
     tally = _tally(*binary_pair(labels, predictions))
@@ -255,7 +262,7 @@ def delay_adjusted(labels: ArrayLike, predictions: ArrayLike, *, delay: int = 7)
     >>> delay_adjusted([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0], delay=1).recall
     0.0
     """
-    delay = buffer(delay, "delay")
+    delay = non_negative_integer(delay, "delay")
     tally = _tally(*binary_pair(labels, predictions))
     return tally.prf(tally.lengths[(tally.hits > 0) & (tally.delays <= delay)].sum())
 

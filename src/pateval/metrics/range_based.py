@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import IntArray, binary_pair, choice, fraction, require_anomaly
+from pateval._validation import IntArray, binary_pair, choice, fraction, require_anomaly
 from pateval.events import runs
 from pateval.prf import PRF
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     FloatArray,
     IntArray,
     UndefinedMetricError,
-    buffer,
-    count,
+    non_negative_integer,
+    positive_integer,
     require_anomaly,
     scored_pair,
 )
 from pateval.coarse import warn_if_coarse
-from pateval.curves import distinct_descending, run_counts, standing
 from pateval.events import runs
+from pateval.kernels.threshold_counts import distinct_descending, run_counts, standing
 from pateval.prf import PRF
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> 
     0.0
     """
     labels, scores = scored_pair(labels, scores)
-    tolerance = buffer(tolerance, "tolerance")
+    tolerance = non_negative_integer(tolerance, "tolerance")
     require_anomaly(labels)
     starts, stops = runs(labels)
     if starts.size != 1:
@@ -383,7 +383,7 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> 
 
 def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     """Precision, recall and F1 of the k highest scores, ties included."""
-    number = None if k is None else count(k, "k")
+    number = None if k is None else positive_integer(k, "k")
     require_anomaly(labels)
     anomalous = int(np.count_nonzero(labels))
     number = anomalous if number is None else number
@@ -397,7 +397,7 @@ def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
 
 def _at_k_ranges(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     """Precision, recall and F1, in runs, at the first threshold that gives k runs."""
-    number = None if k is None else count(k, "k")
+    number = None if k is None else positive_integer(k, "k")
     require_anomaly(labels)
     starts, stops = runs(labels)
     ascending = np.sort(scores)

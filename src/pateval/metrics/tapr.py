@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, FloatArray, IntArray, binary_pair, buffer, fraction, require_anomaly
+from pateval._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    binary_pair,
+    fraction,
+    non_negative_integer,
+    require_anomaly,
+)
 from pateval.events import runs, within
 from pateval.prf import PRF
 
@@ -73,7 +81,7 @@ def tapr(labels: ArrayLike, predictions: ArrayLike, *, theta: float = 0.5, delta
     PRF(precision=0.75, recall=0.75, f1=0.75)
     """
     labels, predictions = binary_pair(labels, predictions)
-    theta, delta, alpha = fraction(theta, "theta"), buffer(delta, "delta"), fraction(alpha, "alpha")
+    theta, delta, alpha = fraction(theta, "theta"), non_negative_integer(delta, "delta"), fraction(alpha, "alpha")
     require_anomaly(labels)
     starts, _ = runs(labels)
     scores = _overlap_scores(labels, predictions, np.full(starts.size, min(delta, _LONGEST), dtype=np.intp))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, IntArray, binary_pair, buffer, require_anomaly
+from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly
 from pateval.events import runs
 from pateval.prf import PRF
 
@@ -54,7 +54,7 @@ def time_tolerant(labels: ArrayLike, predictions: ArrayLike, *, tolerance: int =
     PRF(precision=0.5, recall=0.3333333333333333, f1=0.4)
     """
     labels, predictions = binary_pair(labels, predictions)
-    tolerance = buffer(tolerance, "tolerance")
+    tolerance = non_negative_integer(tolerance, "tolerance")
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)

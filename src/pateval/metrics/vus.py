@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     FloatArray,
     UndefinedMetricError,
     binary_pair,
-    buffer,
     choice,
-    count,
+    non_negative_integer,
+    positive_integer,
     require_anomaly,
     scored_pair,
 )
 from pateval.coarse import warn_if_coarse
-from pateval.curves import above, at_least, distinct_descending, steps, trapezoids
 from pateval.events import runs
+from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
+from pateval.kernels.threshold_counts import above, at_least, distinct_descending, steps, trapezoids
 from pateval.prf import PRF
-from pateval.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -370,7 +370,7 @@ def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 
     PRF(precision=0.8259..., recall=1.0, f1=0.9046...)
     """
     labels, predictions = binary_pair(labels, predictions)
-    window, rules = buffer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    window, rules = non_negative_integer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -396,8 +396,8 @@ def _areas(
 ) -> VusAreas:
     """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
     labels, scores = scored_pair(labels, scores)
-    window, rules = buffer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
-    sample = None if thresholds is None else count(thresholds, "thresholds")
+    window, rules = non_negative_integer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    sample = None if thresholds is None else positive_integer(thresholds, "thresholds")
     require_anomaly(labels)
     no_false_alarms = bool(labels.all())
     if no_false_alarms and only == "roc":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import Buffers, UndefinedMetricError, buffers, real, scored_pair, series_starts
+from pateval._validation import Buffers, UndefinedMetricError, buffer_lengths, finite_array, scored_pair, series_starts
 from pateval.events import find_events
 from pateval.pate.area import AVERAGE_PRECISION, TRAPEZOID
 from pateval.pate.sampled import ThresholdCounts, counts_at
@@ -42,9 +42,9 @@ class PateAccumulator:
     """
 
     def __init__(self, early: Buffers, delay: Buffers, thresholds: npt.ArrayLike) -> None:
-        self.early = buffers(early, "early")
-        self.delay = buffers(delay, "delay")
-        self.thresholds = np.unique(real(thresholds, "thresholds").astype(np.float64))[::-1]
+        self.early = buffer_lengths(early, "early")
+        self.delay = buffer_lengths(delay, "delay")
+        self.thresholds = np.unique(finite_array(thresholds, "thresholds").astype(np.float64))[::-1]
         self.steps = 0
         self.series = 0
         self.anomalies = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import IntArray
+from pateval._validation import IntArray
 from pateval.pate.sweep import Counts
 
 Array = npt.NDArray[np.float64]

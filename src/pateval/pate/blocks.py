@@ -32,7 +32,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, IntArray
+from pateval._validation import BoolArray, IntArray
 from pateval.pate.dips import Dips
 from pateval.pate.found import EarlyGains, Found, fixed_gains
 from pateval.pate.layout import Grid

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import FloatArray, buffer, require_anomaly, scored_pair, series_starts
+from pateval._validation import FloatArray, non_negative_integer, require_anomaly, scored_pair, series_starts
 from pateval.events import find_events
 from pateval.pate.area import TRAPEZOID, area
 from pateval.pate.sweep import Scored, sweep
@@ -92,7 +92,7 @@ def pate_curve(
     PateCurve(6 thresholds, area=0.8417)
     """
     labels, scores = scored_pair(labels, scores)
-    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
     counts = sweep(Scored(scores, events), min(early, labels.size), min(delay, labels.size))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, IntArray
+from pateval._validation import BoolArray, IntArray
 from pateval.pate.area import not_below
 from pateval.pate.layout import Grid
 

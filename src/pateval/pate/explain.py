@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, IntArray, binary_pair, buffer, require_anomaly, series_starts
+from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
 from pateval.events import Events, find_events, within
 from pateval.pate.zones import Rooms, delayed_steps, early_steps
 from pateval.prf import PRF
@@ -248,7 +248,7 @@ def explain(
     all                                 2.73  2.27  1.00
     """
     labels, predictions = binary_pair(labels, predictions)
-    early, delay = buffer(early, "early"), buffer(delay, "delay")
+    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
     points = _weigh(events, labels, predictions, min(early, labels.size), min(delay, labels.size))

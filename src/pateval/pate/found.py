@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, IntArray
+from pateval._validation import BoolArray, IntArray
 from pateval.pate.layout import Grid
 from pateval.pate.zones import zone_weight
 

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, IntArray
+from pateval._validation import BoolArray, IntArray
 from pateval.events import Events
+from pateval.kernels.detections import count_detections
 from pateval.pate.area import Rule
-from pateval.pate.detections import count_detections
 from pateval.pate.sweep import Scored, enter, missed_at
 from pateval.pate.zones import delayed_steps, early_steps, zone_weight
 

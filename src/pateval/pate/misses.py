@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import IntArray
+from pateval._validation import IntArray
 
 _STEPS = 2**14  # steps of events worked on at once
 

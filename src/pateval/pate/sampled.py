@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import FloatArray, IntArray
+from pateval._validation import FloatArray, IntArray
+from pateval.kernels.sorting import descending_order
 from pateval.pate.area import Rule, sampled_area
 from pateval.pate.misses import missed_weight_changes
-from pateval.pate.order import descending_order
 from pateval.pate.sweep import Scored
 from pateval.pate.zones import ZoneSteps, delayed_steps, early_steps
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import (
+from pateval._validation import (
     BoolArray,
     Buffers,
     FloatArray,
     binary_pair,
-    buffers,
-    count,
-    real,
+    buffer_lengths,
+    finite_array,
+    positive_integer,
     require_anomaly,
     scored_pair,
     series_starts,
@@ -214,7 +214,7 @@ def pate_f1(
     0.636
     """
     labels, predictions = binary_pair(labels, predictions)
-    early, delay = buffers(early, "early"), buffers(delay, "delay")
+    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
     counts = counts_at(Scored(predictions.astype(np.float32), events), np.ones(1), early, delay)
@@ -239,7 +239,7 @@ def _score(
     series: npt.ArrayLike | None,
     rule: Rule,
 ) -> float:
-    early, delay = buffers(early, "early"), buffers(delay, "delay")
+    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
     fixed = _fixed_thresholds(scores, thresholds)
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
@@ -255,6 +255,6 @@ def _fixed_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray
     if thresholds is None:
         return None
     if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
-        return sampled_thresholds(scores, count(thresholds, "thresholds"))
-    values = real(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
+        return sampled_thresholds(scores, positive_integer(thresholds, "thresholds"))
+    values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
     return np.sort(values.astype(np.float64))[::-1]

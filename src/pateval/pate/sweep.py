@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import FloatArray, IntArray
+from pateval._validation import FloatArray, IntArray
 from pateval.events import Events, within
-from pateval.pate.detections import count_detections
+from pateval.kernels.detections import count_detections
+from pateval.kernels.sorting import descending
 from pateval.pate.misses import missed_weight_changes
-from pateval.pate.order import descending
 from pateval.pate.zones import Rooms, ZoneSteps, delayed_steps, early_steps
 
 Array = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import IntArray
+from pateval._validation import IntArray
 from pateval.events import Events, within
 
 Weights = npt.NDArray[np.float64]

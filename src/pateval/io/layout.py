@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.tables.source import Source, Table, TableError, missing_column, parquet_batches
+from pateval.io.source import Source, Table, TableError, missing_column, parquet_batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def find_layout(
 
     Examples
     --------
-    >>> from pateval.tables import as_table
+    >>> from pateval.io import as_table
     >>> layout = find_layout(as_table({"machine": ["a", "a"], "y_true": [0, 1], "score": [0.1, 0.7]}))
     >>> layout.label, layout.scores, layout.series
     ('y_true', ('score',), 'machine')

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import FloatArray, IntArray
+from pateval._validation import FloatArray, IntArray
 
 _MANY = 2**18  # values from which on they do not fit the cache
 _RANGES = 32

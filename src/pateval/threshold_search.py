@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._inputs import BoolArray, FloatArray, UndefinedMetricError, count, require_anomaly, scored_pair
+from pateval._validation import (
+    BoolArray,
+    FloatArray,
+    UndefinedMetricError,
+    positive_integer,
+    require_anomaly,
+    scored_pair,
+)
 from pateval.catalog import find_metrics
-from pateval.curves import distinct_descending
+from pateval.kernels.threshold_counts import distinct_descending
 from pateval.prf import PRF
 from pateval.thresholds import SWEPT, BestThreshold
 from pateval.thresholds import best_threshold as sweep
@@ -80,7 +87,7 @@ def best_threshold(
     BestThreshold(threshold=0.4, value=0.0)
     """
     labels, scores = scored_pair(labels, scores)
-    number = None if candidates is None else count(candidates, "candidates")
+    number = None if candidates is None else positive_integer(candidates, "candidates")
     if callable(metric):
         require_anomaly(labels)
         return _search(labels, scores, metric, number, sign=1)

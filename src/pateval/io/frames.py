@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval.tables.files import open_table
-from pateval.tables.source import (
+from pateval.io.files import open_table
+from pateval.io.source import (
     Column,
     ParquetFiles,
     Source,

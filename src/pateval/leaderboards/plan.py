@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.tables import (
+from pateval.io import (
     Layout,
     ParquetFiles,
     ScoredSeries,
@@ -32,7 +32,7 @@ from pateval.tables import (
     open_table,
     read_units,
 )
-from pateval.tables.source import open_parquet
+from pateval.io.source import open_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

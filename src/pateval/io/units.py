@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import BoolArray, FloatArray, binary, real
-from pateval.tables.source import Column, Source, Table, TableError, is_missing, parquet_batches
+from pateval._validation import BoolArray, FloatArray, binary_array, finite_array
+from pateval.io.source import Column, Source, Table, TableError, is_missing, parquet_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval.tables.layout import Layout
+    from pateval.io.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class ScoredSeries:
         """
         column = self.label_column
         try:
-            labels = binary(self.labels, "labels", other=self.scores)
+            labels = binary_array(self.labels, "labels", other=self.scores)
             column = self.score_column
-            return labels, real(self.scores, "scores")
+            return labels, finite_array(self.scores, "scores")
         except (TypeError, ValueError) as error:
             raise TableError(f"{self.where}: column {column!r}, series {self.series!r}: {error}") from error
 
@@ -217,7 +217,7 @@ def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
 
     Examples
     --------
-    >>> from pateval.tables import as_table, find_layout
+    >>> from pateval.io import as_table, find_layout
     >>> data = {"detector": ["a", "b", "a", "b"], "label": [0, 0, 1, 1], "score": [0.1, 0.2, 0.3, 0.4]}
     >>> table = as_table(data)
     >>> for item in scored_series(table, find_layout(table)):

@@ -15,7 +15,7 @@ METRICS = ("gap", "lag")
 
 def compute(plan, settings, facts, *, executor=None, workers=1, **options):
     """Run a plan in a way of its own."""
-    from pateval.leaderboards.crew import Crew
+    from pateval.leaderboards.executors import Crew
     from pateval.leaderboards.run import compute as run
 
     with Crew(executor, workers) as crew:

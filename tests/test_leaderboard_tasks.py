@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import leaderboard_fakes as fakes
-from leaderboard_fakes import compute
-from pateval.leaderboards import cache, crew
-from pateval.leaderboards.inputs import make_batches, make_plan, read_batch
+import support.leaderboard_fakes as fakes
+from pateval.leaderboards import cache, executors
+from pateval.leaderboards.plan import make_batches, make_plan, read_batch
 from pateval.leaderboards.result import MetricFacts
-from pateval.leaderboards.work import Settings, run_batch, set_stop
+from pateval.leaderboards.tasks import Settings, run_batch, set_stop
+from support.leaderboard_fakes import compute
 
 FACTS = {"gap": MetricFacts(), "lag": MetricFacts(higher_is_better=False, best=0.0)}
 
@@ -273,7 +273,7 @@ def test_workers_that_cannot_start_say_why(detectors, tmp_path):
     script.write_text(
         "import sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_leaderboard_work import FACTS, compute, make_plan, settings\n"
+        "from test_leaderboard_tasks import FACTS, compute, make_plan, settings\n"
         f"compute(make_plan({[str(path) for path in detectors]!r}), settings(), FACTS, workers=2)\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
@@ -374,7 +374,7 @@ def test_stopping_between_series(detectors):
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
-from test_leaderboard_work import *
+from test_leaderboard_tasks import *
 if __name__ == "__main__":
     chosen = Settings(fakes.METRICS, {{"log": {log!r}, "pause": 0.05}}, {cache!r}, cache.fingerprint(),
                       evaluate=fakes.counting)
@@ -447,7 +447,7 @@ def test_limits_over_the_events_of_a_single_series(tmp_path):
 
 def test_no_threads_fight_in_the_workers(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    pool = crew._Pool(1)
+    pool = executors._Pool(1)
     try:
         assert pool.submit(environment, None).result() == ["1", "1", "1"]
     finally:

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pateval.io import TableError
 from pateval.leaderboards import cache
-from pateval.leaderboards.inputs import Batch, Job, read_batch
+from pateval.leaderboards.bootstrap import event_intervals
+from pateval.leaderboards.plan import Batch, Job, read_batch
 from pateval.leaderboards.pooled import score_sample
-from pateval.leaderboards.resampling import event_intervals
 from pateval.pate.accumulator import PateAccumulator
-from pateval.tables import TableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval._inputs import BoolArray, FloatArray
+    from pateval._validation import BoolArray, FloatArray
 
     Evaluate = Callable[..., Mapping[str, float]]
 

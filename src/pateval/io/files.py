@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from pateval.tables.source import (
+from pateval.io.source import (
     Column,
     ParquetFiles,
     Source,

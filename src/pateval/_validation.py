@@ -26,7 +26,7 @@ class UndefinedMetricError(ValueError):
     """The metric has no value for this input, for example because the labels hold no anomaly."""
 
 
-def plain_array(values: object, name: str) -> npt.NDArray[Any]:
+def number_array(values: object, name: str) -> npt.NDArray[Any]:
     """Return ``values`` as a one-dimensional, non-empty NumPy array of numbers, without missing entries."""
     array = _to_numpy(values, name)
     if array.ndim != 1:
@@ -43,9 +43,9 @@ def plain_array(values: object, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def binary(values: object, name: str, *, other: object = None) -> BoolArray:
+def binary_array(values: object, name: str, *, other: object = None) -> BoolArray:
     """Return 0/1 ``values`` as booleans; ``other`` is the argument it may have been swapped with."""
-    array = plain_array(values, name)
+    array = number_array(values, name)
     if array.dtype == np.bool_:
         return array
     result = array != 0
@@ -63,9 +63,9 @@ def binary(values: object, name: str, *, other: object = None) -> BoolArray:
     return result
 
 
-def real(values: object, name: str) -> FloatArray:
+def finite_array(values: object, name: str) -> FloatArray:
     """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size)."""
-    array = plain_array(values, name)
+    array = number_array(values, name)
     if array.dtype != np.float32:
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
     # One sum sees any NaN or infinity; it may also overflow on huge finite values, so it only raises suspicion.
@@ -85,14 +85,14 @@ def real(values: object, name: str) -> FloatArray:
 
 def binary_pair(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
     """Check truth and 0/1 predictions together."""
-    checked = binary(labels, "labels", other=predictions), binary(predictions, "predictions")
+    checked = binary_array(labels, "labels", other=predictions), binary_array(predictions, "predictions")
     _same_length(*checked, "predictions")
     return checked
 
 
 def scored_pair(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
     """Check truth and scores together."""
-    checked = binary(labels, "labels", other=scores), real(scores, "scores")
+    checked = binary_array(labels, "labels", other=scores), finite_array(scores, "scores")
     _same_length(*checked, "scores")
     return checked
 
@@ -133,7 +133,7 @@ def require_anomaly(labels: BoolArray) -> None:
         raise UndefinedMetricError("the metric is undefined: the labels hold no anomaly")
 
 
-def buffer(value: Any, name: str) -> int:
+def non_negative_integer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a non-negative integer; got {_shown(value)}")
@@ -143,21 +143,21 @@ def buffer(value: Any, name: str) -> int:
     return length
 
 
-def buffers(value: Any, name: str) -> tuple[int, ...]:
+def buffer_lengths(value: Any, name: str) -> tuple[int, ...]:
     """Check one buffer length or a collection of them; a length given twice counts twice."""
     if np.ndim(value) == 0 and hasattr(value, "__index__"):
-        return (buffer(value, name),)
+        return (non_negative_integer(value, name),)
     if isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {_shown(value)}")
-    lengths = tuple(buffer(item, f"each value of {name}") for item in value)
+    lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
     if not lengths:
         raise ValueError(f"{name} must hold at least one buffer length; got an empty collection")
     return lengths
 
 
-def count(value: object, name: str) -> int:
+def positive_integer(value: object, name: str) -> int:
     """Check a positive whole number."""
-    checked = buffer(value, name)
+    checked = non_negative_integer(value, name)
     if checked < 1:
         raise ValueError(f"{name} must be a positive integer; got {checked}")
     return checked
@@ -199,7 +199,7 @@ def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
 
 def _is_binary(values: object) -> bool:
     try:
-        binary(values, "values")
+        binary_array(values, "values")
     except (TypeError, ValueError):
         return False
     return True

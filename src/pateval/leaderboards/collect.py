@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.leaderboards.checks import coarse_detectors
+from pateval.leaderboards.bootstrap import Interval
+from pateval.leaderboards.diagnostics import coarse_detectors
 from pateval.leaderboards.pooled import SAMPLED_SERIES, common_thresholds
-from pateval.leaderboards.resampling import Interval
 from pateval.leaderboards.result import Leaderboard, Timing
-from pateval.leaderboards.work import is_failure
+from pateval.leaderboards.tasks import is_failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.inputs import Plan
+    from pateval.leaderboards.plan import Plan
     from pateval.leaderboards.result import MetricFacts
-    from pateval.leaderboards.work import Outcome
+    from pateval.leaderboards.tasks import Outcome
 
 
 class Grid:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from cases import mask
 from conftest import golden
+from support.cases import mask
 
 
 class ScoreCase(NamedTuple):

@@ -10,13 +10,13 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from pateval._inputs import count
-from pateval.leaderboards.work import Outcome, failed, set_stop
+from pateval._validation import positive_integer
+from pateval.leaderboards.tasks import Outcome, failed, set_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from pateval.leaderboards.inputs import Batch, Plan
+    from pateval.leaderboards.plan import Batch, Plan
 
     Run = Callable[[Batch], list[Outcome]]
 
@@ -46,7 +46,7 @@ class Crew:
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         self.executor = executor
-        self.workers = None if workers is None else count(workers, "workers")
+        self.workers = None if workers is None else positive_integer(workers, "workers")
         self._pool: _Pool | None = None
         if executor is None and self.workers is not None and self.workers > 1:
             # They start, and import what they need, while the caller looks through the files.
@@ -67,7 +67,7 @@ class Crew:
         batches : iterable of Batch
             The work.
         run : callable
-            From :mod:`pateval.leaderboards.work`; sent to the workers, so it must be importable there.
+            From :mod:`pateval.leaderboards.tasks`; sent to the workers, so it must be importable there.
 
         Yields
         ------

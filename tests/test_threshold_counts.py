@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from pateval.curves import above, at_least, distinct_descending, run_counts, standing, steps, trapezoids
-from strategies import labels_and_scores
+from pateval.kernels.threshold_counts import (
+    above,
+    at_least,
+    distinct_descending,
+    run_counts,
+    standing,
+    steps,
+    trapezoids,
+)
+from support.strategies import labels_and_scores
 
 
 @given(labels_and_scores())

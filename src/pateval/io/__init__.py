@@ -2,7 +2,7 @@
 
 The way in has three steps, each usable alone: open the source, find out which column is which, read the series.
 
->>> from pateval.tables import as_table, find_layout, scored_series
+>>> from pateval.io import as_table, find_layout, scored_series
 >>> table = as_table({"label": [0, 1, 1], "lstm": [0.1, 0.9, 0.8], "usad": [0.3, 0.2, 0.4]})
 >>> layout = find_layout(table)
 >>> layout.guessed
@@ -13,11 +13,11 @@ The way in has three steps, each usable alone: open the source, find out which c
 Nothing here imports pyarrow or narwhals before a file or a frame is really read.
 """
 
-from pateval.tables.files import expand, open_table, read_table
-from pateval.tables.frames import as_table
-from pateval.tables.layout import Layout, find_layout
-from pateval.tables.source import ParquetFiles, Source, Table, TableError
-from pateval.tables.units import ScoredSeries, Unit, interleaving_note, list_units, read_units, scored_series
+from pateval.io.files import expand, open_table, read_table
+from pateval.io.frames import as_table
+from pateval.io.layout import Layout, find_layout
+from pateval.io.source import ParquetFiles, Source, Table, TableError
+from pateval.io.units import ScoredSeries, Unit, interleaving_note, list_units, read_units, scored_series
 
 __all__ = [
     "Layout",

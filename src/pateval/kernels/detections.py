@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._inputs import FloatArray, IntArray
-from pateval.pate.order import in_parts
+from pateval._validation import FloatArray, IntArray
+from pateval.kernels.sorting import in_parts
 
 _BLOCK = 2**16  # scores located at once: small enough to stay in cache
 _MOST_CELLS = 2**24

@@ -11,8 +11,8 @@ import pateval as pv
 from oracles import thresholds as oracle
 from pateval.catalog import catalogue
 from pateval.thresholds import SWEPT
-from score_cases import ScoreCase, number, score_cases
-from strategies import labels_and_scores
+from support.score_cases import ScoreCase, number, score_cases
+from support.strategies import labels_and_scores
 
 ON_PREDICTIONS = [name for name, metric in catalogue().items() if metric.needs_threshold]
 

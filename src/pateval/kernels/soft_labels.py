@@ -19,7 +19,7 @@ from pateval.events import Events, find_events, within
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pateval._inputs import BoolArray, FloatArray, IntArray
+    from pateval._validation import BoolArray, FloatArray, IntArray
 
 _FULL = 0  # the code of a step that is worth 1; distances start at 1
 _BLOCK = 1 << 18  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit

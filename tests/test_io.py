@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.tables import (
+from pateval.io import (
     ParquetFiles,
     Table,
     TableError,
@@ -431,7 +431,7 @@ def test_inputs_are_not_changed() -> None:
 
 def test_importing_loads_no_table_library() -> None:
     heavy = ("pyarrow", "narwhals", "pandas", "polars")
-    code = f"import sys, pateval.tables; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, pateval.io; print([name for name in {heavy} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 

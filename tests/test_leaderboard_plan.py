@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leaderboard_fakes import compute
-from pateval.leaderboards.checks import label_differences
-from pateval.leaderboards.inputs import make_plan
-from test_leaderboard_work import FACTS, rows, series, settings
+from pateval.leaderboards.diagnostics import label_differences
+from pateval.leaderboards.plan import make_plan
+from support.leaderboard_fakes import compute
+from test_leaderboard_tasks import FACTS, rows, series, settings
 
 COLUMNS = {"label": "label", "score": "score", "series": "series"}
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from pateval._inputs import BoolArray, FloatArray, IntArray
+    from pateval._validation import BoolArray, FloatArray, IntArray
 
 
 class Standing(NamedTuple):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.leaderboards.inputs import listed, make_batches, read_batch
-from pateval.tables import TableError
+from pateval.io import TableError
+from pateval.leaderboards.plan import listed, make_batches, read_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval._inputs import BoolArray
-    from pateval.leaderboards.inputs import Job, Plan
+    from pateval._validation import BoolArray
+    from pateval.leaderboards.plan import Job, Plan
     from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.work import Outcome
+    from pateval.leaderboards.tasks import Outcome
 
 ALPHA = 0.05
 PARTING = 0.05  # a mean difference of pate and pate_ap that is worth a line

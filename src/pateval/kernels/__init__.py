@@ -1,0 +1,1 @@
+"""Arrays in, arrays out, nothing checked: the arithmetic that metrics share."""
