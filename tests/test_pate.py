@@ -15,11 +15,8 @@ import pateval as pv
 from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
-from pateval.kernels import detections
-from pateval.kernels import sorting as order
-from pateval.kernels.detections import count_detections
-from pateval.kernels.sorting import descending_order
-from pateval.pate import area, blocks, grid, misses
+from pateval.kernels import areas
+from pateval.pate import _counts, _grid, _missed
 from support.strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -98,6 +95,12 @@ class TestAgainstOracle:
         curve = pv.pate_curve(labels, scores, **options)
         assert curve.precision == pytest.approx([float(p) for p, _ in points], **EXACT)
         assert curve.recall == pytest.approx([float(r) for _, r in points], **EXACT)
+        for threshold, *counts in zip(
+            curve.thresholds, curve.true_positive, curve.false_positive, curve.false_negative, strict=True
+        ):
+            predicted = (scores >= threshold).astype(int).tolist()
+            expected = oracle.counts(lists[0], predicted, early, delay, as_lists(series)[0])
+            assert counts == pytest.approx([float(count) for count in expected], **EXACT)
         assert curve.area == pytest.approx(float(oracle.trapezoid(points)), **EXACT)
 
     @MANY
@@ -108,8 +111,8 @@ class TestAgainstOracle:
         options = dict(early=early, delay=delay, series=series)
         for function, literal in ((pv.pate, oracle.pate), (pv.pate_ap, oracle.pate_ap)):
             expected = literal(*as_lists(labels, scores), early, delay, *as_lists(series))
-            for few in (0, 10**6):  # all pairs at once, and one by one
-                with mock.patch.object(grid, "_FEW", few):
+            for few in (0, 10**6):  # all pairs together, and one by one
+                with mock.patch.object(_counts, "_MAX_PAIRS_ONE_BY_ONE", few):
                     assert function(labels, scores, **options) == pytest.approx(expected, **EXACT)
 
     @MANY
@@ -130,10 +133,11 @@ class TestAgainstOracle:
         options = dict(early=early, delay=delay, series=series)
         assert pv.pate(labels, scores, thresholds=thresholds, **options) == pytest.approx(expected, **EXACT)
 
-    def test_grid_over_many_strips(self, monkeypatch):
-        monkeypatch.setattr(grid, "_FEW", 0)
-        monkeypatch.setattr(blocks, "_STRIP", 256)
-        monkeypatch.setattr(blocks, "_MATRICES", 64)
+    @pytest.mark.parametrize("batch", [1, 64])
+    def test_grid_over_many_chunks(self, monkeypatch, batch):
+        monkeypatch.setattr(_counts, "_MAX_PAIRS_ONE_BY_ONE", 0)
+        monkeypatch.setattr(_grid, "_CHUNK", 16)
+        monkeypatch.setattr(_grid, "_BATCH", batch)
         rng = np.random.default_rng(7)
         for _ in range(40):
             labels = np.repeat(rng.random(80) < 0.4, rng.integers(1, 14, 80)).astype(int)[:300]
@@ -145,8 +149,7 @@ class TestAgainstOracle:
 
     @pytest.mark.parametrize("kind", ["random", "good", "smooth", "coarse", "skewed", "misled"])
     @pytest.mark.parametrize(("steps", "length"), [(120, 5), (2_000, 20), (9_000, 60), (40_000, 400), (60_000, 4_000)])
-    def test_all_pairs_at_once_equal_one_by_one(self, kind, steps, length):
-        """From little data to much, the series take from seven terms to three."""
+    def test_all_pairs_together_equal_one_by_one(self, kind, steps, length):
         rng = np.random.default_rng(steps)
         labels = np.zeros(steps, dtype=int)
         for start in rng.integers(0, steps, 1 + steps // (3 * length)):
@@ -162,9 +165,9 @@ class TestAgainstOracle:
         }[kind]
         early, delay = [0, 3, 20, 21, 90, 91], [0, 1, 15, 50, 51, 120]
         for function in (pv.pate, pv.pate_ap):
-            with mock.patch.object(grid, "_FEW", 10**6):
+            with mock.patch.object(_counts, "_MAX_PAIRS_ONE_BY_ONE", 10**6):
                 expected = function(labels, scores, early=early, delay=delay)
-            with mock.patch.object(grid, "_FEW", 0):
+            with mock.patch.object(_counts, "_MAX_PAIRS_ONE_BY_ONE", 0):
                 assert function(labels, scores, early=early, delay=delay) == pytest.approx(expected, **EXACT)
 
 
@@ -366,88 +369,12 @@ class TestCoarseScores:
         assert pv.pate_ap(labels, np.ones(100), early=0, delay=0) == pytest.approx(0.05)
 
 
-class TestDetections:
-    """Counting scores above thresholds without sorting them all."""
-
-    @pytest.mark.parametrize("kind", ["uniform", "ties", "heavy tails", "both signs", "two scales", "signed zeros"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    @pytest.mark.parametrize("seed", range(10))
-    def test_counts(self, kind, dtype, seed):
-        rng = np.random.default_rng(seed)
-        size = int(rng.integers(1, 400))
-        scores = {
-            "uniform": rng.random(size),
-            "ties": rng.integers(0, 5, size) / 3,
-            "heavy tails": np.exp(rng.normal(0, 20, size)),
-            "both signs": rng.standard_cauchy(size) ** 3,
-            "two scales": np.where(rng.random(size) < 0.5, 1e9, 1) * rng.random(size),
-            "signed zeros": rng.choice([0.0, -0.0, 1e-30, -1e-30], size),
-        }[kind].astype(dtype)
-        thresholds = np.unique(rng.choice(scores, int(rng.integers(1, size + 1))))[::-1]
-        at, above = count_detections(scores, thresholds)
-        assert at.tolist() == [int((scores >= t).sum()) for t in thresholds]
-        assert above.tolist() == [int((scores > t).sum()) for t in thresholds]
-
-    @pytest.mark.parametrize("kind", ["uniform", "normal", "heavy tails", "ties", "far apart"])
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_counts_shelf_by_shelf(self, kind, dtype, monkeypatch):
-        for module in (detections, order):
-            monkeypatch.setattr(module, "_BLOCK", 1000)
-        rng = np.random.default_rng(0)
-        scores = {
-            "uniform": rng.random(20_000),
-            "normal": rng.normal(size=20_000),
-            "heavy tails": np.exp(rng.normal(0, 10, 20_000)),
-            "ties": rng.integers(-3000, 3000, 20_000) / 7,
-            "far apart": rng.random(20_000) + 100 * rng.integers(0, 9, 20_000),
-        }[kind].astype(dtype)
-        thresholds = np.unique(scores[:5000])[::-1]
-        at_once = count_detections(scores, thresholds)
-        monkeypatch.setattr(detections, "_MANY", 1000)
-        monkeypatch.setattr(detections, "_SAMPLE", 300)
-        by_shelf = count_detections(scores, thresholds)
-        ascending = np.sort(scores)
-        for counts in (at_once, by_shelf):
-            assert (counts[0] == scores.size - np.searchsorted(ascending, thresholds, side="left")).all()
-            assert (counts[1] == scores.size - np.searchsorted(ascending, thresholds, side="right")).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("seed", range(10))
-def test_descending_order(dtype, seed):
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 500))
-    for values in (
-        rng.random(size),
-        rng.integers(0, 4, size) / 3,
-        np.exp(rng.normal(0, 10, size)),
-        np.full(size, 7.0),
-        np.where(rng.random(size) < 0.5, 3e38, -3e38),
-        1 + rng.random(size) * 1e-12,
-    ):
-        values = values.astype(dtype)
-        assert (values[descending_order(values)] == np.sort(values)[::-1]).all()
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_descending_range_by_range(dtype, monkeypatch):
-    monkeypatch.setattr(order, "_MANY", 100)
-    monkeypatch.setattr(order, "_BLOCK", 64)
-    rng = np.random.default_rng(0)
-    for values in (rng.random(999), rng.integers(0, 4, 999) / 3, np.exp(rng.normal(0, 10, 999)), np.full(999, 7.0)):
-        values = values.astype(dtype)
-        indices, ordered = order.descending(values)
-        assert (ordered == np.sort(values)[::-1]).all()
-        assert (values[indices] == ordered).all()
-        assert (np.sort(indices) == np.arange(999)).all()
-
-
 def test_work_in_pieces(monkeypatch):
     rng = np.random.default_rng(0)
     labels = rng.random(5000) < 0.2
     scores = np.where(labels, 0.3, 0.0) + rng.random(5000)
     whole = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
-    monkeypatch.setattr(misses, "_STEPS", 10)
-    monkeypatch.setattr(area, "_BLOCK", 10)
+    monkeypatch.setattr(_missed, "_CHUNK", 10)
+    monkeypatch.setattr(areas, "_CHUNK", 10)
     pieces = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
     assert pieces == pytest.approx(whole, rel=1e-13)

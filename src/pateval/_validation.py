@@ -143,16 +143,20 @@ def non_negative_integer(value: Any, name: str) -> int:
     return length
 
 
-def buffer_lengths(value: Any, name: str) -> tuple[int, ...]:
-    """Check one buffer length or a collection of them; a length given twice counts twice."""
+def buffer_lengths(value: Any, name: str, *, longest: int | None = None) -> tuple[int, ...]:
+    """Check one buffer length or a collection of them; a length given twice counts twice.
+
+    Longer ones than ``longest`` are cut: a buffer reaches no further than its series.
+    """
     if np.ndim(value) == 0 and hasattr(value, "__index__"):
-        return (non_negative_integer(value, name),)
-    if isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
+        lengths: tuple[int, ...] = (non_negative_integer(value, name),)
+    elif isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {_shown(value)}")
-    lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
+    else:
+        lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
     if not lengths:
         raise ValueError(f"{name} must hold at least one buffer length; got an empty collection")
-    return lengths
+    return lengths if longest is None else tuple(min(length, longest) for length in lengths)
 
 
 def positive_integer(value: object, name: str) -> int:

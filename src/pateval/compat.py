@@ -7,10 +7,9 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, non_negative_integer, positive_integer, scored_pair
 from pateval.events import find_events
-from pateval.pate.area import TRAPEZOID, area
-from pateval.pate.sampled import counts_at
+from pateval.kernels.areas import TRAPEZOID
+from pateval.pate._counts import mean_area, rank_steps
 from pateval.pate.score import pate_f1
-from pateval.pate.sweep import Scored, sweep
 
 
 def PATE(  # noqa: N802  # the authors' name
@@ -82,16 +81,16 @@ def PATE(  # noqa: N802  # the authors' name
         return 0.0
     if binary_scores:
         return pate_f1(labels, scores > 0, early=early, delay=delay)
-    thresholds = np.unique(scores).astype(np.float64)[::-1]
-    if drop_intermediate:
+    thresholds = None
+    if drop_intermediate or Big_Data:
+        thresholds = np.unique(scores).astype(np.float64)[::-1]
+    if thresholds is not None and drop_intermediate:
         thresholds = _without_intermediate(labels, scores, thresholds)
-    if Big_Data:
+    if thresholds is not None and Big_Data:
         number = positive_integer(num_desired_thresholds, "num_desired_thresholds")
         thresholds = np.percentile(thresholds, np.linspace(100, 0, number))
-    scored = Scored(scores, find_events(labels))
-    if not (drop_intermediate or Big_Data) and len(early) == len(delay) == 1:
-        return area(sweep(scored, min(early[0], labels.size), min(delay[0], labels.size)), TRAPEZOID)
-    return counts_at(scored, thresholds, early, delay).mean_area(TRAPEZOID)
+    early, delay = ([min(length, labels.size) for length in lengths] for lengths in (early, delay))
+    return mean_area(rank_steps(scores, find_events(labels), early, delay, thresholds), early, delay, TRAPEZOID)
 
 
 def _buffer_set(longest: int, splits: int, include_zero: bool) -> list[int]:

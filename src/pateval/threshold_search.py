@@ -16,7 +16,7 @@ from pateval._validation import (
     scored_pair,
 )
 from pateval.catalog import find_metrics
-from pateval.kernels.threshold_counts import distinct_descending
+from pateval.kernels.sorted_values import distinct_descending
 from pateval.prf import PRF
 from pateval.thresholds import SWEPT, BestThreshold
 from pateval.thresholds import best_threshold as sweep

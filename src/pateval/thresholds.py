@@ -25,7 +25,7 @@ from pateval._validation import (
 from pateval._validation import fraction as checked_fraction
 from pateval.events import Events, find_events
 from pateval.kernels.pareto import fit_tail
-from pateval.kernels.threshold_counts import at_least, distinct_descending
+from pateval.kernels.sorted_values import at_least, distinct_descending
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

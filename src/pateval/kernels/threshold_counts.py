@@ -1,124 +1,200 @@
-"""The shared ground of all metrics on scores: counts over thresholds, and the areas under what they give.
+"""How many scores lie at or above each threshold, without sorting the scores where that can be avoided.
 
-A step is flagged where its score is at least the threshold. Nothing here needs the order of the steps by score, only
-sorted values, and sorting values is several times cheaper than sorting indices.
+Each score is looked up among the sorted thresholds: a table over equal buckets of their range gives the lowest
+threshold that a score of the bucket may reach, and a few comparisons do the rest. Buckets are equal in the value or,
+for heavy tails, in its binary form, which grows like the logarithm. Where both leave buckets crowded, the scores are
+sorted.
+
+Random look-ups in a large table miss the cache. With many thresholds the scores are therefore first divided into
+ranges of values, and each range is counted by itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from pateval._validation import BoolArray, FloatArray, IntArray
+from pateval._validation import FloatArray, IntArray
+from pateval.kernels.sorting import partition
+
+_CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
+_MAX_BUCKETS = 2**24
+_MAX_COMPARISONS = 3  # per score, before a binary search takes over
+_MAX_CROWDING = 8.0  # thresholds that share a bucket, on average; above it sorting the scores is faster
+_MIN_THRESHOLDS_FOR_RANGES = 2**18  # from here on their table does not fit the cache
+_RANGES = 64
+_SAMPLED_THRESHOLDS = 2**12  # enough to see how all of them are spread
 
 
-class Standing(NamedTuple):
-    """Where the anomalous steps stand among all steps: one entry per anomalous step, highest score first.
+def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:
+    """Count the scores at or above, and strictly above, each threshold.
 
-    Between two scores of anomalous steps only false alarms come in, so these entries, and the counts just above them,
-    hold every corner of the ROC and precision-recall curves.
-    """
+    Parameters
+    ----------
+    scores : ndarray
+        Finite scores in any order.
+    thresholds : ndarray
+        Distinct thresholds, from high to low.
 
-    thresholds: FloatArray
-    true_positive: IntArray
-    flagged: IntArray
-    true_positive_above: IntArray
-    flagged_above: IntArray
-
-
-def standing(labels: BoolArray, scores: FloatArray) -> Standing:
-    """Count, for the score of each anomalous step, the steps at or above it and those strictly above it.
-
-    Examples
-    --------
-    >>> labels = np.array([0, 1, 0, 1], dtype=bool)
-    >>> result = standing(labels, np.array([0.1, 0.4, 0.4, 0.8]))
-    >>> result.thresholds.tolist(), result.true_positive.tolist(), result.flagged.tolist()
-    ([0.8, 0.4], [1, 2], [1, 3])
-    """
-    ascending, anomalous = np.sort(scores), np.sort(scores[labels])
-    thresholds = anomalous[::-1]
-    return Standing(
-        thresholds,
-        at_least(anomalous, thresholds),
-        at_least(ascending, thresholds),
-        above(anomalous, thresholds),
-        above(ascending, thresholds),
-    )
-
-
-def at_least(ascending: npt.NDArray[Any], thresholds: npt.NDArray[Any]) -> IntArray:
-    """How many of the sorted values are >= each threshold.
+    Returns
+    -------
+    at_or_above, above : ndarray of int
+        One count per threshold.
 
     Examples
     --------
-    >>> at_least(np.array([1, 2, 2, 5]), np.array([2, 3])).tolist()
-    [3, 1]
+    >>> at_or_above, above = count_at_thresholds(np.array([0.5, 0.1, 0.9, 0.5]), np.array([0.9, 0.5]))
+    >>> at_or_above.tolist(), above.tolist()
+    ([1, 3], [0, 1])
     """
-    return ascending.size - np.searchsorted(ascending, thresholds, side="left")
+    if thresholds.size <= _MIN_THRESHOLDS_FOR_RANGES:
+        return _count(scores, thresholds)
+    spread = _Buckets.over(thresholds[:: -(thresholds.size // _SAMPLED_THRESHOLDS)])
+    if spread is None:
+        return _count(scores, thresholds)
+    at_or_above, above = np.empty((2, thresholds.size), dtype=np.intp)
+    start = higher = 0
+    ranges = partition(spread.range_of, _RANGES, scores)
+    for stop, (range_scores,) in zip(_range_stops(spread, thresholds), ranges, strict=True):
+        if stop > start:
+            at_or_above[start:stop], above[start:stop] = _count(range_scores, thresholds[start:stop])
+            at_or_above[start:stop] += higher
+            above[start:stop] += higher
+        start, higher = stop, higher + range_scores.size
+    return at_or_above, above
 
 
-def above(ascending: npt.NDArray[Any], thresholds: npt.NDArray[Any]) -> IntArray:
-    """How many of the sorted values are > each threshold.
+def _range_stops(buckets: _Buckets, thresholds: FloatArray) -> list[int]:
+    """Where the thresholds of each range stop, found for all ranges at once by bisection."""
+    low, high = np.zeros(_RANGES, dtype=np.intp), np.full(_RANGES, thresholds.size)
+    for _ in range(thresholds.size.bit_length()):
+        middle = (low + high) // 2
+        beyond = buckets.range_of(thresholds.take(middle, mode="clip")) > np.arange(_RANGES)
+        beyond |= low == high
+        low, high = np.where(beyond, low, middle + 1), np.where(beyond, middle, high)
+    stops: list[int] = low.tolist()
+    return stops
 
-    Examples
-    --------
-    >>> above(np.array([1, 2, 2, 5]), np.array([2, 3])).tolist()
-    [1, 1]
+
+def _count(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:
+    """Count with one table of buckets, or by sorting."""
+    buckets = _Buckets.over(thresholds[::-1])
+    if buckets is None:
+        ascending = np.sort(scores)
+        below, not_above = (np.searchsorted(ascending, thresholds, side=side) for side in ("left", "right"))
+        return scores.size - below, scores.size - not_above
+    counter = _BucketCounter(buckets, scores.size)
+    for start in range(0, scores.size, _CHUNK):
+        counter.add(scores[start : start + _CHUNK])
+    at_or_above, equal = counter.counts()
+    return at_or_above[::-1], (at_or_above - equal)[::-1]
+
+
+class _BucketCounter:
+    """Counts scores by their bucket and, among the thresholds of that bucket, by those that they reach."""
+
+    def __init__(self, buckets: _Buckets, scores: int) -> None:
+        self._buckets = buckets
+        self._lowest = buckets.thresholds[buckets.below]  # the lowest threshold that a score of the bucket may reach
+        self._one = np.ones(1, dtype=np.int32 if scores < 2**31 else np.intp)  # NumPy is slow at adding another type.
+        self._in_bucket = np.zeros(buckets.below.size, dtype=self._one.dtype)
+        self._reached = np.zeros(buckets.thresholds.size, dtype=self._one.dtype)
+        self._equal = np.zeros(buckets.thresholds.size, dtype=self._one.dtype)
+
+    def add(self, scores: FloatArray) -> None:
+        """Count a chunk of scores."""
+        thresholds = self._buckets.thresholds
+        bucket = self._buckets.bucket_of(scores)
+        np.add.at(self._in_bucket, bucket, self._one)
+        reaching = np.flatnonzero(scores >= self._lowest.take(bucket))
+        scores = scores.take(reaching)
+        first = self._buckets.below.take(bucket.take(reaching)).astype(np.intp)
+        stop = first + 1
+        moving = np.flatnonzero(scores >= thresholds.take(stop))
+        for _ in range(_MAX_COMPARISONS):
+            stop[moving] += 1
+            moving = moving[scores[moving] >= thresholds[stop[moving]]]
+        if moving.size:
+            stop[moving] = np.searchsorted(thresholds, scores[moving], side="right")
+        # The thresholds from `first` to before `stop` are reached; only the changes from one to the next are stored.
+        np.add.at(self._reached, first, self._one)
+        np.subtract.at(self._reached, stop, self._one)
+        stop -= 1
+        np.add.at(self._equal, stop[scores == thresholds.take(stop)], self._one)
+
+    def counts(self) -> tuple[IntArray, npt.NDArray[np.signedinteger[Any]]]:
+        """Number of scores at or above each threshold, and equal to it; thresholds ascending."""
+        up_to_bucket = np.cumsum(self._in_bucket, dtype=self._in_bucket.dtype)
+        at_or_above = np.cumsum(self._reached[:-1], dtype=np.intp)
+        at_or_above += up_to_bucket[-1]
+        at_or_above -= up_to_bucket[self._buckets.of_thresholds]
+        return at_or_above, self._equal[:-1]
+
+
+class _Buckets:
+    """Equal buckets over the range of ascending thresholds.
+
+    Attributes
+    ----------
+    thresholds : ndarray
+        The thresholds, and an infinite one at the end.
+    of_thresholds : ndarray of int
+        The bucket of each.
+    below : ndarray of int
+        For each bucket, how many thresholds lie in lower ones.
+    crowding : float
+        How many thresholds share the bucket of a threshold, on average.
     """
-    return ascending.size - np.searchsorted(ascending, thresholds, side="right")
+
+    def __init__(self, ascending: FloatArray, measure: Callable[[FloatArray], FloatArray]) -> None:
+        self._measure = measure
+        self._number = min(_MAX_BUCKETS, 1 << (3 * ascending.size // 2).bit_length())
+        ends = measure(ascending[[0, -1]])
+        self._lowest = ends[0]
+        with np.errstate(over="ignore", divide="ignore"):
+            self._scale = (self._number - 3) / (ends[1] - ends[0])
+        self.thresholds = np.append(ascending, np.array(np.inf, dtype=ascending.dtype))
+        self.crowding = np.inf
+        if 0 < self._scale < np.inf:
+            self.of_thresholds = self.bucket_of(ascending)
+            sizes = np.bincount(self.of_thresholds, minlength=self._number)
+            self.crowding = float(np.einsum("i,i", sizes, sizes) / ascending.size)
+            self.below = np.zeros(self._number, dtype=np.int32)
+            self.below[1:] = np.cumsum(sizes[:-1], out=sizes[:-1])
+
+    @classmethod
+    def over(cls, ascending: FloatArray) -> _Buckets | None:
+        """Choose the measure that spreads the thresholds best; None where none does."""
+        best = cls(ascending, np.asarray)
+        if best.crowding > _MAX_CROWDING / 2:
+            best = min(best, cls(ascending, _binary_form), key=lambda buckets: buckets.crowding)
+        return best if best.crowding <= _MAX_CROWDING else None
+
+    def bucket_of(self, values: FloatArray) -> IntArray:
+        """Bucket of each value: 0 for values below all thresholds, the last for values far above."""
+        return self._place(values).astype(np.intp)
+
+    def range_of(self, values: FloatArray) -> npt.NDArray[np.uint8]:
+        """Range of each value, from high to low."""
+        place = self._place(values)
+        place *= _RANGES / self._number
+        return (_RANGES - 1) - place.astype(np.uint8)
+
+    def _place(self, values: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            place = self._measure(values) - self._lowest
+            place *= self._scale
+        np.clip(place, -1, self._number - 2, out=place)
+        place += 1
+        return place
 
 
-def distinct_descending(ascending: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the distinct ones of sorted values, highest first.
-
-    Examples
-    --------
-    >>> distinct_descending(np.array([1, 2, 2, 5])).tolist()
-    [5, 2, 1]
-    """
-    first = np.ones(ascending.size, dtype=np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first][::-1]
-
-
-def run_counts(scores: FloatArray, ascending: FloatArray, thresholds: FloatArray) -> IntArray:
-    """How many runs of flagged steps each threshold makes.
-
-    A run has one step more than it has pairs of neighbours, and a pair is flagged where its lower score is.
-
-    Examples
-    --------
-    >>> scores = np.array([3.0, 1.0, 2.0, 2.0, 0.0])
-    >>> run_counts(scores, np.sort(scores), np.array([3.0, 2.0, 1.0])).tolist()
-    [1, 2, 1]
-    """
-    pairs = np.sort(np.minimum(scores[1:], scores[:-1]))
-    return at_least(ascending, thresholds) - at_least(pairs, thresholds)
-
-
-def trapezoids(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Area under straight lines between the points, along the last axis.
-
-    Examples
-    --------
-    >>> float(trapezoids(np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0])))
-    2.5
-    """
-    areas: FloatArray = np.sum(np.diff(x) * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
-    return areas
-
-
-def steps(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Area under steps that have, up to each point, the height of that point, along the last axis.
-
-    Examples
-    --------
-    >>> float(steps(np.array([0.0, 1.0, 3.0]), np.array([9.0, 0.0, 1.0])))
-    2.0
-    """
-    areas: FloatArray = np.sum(np.diff(x) * y[..., 1:], axis=-1)
-    return areas
+def _binary_form(values: FloatArray) -> npt.NDArray[np.float64]:
+    """Order-preserving integer form of floats, as float64: roughly their logarithm, with sign."""
+    kind: Any = np.int64 if values.dtype == np.float64 else np.int32
+    bits = (values + 0.0).view(kind)  # Both zeros get one form.
+    ordered = bits ^ ((bits >> (8 * values.itemsize - 1)) & np.iinfo(kind).max)
+    return ordered.astype(np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from pateval._validation import (
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import runs
-from pateval.kernels.threshold_counts import distinct_descending, run_counts, standing
+from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.sorted_values import distinct_descending, run_counts
+from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.prf import PRF
 
 if TYPE_CHECKING:
@@ -67,10 +69,12 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
     normal = int(labels.size - np.count_nonzero(labels))
     if not normal:
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
-    place = standing(labels, scores)
-    higher = place.flagged_above - place.true_positive_above
-    not_lower = place.flagged - place.true_positive
-    return float(1 - (higher + not_lower).mean() / (2 * normal))
+    counts = _count_at_anomalies(labels, scores)
+    gained = np.diff(counts.true_positive, prepend=0)
+    higher = counts.detected_before[:-1] - (counts.true_positive - gained)
+    not_lower = counts.detected - counts.true_positive
+    # Dividing first keeps the sum of products far from the end of the integers.
+    return float(1 - (gained / counts.true_positive[-1] * ((higher + not_lower) / (2 * normal))).sum())
 
 
 def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
@@ -112,8 +116,7 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     """
     labels, scores = scored_pair(labels, scores)
     require_anomaly(labels)
-    place = standing(labels, scores)
-    return float((place.true_positive / place.flagged).mean())
+    return _count_at_anomalies(labels, scores).area(AVERAGE_PRECISION)
 
 
 def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
@@ -157,10 +160,8 @@ def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
     """
     labels, scores = scored_pair(labels, scores)
     require_anomaly(labels)
-    place = standing(labels, scores)
     warn_if_coarse(scores, "auc_pr", "average_precision")
-    before = np.where(place.flagged_above > 0, place.true_positive_above / np.maximum(place.flagged_above, 1), 1.0)
-    return float((place.true_positive / place.flagged + before).mean() / 2)
+    return _count_at_anomalies(labels, scores).area(TRAPEZOID)
 
 
 def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
@@ -379,6 +380,30 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> 
         raise UndefinedMetricError(f"the metric is undefined: it asks for exactly one event; got {starts.size}")
     margin = max(int(stops[0] - starts[0]), tolerance)
     return float(starts[0] - margin <= np.argmax(scores) < stops[0] + margin)
+
+
+class _AnomalyCounts(NamedTuple):
+    """Counts at the distinct scores of anomalous steps, highest first.
+
+    Between two of them only false alarms come in, so these counts, and those just above them, hold every corner of the
+    ROC and precision-recall curves.
+    """
+
+    true_positive: IntArray
+    detected: IntArray
+    detected_before: IntArray
+
+    def area(self, rule: AreaRule) -> float:
+        """Area under the precision-recall curve."""
+        found = self.true_positive.astype(np.float64)
+        return precision_recall_area(found, found[-1] - found, self.detected, self.detected_before, rule)
+
+
+def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> _AnomalyCounts:
+    descending = np.sort(scores[labels])[::-1]
+    last = np.flatnonzero(np.append(descending[1:] != descending[:-1], True))
+    detected, above = count_at_thresholds(scores, descending[last])
+    return _AnomalyCounts(last + 1, detected, np.append(above, detected[-1]))
 
 
 def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:

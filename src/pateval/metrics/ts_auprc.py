@@ -10,7 +10,7 @@ import numpy as np
 from pateval._validation import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
-from pateval.kernels.threshold_counts import steps, trapezoids
+from pateval.kernels.areas import steps, trapezoids
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -19,8 +19,9 @@ from pateval._validation import (
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import runs
+from pateval.kernels.areas import steps, trapezoids
 from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
-from pateval.kernels.threshold_counts import above, at_least, distinct_descending, steps, trapezoids
+from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.prf import PRF
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from pateval._validation import Buffers, UndefinedMetricError, buffer_lengths, finite_array, scored_pair, series_starts
 from pateval.events import find_events
-from pateval.pate.area import AVERAGE_PRECISION, TRAPEZOID
-from pateval.pate.sampled import ThresholdCounts, counts_at
-from pateval.pate.sweep import Scored
+from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.pate._counts import rank_steps
 
 
 class PateAccumulator:
@@ -48,7 +47,10 @@ class PateAccumulator:
         self.steps = 0
         self.series = 0
         self.anomalies = 0
-        self._counts = ThresholdCounts.none(self.thresholds.size, len(self.early), len(self.delay))
+        size = self.thresholds.size
+        self._detected = np.zeros(size, dtype=np.intp)
+        self._missed = np.zeros(size)
+        self._true_positive = np.zeros((len(self.early), len(self.delay), size))
 
     def update(
         self, labels: npt.ArrayLike, scores: npt.ArrayLike, *, series: npt.ArrayLike | None = None
@@ -72,7 +74,14 @@ class PateAccumulator:
         labels, scores = scored_pair(labels, scores)
         starts = series_starts(series, labels.size)
         events = find_events(labels, starts)
-        self._counts += counts_at(Scored(scores, events), self.thresholds, self.early, self.delay)
+        early, delay = ([min(length, labels.size) for length in lengths] for lengths in (self.early, self.delay))
+        steps = rank_steps(scores, events, early, delay, self.thresholds)
+        self._detected += steps.detected
+        self._missed += steps.missed
+        for column, delay_length in enumerate(delay):
+            fixed = steps.inside + steps.delayed_gains(delay_length)
+            for row, early_length in enumerate(early):
+                self._true_positive[row, column] += np.cumsum(fixed + steps.early_gains(early_length, delay_length))
         self.steps += labels.size
         self.series += starts.size
         self.anomalies += int(np.count_nonzero(labels))
@@ -87,7 +96,9 @@ class PateAccumulator:
                 raise ValueError(f"accumulators to merge must have the same {name} buffers")
         if not np.array_equal(self.thresholds, other.thresholds):
             raise ValueError("accumulators to merge must have the same thresholds")
-        self._counts += other._counts
+        self._detected += other._detected
+        self._missed += other._missed
+        self._true_positive += other._true_positive
         self.steps += other.steps
         self.series += other.series
         self.anomalies += other.anomalies
@@ -95,17 +106,19 @@ class PateAccumulator:
 
     def compute(self) -> float:
         """PATE of everything seen (trapezoid rule)."""
-        self._require_anomaly()
-        return self._counts.mean_area(TRAPEZOID)
+        return self._mean_area(TRAPEZOID)
 
     def compute_ap(self) -> float:
         """PATE-AP of everything seen (average-precision rule)."""
-        self._require_anomaly()
-        return self._counts.mean_area(AVERAGE_PRECISION)
+        return self._mean_area(AVERAGE_PRECISION)
 
-    def _require_anomaly(self) -> None:
+    def _mean_area(self, rule: AreaRule) -> float:
         if not self.anomalies:
             raise UndefinedMetricError("the metric is undefined: no anomaly has been seen yet")
+        before = np.append(0, self._detected)
+        pairs = self._true_positive.reshape(-1, self.thresholds.size)
+        areas = [precision_recall_area(found, self._missed, self._detected, before, rule) for found in pairs]
+        return float(np.mean(areas))
 
     def __repr__(self) -> str:
         pairs = len(self.early) * len(self.delay)

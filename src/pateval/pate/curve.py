@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from pateval._validation import FloatArray, non_negative_integer, require_anomaly, scored_pair, series_starts
 from pateval.events import find_events
-from pateval.pate.area import TRAPEZOID, area
-from pateval.pate.sweep import Scored, sweep
+from pateval.kernels.areas import TRAPEZOID
+from pateval.pate._counts import rank_steps
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,17 @@ def pate_curve(
     early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
-    counts = sweep(Scored(scores, events), min(early, labels.size), min(delay, labels.size))
+    early, delay = min(early, labels.size), min(delay, labels.size)
+    steps = rank_steps(scores, events, [early], [delay])
+    counted = steps.true_positive(early, delay)
     ascending = np.sort(scores)
     first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
     thresholds = ascending[first][::-1]
     detected = (scores.size - first)[::-1].astype(np.float64)
-    reached = counts.thresholds.size - np.searchsorted(counts.thresholds[::-1], thresholds, side="left")
-    found = np.concatenate([[0.0], counts.true_positive])[reached]
-    missed = np.concatenate([[float(np.count_nonzero(labels))], counts.missed])[reached]
+    # Scores outside all zones change nothing but the number of detections.
+    reached = steps.thresholds.size - np.searchsorted(steps.thresholds[::-1], thresholds, side="left")
+    found = np.concatenate([[0.0], counted])[reached]
+    missed = np.concatenate([[float(np.count_nonzero(labels))], steps.missed])[reached]
     return PateCurve(
         thresholds=thresholds,
         precision=found / detected,
@@ -110,5 +113,5 @@ def pate_curve(
         true_positive=found,
         false_positive=detected - found,
         false_negative=missed,
-        area=area(counts, TRAPEZOID),
+        area=steps.area(counted, TRAPEZOID),
     )

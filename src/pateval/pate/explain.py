@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
 from pateval.events import Events, find_events, within
-from pateval.pate.zones import Rooms, delayed_steps, early_steps
+from pateval.pate._zones import ZoneLimits, delayed_steps, early_steps, zone_weight
 from pateval.prf import PRF
 
 Array = npt.NDArray[np.float64]
@@ -276,22 +276,19 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
 
     codes[predictions & ~labels] = _OUTSIDE
     wrong[predictions & ~labels] = 1.0
-    rooms = Rooms.of(events)
+    limits = ZoneLimits.of(events)
+    after, ahead = limits.delayed_reach(delay), limits.early_reach(early, delay)
     zones = (
-        (events.stops, rooms.delayed(delay), delayed_steps(events, rooms.delayed(delay)), _DELAYED),
-        (
-            events.starts - rooms.early(early, delay),
-            rooms.early(early, delay),
-            early_steps(events, rooms.early(early, delay)),
-            _EARLY,
-        ),
+        (events.stops, after, delayed_steps(events, after), _DELAYED),
+        (events.starts - ahead, ahead, early_steps(events, ahead), _EARLY),
     )
-    for begins, zone_lengths, weighted, code in zones:
-        steps = within(begins, zone_lengths)
-        owner[steps] = np.repeat(np.arange(len(events)), zone_lengths)
+    for starts, reach, weighted, code in zones:
+        steps = within(starts, reach)
+        owner[steps] = np.repeat(np.arange(len(events)), reach)
         codes[steps[predictions[steps]]] = code
         counts = predictions[weighted.steps] & ((code == _DELAYED) | detected[weighted.events])
-        found[weighted.steps] = np.where(counts, weighted.weights, 0.0)
+        weights = zone_weight(reach[weighted.events], weighted.distances, limits.half_length[weighted.events])
+        found[weighted.steps] = np.where(counts, weights, 0.0)
         wrong[weighted.steps] -= found[weighted.steps]
     return StepWeights(codes, owner, found, wrong, missed)
 

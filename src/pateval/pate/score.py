@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -21,10 +22,9 @@ from pateval._validation import (
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
-from pateval.pate.area import AVERAGE_PRECISION, TRAPEZOID, Rule, area
-from pateval.pate.grid import mean_area
-from pateval.pate.sampled import counts_at
-from pateval.pate.sweep import Scored, sweep
+from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule
+from pateval.pate._counts import mean_area, rank_steps
+from pateval.prf import PRF
 
 Thresholds = int | Iterable[float] | None
 
@@ -214,15 +214,16 @@ def pate_f1(
     0.636
     """
     labels, predictions = binary_pair(labels, predictions)
-    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
+    early = buffer_lengths(early, "early", longest=labels.size)
+    delay = buffer_lengths(delay, "delay", longest=labels.size)
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
-    counts = counts_at(Scored(predictions.astype(np.float32), events), np.ones(1), early, delay)
-    found = counts.true_positive[..., 0]
-    precision = found / max(int(counts.detected[0]), 1)
-    recall = found / (found + counts.missed[0])
-    both = precision + recall
-    return float(np.mean(2 * precision * recall / np.where(both > 0, both, 1.0)))
+    steps = rank_steps(predictions.astype(np.float32), events, early, delay, thresholds=np.ones(1, dtype=np.float32))
+    total = 0.0
+    for early_length, delay_length in itertools.product(early, delay):
+        found = float(steps.true_positive(early_length, delay_length)[0])
+        total += PRF.from_counts(found, float(steps.detected[0]) - found, float(steps.missed[0])).f1
+    return total / (len(early) * len(delay))
 
 
 def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
@@ -237,21 +238,17 @@ def _score(
     delay: Buffers,
     thresholds: Thresholds,
     series: npt.ArrayLike | None,
-    rule: Rule,
+    rule: AreaRule,
 ) -> float:
-    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
-    fixed = _fixed_thresholds(scores, thresholds)
+    early = buffer_lengths(early, "early", longest=labels.size)
+    delay = buffer_lengths(delay, "delay", longest=labels.size)
+    given = _given_thresholds(scores, thresholds)
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
-    scored = Scored(scores, events)
-    if fixed is not None:
-        return counts_at(scored, fixed, early, delay).mean_area(rule)
-    if len(early) == len(delay) == 1:
-        return area(sweep(scored, min(early[0], labels.size), min(delay[0], labels.size)), rule)
-    return mean_area(scored, early, delay, rule)
+    return mean_area(rank_steps(scores, events, early, delay, given), early, delay, rule)
 
 
-def _fixed_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
+def _given_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
     if thresholds is None:
         return None
     if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
