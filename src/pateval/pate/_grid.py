@@ -19,7 +19,7 @@ definition says. ``docs/grid.md`` derives the bound of the rounding error.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,15 +32,16 @@ from pateval.pate._zones import zone_weight
 
 Array = npt.NDArray[np.float64]
 
-_HEAD_SHARE = 1 / 64  # The definition is followed until so many are detected, as a share of the anomalous steps.
-_CHUNK = 256  # thresholds prepared together
+_HEAD_SHARE = 1 / 8  # The definition is followed until so many are detected, as a share of the anomalous steps.
+_CHUNK = 512  # thresholds prepared together
 _BATCH = 2**13  # cells (thresholds x pairs) divided together: small enough to stay in cache
 
 
 def grid_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> float:
     """Mean area over all pairs of ``early`` and ``delay``."""
     grid = _Grid.of(steps, early, delay, rule)
-    dropped, found = _DroppedPoints(grid), _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.shape))
+    dropped = _DroppedPoints(grid)
+    found = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
     thresholds = steps.missed.size
     # At least one threshold: the first gain has a precision of its own before it.
     head = min(max(1, int(np.searchsorted(steps.detected, _HEAD_SHARE * steps.inside.sum()))), thresholds)
@@ -52,10 +53,23 @@ def grid_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int],
 
 @dataclass
 class _TruePositives:
-    """Weighted true positives so far: a part for each delay, and the rest for each pair."""
+    """Weighted true positives so far: a part for each delay, for each early buffer, and for each pair."""
 
     fixed: Array
-    table: Array
+    own: Array
+    joint: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the parts: early buffers x delays."""
+        return self.joint + self.own[:, None] + self.fixed
+
+    def add(self, fixed: Array, own: Array, joint: Iterable[Array]) -> None:
+        """Add what was gained; one sum for a chunk keeps rounding errors from adding up."""
+        self.fixed += fixed
+        self.own += own
+        for gain in joint:
+            self.joint += gain
 
 
 @dataclass(frozen=True)
@@ -148,12 +162,9 @@ def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
         stop = min(start + _CHUNK, head)
         fixed, own, joint = grid.fixed_gains(start, stop), grid.own_gains(start, stop), grid.joint_gains(start, stop)
         for rank in range(start, stop):
-            found.fixed += fixed[rank - start]
-            found.table += own[rank - start, :, None]
-            if rank in joint:
-                found.table += joint[rank]
+            found.add(fixed[rank - start], own[rank - start], [joint[rank]] if rank in joint else [])
             recall_before, counts_before = recall, counts
-            counts = found.table + found.fixed
+            counts = found.total
             recall = counts / (counts + grid.steps.missed[rank])
             reward = grid.after[rank] * counts + grid.before[rank] * counts_before
             if rank == 0:
@@ -167,7 +178,7 @@ def _tail_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
     """Rewards of the gains from threshold ``head`` on, by the formula above."""
     missed = grid.steps.missed
     # The term of threshold ``head - 1``; what joint gains add to it follows with them.
-    level = found.table + found.fixed + missed[head - 1]
+    level = found.total + missed[head - 1]
     weight = grid.after[head] + grid.before[head]
     first = weight * (level - missed[head - 1])
     first += grid.after[head] * (grid.own_gains(head, head + 1)[0, :, None] + grid.fixed_gains(head, head + 1)[0])
@@ -186,66 +197,73 @@ def _chunk_area(
     missed = grid.steps.missed[start:stop]
     after, before = grid.after[start : stop + 1], grid.before[start : stop + 1]
     change = -np.diff(after + before)
-    fixed, own, joint = (
-        grid.fixed_gains(start, stop + 1),
-        grid.own_gains(start, stop + 1),
-        grid.joint_gains(start, stop),
-    )
+    fixed, own = grid.fixed_gains(start, stop + 1), grid.own_gains(start, stop + 1)
+    joint = {rank - start: gain for rank, gain in grid.joint_gains(start, stop).items()}
     # What multiplies 1 / X, for sums over the early buffers and over the delays.
     by_delay = before[:-1, None] * fixed[:-1] + after[1:, None] * fixed[1:] + (change * missed)[:, None]
     by_early = before[:-1, None] * own[:-1] + after[1:, None] * own[1:]
-    level = found.fixed + np.cumsum(fixed[:-1], axis=0)
-    found.fixed = level[-1]
-    level = level + missed[:, None]
-    over_early, over_delay = np.empty_like(level), np.zeros((stop - start, grid.early.size))
-    has_own, needs_rows = (set(np.flatnonzero(gains.any(axis=1)).tolist()) for gains in (own, by_early))
-    watched = dropped.watched(start, stop)
-    total, table = 0.0, found.table
-    for first, last in _batches(stop - start, [rank - start for rank in joint], table.size):
-        inverse_before, joint_gain = inverse, joint.get(start + first)
-        if joint_gain is not None:
-            table += joint_gain
-        if last - first == 1:
-            if first in has_own:
-                table += own[first, :, None]
-            sums = table + level[first]
-            if start + first in watched:
-                dropped.visit(start + first, sums - missed[first])
-            inverse = np.divide(1.0, sums, out=sums)
-            np.dot(grid.early_share, inverse, out=over_early[first])
-            if first in needs_rows:
-                np.dot(inverse, grid.delay_share, out=over_delay[first])
-            first_inverse = inverse
+    over_early, over_delay = np.empty_like(by_delay), np.zeros_like(by_early)
+    has_early = set(np.flatnonzero(by_early.any(axis=1)).tolist())
+    watched, total = dropped.watched(start, stop), 0.0
+    moves = fixed[:-1] + np.diff(grid.steps.missed[start - 1 : stop])[:, None]
+    sums = found.total + grid.steps.missed[start - 1]
+    found.add(fixed[:-1].sum(axis=0), own[:-1].sum(axis=0), joint.values())
+    for first, levels in _levels(sums, moves, own[:-1], joint):
+        last = first + len(levels)
+        for rank in sorted(watched.intersection(range(start + first, start + last))) if watched else ():
+            dropped.visit(rank, levels[rank - start - first] - missed[rank - start])
+        inverses = 1.0 / levels
+        if last - first == 1:  # Products of a single table cost less by themselves.
+            np.dot(grid.early_share, inverses[0], out=over_early[first])
+            if first in has_early:
+                np.dot(inverses[0], grid.delay_share, out=over_delay[first])
         else:
-            reached = np.cumsum(own[first:last], axis=0)
-            batch = reached[:, :, None] + level[first:last, None]
-            batch += table
-            table += reached[-1, :, None]
-            for rank in range(start + first, start + last) if watched else ():
-                if rank in watched:
-                    dropped.visit(rank, batch[rank - start - first] - missed[rank - start])
-            np.divide(1.0, batch, out=batch)
-            np.matmul(grid.early_share, batch, out=over_early[first:last])
-            np.matmul(batch, grid.delay_share, out=over_delay[first:last])
-            first_inverse, inverse = batch[0], batch[-1]
-        if joint_gain is not None:
-            reward = (after[first] * grid.steps.missed[start + first - 1]) * inverse_before
-            reward += (before[first] * missed[first]) * first_inverse
-            reward *= joint_gain
+            np.matmul(grid.early_share, inverses, out=over_early[first:last])
+            np.matmul(inverses, grid.delay_share, out=over_delay[first:last])
+        if first in joint:
+            reward = (after[first] * grid.steps.missed[start + first - 1]) * inverse
+            reward += (before[first] * missed[first]) * inverses[0]
+            reward *= joint[first]
             total += grid.mean(reward)
+        inverse = inverses[-1]
     total += float(((np.vecdot(over_early * grid.delay_share, by_delay) - change) * missed).sum())
     return total + float((np.vecdot(over_delay * grid.early_share, by_early) * missed).sum()), inverse
 
 
-def _batches(size: int, breaks: list[int], pairs: int) -> list[tuple[int, int]]:
-    """Cut thresholds into batches that fit the cache; each of the ``breaks`` begins one."""
-    width = max(1, _BATCH // pairs)
-    edges = range(size + 1) if width == 1 else sorted({0, size, *breaks})
-    return [
-        (first, min(first + width, stop))
-        for start, stop in itertools.pairwise(edges)
-        for first in range(start, stop, width)
-    ]
+def _levels(sums: Array, moves: Array, own: Array, joint: dict[int, Array]) -> Iterator[tuple[int, Array]]:
+    """X of each threshold, early buffers x delays, for as many thresholds together as fit the cache.
+
+    Yields the number of the first of them and their tables, which are overwritten by the next. ``sums`` is X before
+    the first threshold; each moves it by a row, a column, and a table where there is a joint gain, which therefore
+    always comes first.
+    """
+    width = _BATCH // sums.size
+    if width <= 1:
+        # Where all delays move alike, adding one number is faster than adding a row.
+        is_level: set[int] = set(np.flatnonzero((moves == moves[:, :1]).all(axis=1)).tolist())
+        has_own: set[int] = set(np.flatnonzero(own.any(axis=1)).tolist())
+        first_moves: list[float] = moves[:, 0].tolist()
+        for place in range(len(moves)):
+            if place in joint:
+                sums += joint[place]
+            if place in has_own:
+                sums += own[place, :, None]
+            if place not in is_level:
+                sums += moves[place]
+            elif first_moves[place]:
+                sums += first_moves[place]
+            yield place, sums[None]
+        return
+    edges = sorted({0, len(moves), *joint})
+    for start, stop in itertools.pairwise(edges):
+        if start in joint:
+            sums += joint[start]
+        for first in range(start, stop, width):
+            chosen = slice(first, min(first + width, stop))
+            levels = np.cumsum(own[chosen], axis=0)[:, :, None] + np.cumsum(moves[chosen], axis=0)[:, None]
+            levels += sums
+            yield first, levels
+            sums = levels[-1]
 
 
 def _zone_gains(
