@@ -15,7 +15,7 @@ import pateval as pv
 from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
-from pateval.kernels import areas
+from pateval.kernels import precision_recall
 from pateval.pate import _counts, _grid, _missed
 from support.strategies import labels_and_predictions, labels_and_scores, split_series
 
@@ -375,6 +375,6 @@ def test_work_in_pieces(monkeypatch):
     scores = np.where(labels, 0.3, 0.0) + rng.random(5000)
     whole = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
     monkeypatch.setattr(_missed, "_CHUNK", 10)
-    monkeypatch.setattr(areas, "_CHUNK", 10)
+    monkeypatch.setattr(precision_recall, "_CHUNK", 10)
     pieces = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
     assert pieces == pytest.approx(whole, rel=1e-13)

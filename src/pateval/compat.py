@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, non_negative_integer, positive_integer, scored_pair
 from pateval.events import find_events
-from pateval.kernels.areas import TRAPEZOID
+from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.pate.score import pate_f1
 

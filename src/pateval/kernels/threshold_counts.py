@@ -11,14 +11,13 @@ ranges of values, and each range is counted by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import FloatArray, IntArray
-from pateval.kernels.sorting import partition
 
 _CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
 _MAX_BUCKETS = 2**24
@@ -57,14 +56,34 @@ def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[Int
         return _count(scores, thresholds)
     at_or_above, above = np.empty((2, thresholds.size), dtype=np.intp)
     start = higher = 0
-    ranges = partition(spread.range_of, _RANGES, scores)
-    for stop, (range_scores,) in zip(_range_stops(spread, thresholds), ranges, strict=True):
+    for stop, range_scores in zip(_range_stops(spread, thresholds), _scores_by_range(scores, spread), strict=True):
         if stop > start:
             at_or_above[start:stop], above[start:stop] = _count(range_scores, thresholds[start:stop])
             at_or_above[start:stop] += higher
             above[start:stop] += higher
         start, higher = stop, higher + range_scores.size
     return at_or_above, above
+
+
+def _scores_by_range(scores: FloatArray, buckets: _Buckets) -> Iterator[FloatArray]:
+    """Divide scores into ranges, highest first.
+
+    They are moved in chunks that stay in cache: first within each chunk, then the pieces of each range are joined.
+    """
+    moved = np.empty_like(scores)
+    numbers = np.arange(_RANGES, dtype=np.uint8)
+    chunk_starts = range(0, scores.size, _CHUNK)
+    range_stops = []
+    for start in chunk_starts:
+        chunk = slice(start, start + _CHUNK)
+        range_of = buckets.range_of(scores[chunk])
+        order = np.argsort(range_of, kind="stable")  # NumPy sorts small integers by radix, in linear time.
+        scores[chunk].take(order, out=moved[chunk], mode="clip")
+        range_stops.append(start + np.searchsorted(range_of.take(order), numbers, side="right"))
+    starts = np.array(chunk_starts)
+    for stops in np.stack(range_stops, axis=1):
+        yield np.concatenate([moved[start:stop] for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)])
+        starts = stops
 
 
 def _range_stops(buckets: _Buckets, thresholds: FloatArray) -> list[int]:

@@ -18,7 +18,7 @@ from pateval._validation import (
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import runs
-from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
 from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.prf import PRF

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, IntArray
 from pateval.events import Events, within
-from pateval.kernels.areas import AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import AreaRule, precision_recall_area
 from pateval.kernels.sorting import sort_descending
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.pate._missed import missed_weight_changes

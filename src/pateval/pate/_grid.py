@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, IntArray
-from pateval.kernels.areas import AreaRule, is_kept
+from pateval.kernels.precision_recall import AreaRule, is_kept
 from pateval.pate._counts import RankedZoneSteps, ThresholdSteps
 from pateval.pate._zones import zone_weight
 
@@ -39,7 +39,7 @@ _BATCH = 2**13  # cells (thresholds x pairs) divided together: small enough to s
 
 def grid_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> float:
     """Mean area over all pairs of ``early`` and ``delay``."""
-    grid = _Grid.of(steps, early, delay, rule)
+    grid = _Grid(steps, early, delay, rule)
     dropped = _DroppedPoints(grid)
     found = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
     thresholds = steps.missed.size
@@ -72,7 +72,6 @@ class _TruePositives:
             self.joint += gain
 
 
-@dataclass(frozen=True)
 class _Grid:
     """Distinct buffers with their shares in the mean, the weights of the rule, and the early steps.
 
@@ -86,39 +85,18 @@ class _Grid:
         What the precision before the first gain adds to its reward.
     """
 
-    steps: ThresholdSteps
-    early: IntArray
-    early_share: Array
-    delay: IntArray
-    delay_share: Array
-    own: RankedZoneSteps
-    joint: RankedZoneSteps
-    after: Array
-    before: Array
-    first_precision: float
-
-    @classmethod
-    def of(cls, steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> _Grid:
-        """Divide the early steps, and spread the rule over the thresholds."""
-        (early_lengths, early_counts), (delay_lengths, delay_counts) = (
-            np.unique(lengths, return_counts=True) for lengths in (early, delay)
-        )
-        is_close = steps.limits.is_shared & (steps.limits.before < early_lengths[-1] + delay_lengths[-1])
+    def __init__(self, steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> None:
+        self.steps = steps
+        self.early, early_counts = np.unique(early, return_counts=True)
+        self.delay, delay_counts = np.unique(delay, return_counts=True)
+        self.early_share, self.delay_share = early_counts / len(early), delay_counts / len(delay)
+        is_close = steps.limits.is_shared & (steps.limits.before < self.early[-1] + self.delay[-1])
         is_joint = is_close[steps.early.event]
-        before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
-        before[0] = 0.0
-        return cls(
-            steps,
-            early_lengths,
-            early_counts / len(early),
-            delay_lengths,
-            delay_counts / len(delay),
-            steps.early.chosen(~is_joint),
-            steps.early.chosen(is_joint),
-            np.append(rule.after / np.maximum(steps.detected, 1), 0.0),
-            before,
-            rule.before * rule.start if steps.detected_before[0] == 0 else 0.0,
-        )
+        self.own, self.joint = steps.early.chosen(~is_joint), steps.early.chosen(is_joint)
+        self.after = np.append(rule.after / np.maximum(steps.detected, 1), 0.0)
+        self.before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
+        self.before[0] = 0.0
+        self.first_precision = rule.before * rule.start if steps.detected_before[0] == 0 else 0.0
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from pateval._validation import Buffers, UndefinedMetricError, buffer_lengths, finite_array, scored_pair, series_starts
 from pateval.events import find_events
-from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
 from pateval.pate._counts import rank_steps
 
 

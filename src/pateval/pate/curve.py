@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pateval._validation import FloatArray, non_negative_integer, require_anomaly, scored_pair, series_starts
 from pateval.events import find_events
-from pateval.kernels.areas import TRAPEZOID
+from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import rank_steps
 
 

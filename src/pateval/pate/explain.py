@@ -166,27 +166,13 @@ class Explanation:
                 f"[{event.start}, {event.stop})",
                 "yes" if event.detected else "no",
                 f"{event.coverage:.0%}",
-                "-" if event.onset_delay is None else str(event.onset_delay),
-                "-" if event.early_lead is None else str(event.early_lead),
-                f"{event.true_positive:.2f}",
-                f"{event.false_positive:.2f}",
-                f"{event.false_negative:.2f}",
+                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *(f"{count:.2f}" for count in (event.true_positive, event.false_positive, event.false_negative)),
             )
             for event in shown
         ]
-        rows.append(("outside", "", "", "", "", "", f"{outside:.2f}", ""))
-        rows.append(
-            (
-                "all",
-                "",
-                "",
-                "",
-                "",
-                f"{self.true_positive:.2f}",
-                f"{self.false_positive:.2f}",
-                f"{self.false_negative:.2f}",
-            )
-        )
+        totals = (f"{count:.2f}" for count in (self.true_positive, self.false_positive, self.false_negative))
+        rows += [("outside", *[""] * 5, f"{outside:.2f}", ""), ("all", *[""] * 4, *totals)]
         table = _text_table(("event", "found", "cover", "onset", "lead", "TP", "FP", "FN"), rows)
         if len(shown) < len(self.events):
             table.insert(len(shown) + 1, f"… and {len(self.events) - len(shown)} more events")

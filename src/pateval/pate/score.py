@@ -22,7 +22,7 @@ from pateval._validation import (
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
-from pateval.kernels.areas import AVERAGE_PRECISION, TRAPEZOID, AreaRule
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.prf import PRF
 
