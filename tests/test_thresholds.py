@@ -11,9 +11,9 @@ from scipy import stats
 from oracles import thresholds as oracle
 from pateval._validation import UndefinedMetricError
 from pateval.kernels.pareto import Tail, fit_tail
+from pateval.threshold_search import best_threshold
 from pateval.thresholds import (
     apply_threshold,
-    best_threshold,
     median_deviation_threshold,
     peaks_over_threshold,
     quantile_threshold,
@@ -35,7 +35,8 @@ def test_sweeps_agree_with_exhaustive_search(metric, pair, k, delay):
     def literal(truth, predictions):
         return getattr(oracle, metric)(truth, predictions, **options)
 
-    threshold, value = best_threshold(labels, scores, metric=metric, k=k, delay=delay)
+    written = ",".join(f"{name}={value}" for name, value in options.items())
+    threshold, value = best_threshold(labels, scores, metric=f"{metric}({written})")
     expected_threshold, expected_value = oracle.best(labels.tolist(), scores.tolist(), literal)
     assert threshold == expected_threshold
     assert value == pytest.approx(expected_value, abs=1e-12)
@@ -69,7 +70,7 @@ def test_reference_of_the_adjustment_above_k_percent(case: ScoreCase):
     everything = 2 * case.labels.sum() / (case.labels.size + case.labels.sum())
     for k in (0, 20, 50, 100):
         reference = max(number(case.metrics[f"best_f1_w_pa_K{k}"]) or 0.0, everything)
-        best = best_threshold(case.labels, case.scores, metric="point_adjusted_k_f1", k=k)
+        best = best_threshold(case.labels, case.scores, metric=f"point_adjusted_k_f1(k={k})")
         assert best.value == pytest.approx(reference, abs=1e-9)
 
 
@@ -138,10 +139,10 @@ def test_undefined_and_bad_options():
     for metric in ("point_f1", "segment_f1"):
         with pytest.raises(UndefinedMetricError, match="no anomaly"):
             best_threshold([0, 0], [1, 2], metric=metric)
-    with pytest.raises(ValueError, match=r"metric must be one of 'point_f1', .*; got 'nab'"):
-        best_threshold([0, 1], [1, 2], metric="nab")
-    with pytest.raises(ValueError, match="k must be a percentage from 0 to 100; got 101"):
-        best_threshold([0, 1], [1, 2], k=101)
+    with pytest.raises(
+        ValueError, match=r"^the metric point_adjusted_k_f1\(k=101\) is refused: k must be .* 100; got 101$"
+    ):
+        best_threshold([0, 1], [1, 2], metric="point_adjusted_k_f1(k=101)")
     with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]; got 2.0"):
         quantile_threshold([1, 2], fraction=2)
     for wrong in (float("nan"), True, "3"):

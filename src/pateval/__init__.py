@@ -3,9 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import UndefinedMetricError
-from pateval.coarse import CoarseScoresWarning
-from pateval.pate.score import pate, pate_ap, pate_f1
+from pateval._validation import UndefinedMetricError as UndefinedMetricError
+from pateval._version import __version__ as __version__
+from pateval.coarse import CoarseScoresWarning as CoarseScoresWarning
+from pateval.pate.score import pate as pate
+from pateval.pate.score import pate_ap as pate_ap
+from pateval.pate.score import pate_f1 as pate_f1
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.auditing import Audit as Audit
@@ -16,6 +19,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.evaluation import evaluate as evaluate
     from pateval.leaderboards import Leaderboard as Leaderboard
     from pateval.leaderboards import leaderboard as leaderboard
+    from pateval.metric import Metric as Metric
+    from pateval.metric import define_metric as define_metric
     from pateval.metrics import *  # noqa: F403
     from pateval.pate.accumulator import PateAccumulator as PateAccumulator
     from pateval.pate.curve import PateCurve as PateCurve
@@ -25,77 +30,33 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.pate.explain import StepWeights as StepWeights
     from pateval.pate.explain import explain as explain
     from pateval.prf import PRF as PRF
+    from pateval.signatures import parse_signature as parse_signature
     from pateval.threshold_search import best_threshold as best_threshold
-    from pateval.thresholds import BestThreshold as BestThreshold
+    from pateval.threshold_sweeps import BestThreshold as BestThreshold
     from pateval.thresholds import apply_threshold as apply_threshold
     from pateval.thresholds import median_deviation_threshold as median_deviation_threshold
     from pateval.thresholds import peaks_over_threshold as peaks_over_threshold
     from pateval.thresholds import quantile_threshold as quantile_threshold
     from pateval.thresholds import standard_deviation_threshold as standard_deviation_threshold
 
-__version__ = "0.1.0"
-
 # Where each public name lives. All but PATE itself is imported when it is first asked for, so that a first number comes
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
+# The metrics are not listed: `pateval.metrics.__all__` names them, and everything there can be had from here.
 _HOMES = {
     "pateval.auditing": ["Audit", "audit"],
     "pateval.buffers": ["suggest_buffer"],
     "pateval.catalog": ["catalogue"],
     "pateval.evaluation": ["Evaluation", "evaluate"],
     "pateval.leaderboards": ["Leaderboard", "leaderboard"],
-    "pateval.metrics": [
-        "TsCurve",
-        "VusAreas",
-        "affiliation",
-        "affiliation_events",
-        "auc_pr",
-        "auc_roc",
-        "average_precision",
-        "censored_detection_delay",
-        "composite",
-        "delay_adjusted",
-        "etapr",
-        "event_wise",
-        "f1_at_k",
-        "f1_at_k_ranges",
-        "false_alarm_rate",
-        "latency_sparsity_aware",
-        "mean_detection_delay",
-        "mean_detection_offset",
-        "nab",
-        "onset_detection_rate",
-        "pa_auc_roc",
-        "point",
-        "point_adjusted",
-        "point_adjusted_k",
-        "point_adjusted_k_area",
-        "precision_at_k",
-        "precision_at_k_ranges",
-        "range_auc_pr",
-        "range_auc_roc",
-        "range_based",
-        "revised_point_adjusted",
-        "segment",
-        "tapr",
-        "temporal_distance",
-        "time_tolerant",
-        "timing_quality",
-        "ts_auprc",
-        "ts_average_precision",
-        "ts_curve",
-        "ucr_score",
-        "vus_areas",
-        "vus_pr",
-        "vus_predictions",
-        "vus_roc",
-    ],
+    "pateval.metric": ["Metric", "define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
     "pateval.pate.explain": ["EventWeights", "Explanation", "StepWeights", "explain"],
     "pateval.prf": ["PRF"],
+    "pateval.signatures": ["parse_signature"],
     "pateval.threshold_search": ["best_threshold"],
+    "pateval.threshold_sweeps": ["BestThreshold"],
     "pateval.thresholds": [
-        "BestThreshold",
         "apply_threshold",
         "median_deviation_threshold",
         "peaks_over_threshold",
@@ -104,17 +65,25 @@ _HOMES = {
     ],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = ["CoarseScoresWarning", "UndefinedMetricError", "pate", "pate_ap", "pate_f1"]
-__all__ += list(_HOME_OF)
+_AT_ONCE = ["CoarseScoresWarning", "UndefinedMetricError", "pate", "pate_ap", "pate_f1"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name.startswith("_") and name != "__all__":
         raise AttributeError(f"module 'pateval' has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(_HOME_OF[name]), name)
-    return found
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+    else:
+        metrics = import_module("pateval.metrics")
+        if name == "__all__":
+            value = [*_AT_ONCE, *_HOME_OF, *metrics.__all__]
+        elif name in metrics.__all__:
+            value = getattr(metrics, name)
+        else:
+            raise AttributeError(f"module 'pateval' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__getattr__("__all__")})

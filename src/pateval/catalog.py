@@ -1,21 +1,32 @@
 """The catalogue: every metric with what it takes, what it gives, where it comes from and how it can be fooled.
 
-A metric's id is its function's name, plus ``_precision``, ``_recall`` or ``_f1`` where the function returns all three.
+A metric's id is its function's name, plus ``_precision``, ``_recall`` or ``_f1`` where the function returns all three,
+plus the options that are not at their defaults: ``pate(early=20,delay=20)``. Such functions have ``_f_beta`` too, which
+is listed only where it is asked for. To add a metric is to add a row here; CONTRIBUTING.md walks through it.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pateval.metrics as m
-from pateval.papers import PAPERS, Paper
+from pateval import threshold_sweeps as sweeps
+from pateval._validation import UndefinedMetricError
+from pateval.metric import FIELDS, SharedWork, metric_from_function
+from pateval.metric import Metric as Metric
+from pateval.option_text import read_id
+from pateval.papers import PAPERS
 from pateval.pate.score import pate, pate_ap, pate_f1
+
+MetricLike = str | Metric | Callable[..., Any]
+"""What names a metric: an id, an id with options, ``package.module:function``, a `Metric`, a function."""
 
 PROPERTIES = {
     "sequential": "looks at events in time, not at single steps in any order",
@@ -25,90 +36,18 @@ PROPERTIES = {
     "coverage": "values finding more of an event",
     "threshold_free": "needs no threshold",
 }
-# What the first table of the PATE paper claims, where it has a row; ours are what `pateval.auditing.probes` finds.
-PAPER_PROPERTIES: dict[str, frozenset[str]] = {
-    "point": frozenset(),
-    "range_based": frozenset({"sequential"}),
-    "tapr": frozenset({"sequential", "delayed"}),
-    "etapr": frozenset({"sequential", "delayed"}),
-    "affiliation": frozenset({"sequential", "coverage"}),
-    "point_adjusted": frozenset({"sequential"}),
-    **dict.fromkeys(("auc_roc", "auc_pr", "average_precision"), frozenset({"threshold_free"})),
-    **dict.fromkeys(("vus_roc", "vus_pr"), frozenset({"sequential", "delayed", "threshold_free"})),
-    "pate": frozenset(PROPERTIES),
-}
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One entry of the catalogue.
+class DefinitionChange(NamedTuple):
+    """A change of numbers: since when, of which functions, to which definition, and what changed."""
 
-    Attributes
-    ----------
-    id : str
-        Name in tables and on the command line.
-    function : callable
-        What computes it.
-    field : str or None
-        "precision", "recall" or "f1" where the function returns all three.
-    takes : str
-        "scores" or "predictions".
-    low, high : float
-        Range of values, with the options at their defaults.
-    higher_is_better : bool
-        Direction.
-    pools : bool
-        Whether several series can be evaluated as one; otherwise their mean is taken.
-    paper : Paper
-        Where it comes from.
-    properties : frozenset of str
-        What it rewards, of `PROPERTIES`, as the probes of `pateval audit` measure it.
-    faults : str
-        How it can be fooled.
-    """
+    date: str
+    functions: str
+    definition: int
+    change: str
 
-    id: str
-    function: Callable[..., Any]
-    field: str | None
-    takes: str
-    low: float
-    high: float
-    higher_is_better: bool
-    pools: bool
-    paper: Paper
-    properties: frozenset[str]
-    faults: str
 
-    @property
-    def needs_threshold(self) -> bool:
-        """Whether scores must be turned into predictions first."""
-        return self.takes == "predictions"
-
-    @property
-    def best(self) -> float | None:
-        """Value of a perfect detector; None where there is no bound."""
-        value = self.high if self.higher_is_better else self.low
-        return value if math.isfinite(value) else None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Options of the function and their defaults."""
-        return {
-            name: parameter.default
-            for name, parameter in inspect.signature(self.function).parameters.items()
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "series"
-        }
-
-    @property
-    def summary(self) -> str:
-        """First line of the function's documentation."""
-        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
-
-    @property
-    def paper_properties(self) -> frozenset[str] | None:
-        """What the PATE paper's first table claims; None where it has no such row."""
-        return PAPER_PROPERTIES.get(self.function.__name__)
-
+DEFINITION_HISTORY = (DefinitionChange("2026-11-15", "all", 1, "the numbers of the first release"),)
 
 _LUCK = "one lucky step counts as a whole event: random scores win on long events"
 _LINE = "flatters coarse scores: a constant score gets more than its precision (trapezoid rule)"
@@ -118,76 +57,163 @@ _TOUCH = "one touched step is a whole event found, and flagging everything is on
 _NEAR = "chance is high: random alarms are never far from an event"
 _SINGLE = "judges a single number per series; says nothing of false alarms"
 _ONCE = "every flagged step outside an event costs on its own; an event of a single step has no value"
+_CLIFFS = "thresholds are cliffs; with delta > 0 precision may exceed 1"
 _TOP = "looks at the highest scores only"
 
 _INITIALS = {name[0]: name for name in PROPERTIES}  # s e d o c t
-_ANY = (-math.inf, math.inf)
 _UNIT = (0.0, 1.0)
 _POSITIVE = (0.0, math.inf)
+_ANY = (-math.inf, math.inf)
+_BUFFERS = ("early", "delay")
+_WINDOW = ("window",)
 
-# Function, range, paper, properties by initial, faults. Where a function returns precision, recall and F1, each has
-# its own properties, in this order. They are what `pateval.auditing.probes` measures; a test compares.
-_Row = tuple[Callable[..., Any], tuple[float, float], str, str, str]
-_ON_SCORES: list[_Row] = [
-    (pate, _UNIT, "pate", "sedoct", _LINE),
-    (pate_ap, _UNIT, "pateval", "sedoct", _RATIO),
-    (m.auc_roc, _UNIT, "classic", "ct", f"generous where anomalies are rare; {_POINTS}"),
-    (m.average_precision, _UNIT, "classic", "ct", _RATIO),
-    (m.auc_pr, _UNIT, "classic", "ct", _LINE),
-    (m.vus_roc, _UNIT, "vus", "sedct", "larger windows give larger values"),
-    (m.vus_pr, _UNIT, "vus", "sedct", "libraries disagree on its definition: name the variant"),
-    (m.range_auc_roc, _UNIT, "vus", "sedct", "one window decides"),
-    (m.range_auc_pr, _UNIT, "vus", "sedct", "one window decides"),
-    (m.ts_auprc, _UNIT, "ts_auprc", "sct", _LINE),
-    (m.ts_average_precision, _UNIT, "ts_auprc", "sct", _RATIO),
-    (m.precision_at_k, _UNIT, "classic", "ct", _TOP),
-    (m.f1_at_k, _UNIT, "classic", "ct", _TOP),
-    (m.precision_at_k_ranges, _UNIT, "timeeval", "st", f"{_TOP}; {_TOUCH}"),
-    (m.f1_at_k_ranges, _UNIT, "timeeval", "st", f"{_TOP}; {_TOUCH}"),
-    (m.ucr_score, _UNIT, "ucr", "sedt", _SINGLE),
-]
-_ON_PREDICTIONS: list[_Row] = [
-    (pate_f1, _UNIT, "pate", "sedoc", "needs a threshold; the buffers are a choice"),
-    (m.point, _UNIT, "classic", "- c c", _POINTS),
-    (m.point_adjusted, _UNIT, "point_adjusted", "s s s", _LUCK),
-    (m.pa_auc_roc, _UNIT, "point_adjusted", "s", _LUCK),
-    (m.point_adjusted_k, _UNIT, "point_adjusted_k", "s s s", "k is a choice; above it more coverage is worth nothing"),
-    (m.point_adjusted_k_area, _UNIT, "point_adjusted_k", "sc", _LUCK),
-    (m.delay_adjusted, _UNIT, "delay_adjusted", "so so so", _LUCK),
-    (m.range_based, _UNIT, "range_based", "s sc sc", "its many options change the winner"),
-    (m.tapr, _UNIT, "tapr", "s sc sc", "thresholds are cliffs; with delta > 0 precision may exceed 1"),
-    (m.etapr, _UNIT, "etapr", "s sc sc", "thresholds are cliffs; with delta > 0 precision may exceed 1"),
-    (m.affiliation, _UNIT, "affiliation", "sed sedc sedc", _NEAR),
-    (m.composite, _UNIT, "composite", "- s s", _TOUCH),
-    (m.segment, _UNIT, "segment", "s s s", _TOUCH),
-    (m.event_wise, _UNIT, "event_wise", "s s s", _TOUCH),
-    (m.revised_point_adjusted, _UNIT, "merlion", "s s s", _TOUCH),
-    (m.time_tolerant, _UNIT, "tolerant", "sed sedc sedc", "the tolerance is a choice"),
-    (m.temporal_distance, _POSITIVE, "tolerant", "sedc", "grows with the length of the series"),
-    (m.vus_predictions, _UNIT, "vus", "sed sedc sedc", "no reference implementation to agree with"),
-    (m.nab, (-math.inf, 100.0), "nab", "sdo", _ONCE),
-    (m.mean_detection_delay, _POSITIVE, "merlion", "so", "missed events are ignored"),
-    (m.censored_detection_delay, _POSITIVE, "merlion", "so", "false alarms are ignored"),
-    (m.mean_detection_offset, _ANY, "sktime", "seo", "missed events are ignored"),
-    (m.onset_detection_rate, _UNIT, "sktime", "sed", "false alarms are ignored"),
-    (m.timing_quality, _UNIT, "esa", "so", "missed events are ignored"),
-    (m.false_alarm_rate, _POSITIVE, "sktime", "s", "predicting nothing is best"),
-    (m.latency_sparsity_aware, _UNIT, "latency", "s so so", "the reference is erratic where events are close"),
-]
-_LOWER_IS_BETTER = {
-    m.temporal_distance,
-    m.mean_detection_delay,
-    m.censored_detection_delay,
-    m.mean_detection_offset,
-    m.false_alarm_rate,
-}
-# Steps in any order give the same value (or, for PATE, the function takes series itself): several series are one input.
-_POOLS = {pate, pate_ap, pate_f1, m.point, m.auc_roc, m.average_precision, m.auc_pr, m.precision_at_k, m.f1_at_k}
+
+def _mean_roc(areas: m.VusAreas) -> float:
+    return float(_defined(areas).mean())
+
+
+def _last_roc(areas: m.VusAreas) -> float:
+    return float(_defined(areas)[-1])
+
+
+def _mean_pr(areas: m.VusAreas) -> float:
+    return float(areas.pr.mean())
+
+
+def _last_pr(areas: m.VusAreas) -> float:
+    return float(areas.pr[-1])
+
+
+def _defined(areas: m.VusAreas) -> Any:
+    if any(math.isnan(area) for area in areas.roc):
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    return areas.roc
+
+
+def _trapezoid_area(curve: m.TsCurve) -> float:
+    return curve.area
+
+
+def _average_precision(curve: m.TsCurve) -> float:
+    return curve.average_precision
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the catalogue knows of one function.
+
+    Attributes
+    ----------
+    function : callable
+        ``(labels, scores or predictions, *, options)``; the name of the second parameter says what it takes.
+    paper : str
+        Where it comes from, a key of `PAPERS`.
+    rewards : str
+        Its properties by initial, as `pateval.auditing.probes` measures them; where the function returns precision,
+        recall and F1, one word for each, ``-`` for none.
+    faults : str
+        How it can be fooled.
+    range : tuple of float
+        Lowest and highest value.
+    higher_is_better : bool
+        Direction.
+    pools : bool
+        Steps in any order give the same value, or the function takes series itself: several series are one input.
+    global_options : tuple of str
+        Which of ``early``, ``delay`` and ``window`` of `evaluate` and of the command line reach it.
+    shared : SharedWork, optional
+        Work in common with other rows.
+    sweep : callable, optional
+        The faster search for the threshold of the best value, or of the best F1.
+    facts : mapping
+        What else decides the number, for its signature.
+    paper_claims : str, optional
+        What the first table of the PATE paper claims, by initial; None where it has no such row.
+    definition : int
+        Goes up when the numbers change; `DEFINITION_HISTORY` then gets a line.
+    """
+
+    function: Callable[..., Any]
+    paper: str
+    rewards: str
+    faults: str
+    range: tuple[float, float] = _UNIT
+    higher_is_better: bool = True
+    pools: bool = False
+    global_options: tuple[str, ...] = ()
+    shared: SharedWork | None = None
+    sweep: Callable[..., sweeps.BestThreshold] | None = None
+    facts: Mapping[str, str] | None = None
+    paper_claims: str | None = None
+    definition: int = 1
+
+
+_TRAPEZOID, _STEPS = {"area": "trapezoid"}, {"area": "average_precision"}
+
+# Function, paper, what it rewards, faults; then what differs from the defaults of `Row`.
+# fmt: off
+_ROWS = (
+    # On scores.
+    Row(pate, "pate", "sedoct", _LINE, pools=True, global_options=_BUFFERS, facts=_TRAPEZOID, paper_claims="sedoct"),
+    Row(pate_ap, "pateval", "sedoct", _RATIO, pools=True, global_options=_BUFFERS, facts=_STEPS),
+    Row(m.auc_roc, "classic", "ct", f"generous where anomalies are rare; {_POINTS}", pools=True, paper_claims="t"),
+    Row(m.average_precision, "classic", "ct", _RATIO, pools=True, paper_claims="t"),
+    Row(m.auc_pr, "classic", "ct", _LINE, pools=True, paper_claims="t"),
+    Row(m.vus_roc, "vus", "sedct", "larger windows give larger values", global_options=_WINDOW,
+        shared=SharedWork(m.vus_areas, _mean_roc), paper_claims="sdt"),
+    Row(m.vus_pr, "vus", "sedct", "libraries disagree on its definition: name the variant", global_options=_WINDOW,
+        shared=SharedWork(m.vus_areas, _mean_pr), paper_claims="sdt"),
+    Row(m.range_auc_roc, "vus", "sedct", "one window decides", global_options=_WINDOW,
+        shared=SharedWork(m.vus_areas, _last_roc)),
+    Row(m.range_auc_pr, "vus", "sedct", "one window decides", global_options=_WINDOW,
+        shared=SharedWork(m.vus_areas, _last_pr)),
+    Row(m.ts_auprc, "ts_auprc", "sct", _LINE, shared=SharedWork(m.ts_curve, _trapezoid_area)),
+    Row(m.ts_average_precision, "ts_auprc", "sct", _RATIO, shared=SharedWork(m.ts_curve, _average_precision)),
+    Row(m.precision_at_k, "classic", "ct", _TOP, pools=True),
+    Row(m.f1_at_k, "classic", "ct", _TOP, pools=True),
+    Row(m.precision_at_k_ranges, "timeeval", "st", f"{_TOP}; {_TOUCH}"),
+    Row(m.f1_at_k_ranges, "timeeval", "st", f"{_TOP}; {_TOUCH}"),
+    Row(m.ucr_score, "ucr", "sedt", _SINGLE),
+    # On predictions.
+    Row(pate_f1, "pate", "sedoc", "needs a threshold; the buffers are a choice", pools=True, global_options=_BUFFERS,
+        sweep=sweeps.sweep_pate_f1),
+    Row(m.point, "classic", "- c c", _POINTS, pools=True, sweep=sweeps.sweep_point, paper_claims="-"),
+    Row(m.point_adjusted, "point_adjusted", "s s s", _LUCK, sweep=sweeps.sweep_point_adjusted, paper_claims="s"),
+    Row(m.pa_auc_roc, "point_adjusted", "s", _LUCK),
+    Row(m.point_adjusted_k, "point_adjusted_k", "s s s", "k is a choice; above it more coverage is worth nothing",
+        sweep=sweeps.sweep_point_adjusted_k),
+    Row(m.point_adjusted_k_area, "point_adjusted_k", "sc", _LUCK),
+    Row(m.delay_adjusted, "delay_adjusted", "so so so", _LUCK, sweep=sweeps.sweep_delay_adjusted),
+    Row(m.range_based, "range_based", "s sc sc", "its many options change the winner", paper_claims="s"),
+    Row(m.tapr, "tapr", "s sc sc", _CLIFFS, paper_claims="sd"),
+    Row(m.etapr, "etapr", "s sc sc", _CLIFFS, paper_claims="sd"),
+    Row(m.affiliation, "affiliation", "sed sedc sedc", _NEAR, paper_claims="sc"),
+    Row(m.composite, "composite", "- s s", _TOUCH, sweep=sweeps.sweep_composite),
+    Row(m.segment, "segment", "s s s", _TOUCH, sweep=sweeps.sweep_segment),
+    Row(m.event_wise, "event_wise", "s s s", _TOUCH),
+    Row(m.revised_point_adjusted, "merlion", "s s s", _TOUCH),
+    Row(m.time_tolerant, "tolerant", "sed sedc sedc", "the tolerance is a choice"),
+    Row(m.temporal_distance, "tolerant", "sedc", "grows with the length of the series", range=_POSITIVE,
+        higher_is_better=False),
+    Row(m.vus_predictions, "vus", "sed sedc sedc", "no reference implementation to agree with",
+        global_options=_WINDOW),
+    Row(m.nab, "nab", "sdo", _ONCE, range=(-math.inf, 100.0)),
+    Row(m.mean_detection_delay, "merlion", "so", "missed events are ignored", range=_POSITIVE, higher_is_better=False),
+    Row(m.censored_detection_delay, "merlion", "so", "false alarms are ignored", range=_POSITIVE,
+        higher_is_better=False),
+    Row(m.mean_detection_offset, "sktime", "seo", "missed events are ignored", range=_ANY, higher_is_better=False,
+        global_options=_BUFFERS),
+    Row(m.onset_detection_rate, "sktime", "sed", "false alarms are ignored", global_options=_BUFFERS),
+    Row(m.timing_quality, "esa", "so", "missed events are ignored"),
+    Row(m.false_alarm_rate, "sktime", "s", "predicting nothing is best", range=_POSITIVE, higher_is_better=False),
+    Row(m.latency_sparsity_aware, "latency", "s so so", "the reference is erratic where events are close"),
+)
+# fmt: on
 
 
 @cache
 def catalogue() -> dict[str, Metric]:
-    """All metrics by their id, in the order of the table.
+    """All metrics by their id, in the order of the table; those of F-beta are left out.
 
     Examples
     --------
@@ -195,29 +221,44 @@ def catalogue() -> dict[str, Metric]:
     >>> metric.takes, metric.higher_is_better, metric.paper.link
     ('predictions', True, 'arXiv:2206.13167')
     """
-    tables = {"scores": _ON_SCORES, "predictions": _ON_PREDICTIONS}
+    return {metric.id: metric for metric in _all_metrics().values() if metric.field != "f_beta"}
+
+
+@cache
+def _all_metrics() -> dict[str, Metric]:
+    """The catalogue with F-beta beside every F1."""
     metrics: dict[str, Metric] = {}
-    for takes, (function, (low, high), paper, properties, faults) in (
-        (takes, row) for takes, table in tables.items() for row in table
-    ):
-        three = inspect.signature(function).return_annotation == "PRF"
-        fields = ("precision", "recall", "f1") if three else (None,)
-        for field, initials in zip(fields, properties.split(), strict=True):
-            name = f"{function.__name__}_{field}" if field else function.__name__
+    for row in _ROWS:
+        signature = inspect.signature(row.function)
+        is_prf = signature.return_annotation == "PRF"
+        words = row.rewards.split()
+        fields = dict(zip(FIELDS, [*words, words[-1]], strict=True)) if is_prf else {None: row.rewards}
+        for field, rewards in fields.items():
+            name = f"{row.function.__name__}_{field}" if field else row.function.__name__
             metrics[name] = Metric(
                 id=name,
-                function=function,
+                function=row.function,
                 field=field,
-                takes=takes,
-                low=low,
-                high=high,
-                higher_is_better=function not in _LOWER_IS_BETTER,
-                pools=function in _POOLS,
-                paper=PAPERS[paper],
-                properties=frozenset(_INITIALS[initial] for initial in initials.strip("-")),
-                faults=faults,
+                takes=list(signature.parameters)[1],
+                low=row.range[0],
+                high=row.range[1],
+                higher_is_better=row.higher_is_better,
+                pools=row.pools,
+                definition=row.definition,
+                global_options=row.global_options,
+                shared=row.shared,
+                sweep=row.sweep if field in (None, "f1") else None,
+                facts=row.facts or {},
+                paper=PAPERS[row.paper],
+                properties=_properties(rewards),
+                paper_properties=None if row.paper_claims is None else _properties(row.paper_claims),
+                faults=row.faults,
             )
     return metrics
+
+
+def _properties(initials: str) -> frozenset[str]:
+    return frozenset(_INITIALS[initial] for initial in initials.strip("-"))
 
 
 def initials(properties: frozenset[str]) -> str:
@@ -231,27 +272,126 @@ def initials(properties: frozenset[str]) -> str:
     return "".join(name[0] if name in properties else "-" for name in PROPERTIES)
 
 
-def find_metrics(ids: Iterable[str] | str | None) -> list[Metric]:
-    """Look metrics up by id; all of them for None.
+def find_metrics(
+    metrics: Iterable[MetricLike] | MetricLike | None,
+    *,
+    global_values: Mapping[str, Any] | None = None,
+    with_f_beta: bool = False,
+) -> list[Metric]:
+    """Look metrics up; all of the catalogue for None.
+
+    Parameters
+    ----------
+    metrics : str, Metric, function, or iterable of these, optional
+        An id in any spelling, with options or without; ``"package.module:function"``, which may also name a `Metric`;
+        a `Metric`; a function whose second parameter is named ``scores`` or ``predictions``. A function of the
+        catalogue that returns a `PRF` stands for its F1. An id may name a part (``_precision``) or a setting of a
+        metric given as an object beside it.
+    global_values : mapping, optional
+        The ``early``, ``delay`` and ``window`` that will reach the metrics, where they are not at their defaults. An
+        option bound at its default is left out of an id unless such a value differs from it.
+    with_f_beta : bool
+        With None: the F-beta metrics, too.
+
+    Returns
+    -------
+    list of Metric
+        In the order given, each once, with their canonical ids.
 
     Examples
     --------
-    >>> [metric.id for metric in find_metrics(["pate", "point_f1"])]
-    ['pate', 'point_f1']
+    >>> [metric.id for metric in find_metrics(["pate", "point_f1", "pate( delay=20, early=(0, 100) )"])]
+    ['pate', 'point_f1', 'pate(delay=20)']
     >>> find_metrics(["point_f2"])
     Traceback (most recent call last):
         ...
     ValueError: unknown metric 'point_f2'; did you mean 'point_f1'? ('pateval metrics' lists them)
     """
-    known = catalogue()
-    if ids is None:
-        return list(known.values())
-    wanted = [ids] if isinstance(ids, str) else list(ids)
+    if metrics is None:
+        return list((_all_metrics() if with_f_beta else catalogue()).values())
+    wanted = [metrics] if isinstance(metrics, (str, Metric)) or callable(metrics) else list(metrics)
     if not wanted:
         raise ValueError("metrics must name at least one metric; got an empty collection")
-    for name in wanted:
-        if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-            hint = f"; did you mean {close[0]!r}?" if close else ";"
-            raise ValueError(f"unknown metric {name!r}{hint} ('pateval metrics' lists them)")
-    return [known[name] for name in dict.fromkeys(wanted)]
+    objects = {place: _from_object(item) for place, item in enumerate(wanted) if not isinstance(item, str)}
+    given = _by_name(objects.values())
+    found: dict[str, Metric] = {}
+    for place, item in enumerate(wanted):
+        metric = (_from_text(item, given) if isinstance(item, str) else objects[place]).named(global_values)
+        known = found.setdefault(metric.id, metric)
+        if known.function is not metric.function:
+            raise ValueError(f"two metrics have the id {metric.id!r}; give one of them another with define_metric")
+    return list(found.values())
+
+
+def canonical_id(text: str, metrics: Iterable[Metric] = (), *, global_values: Mapping[str, Any] | None = None) -> str:
+    """Write an id in its one form; ``metrics`` holds a user's own that it may name.
+
+    Examples
+    --------
+    >>> canonical_id("pate(delay = 20, early=[0, 100])")
+    'pate(delay=20)'
+    """
+    return _from_text(text, _by_name(metrics)).named(global_values).id
+
+
+def _by_name(metrics: Iterable[Metric]) -> dict[str, Metric]:
+    """Metrics that are not of the package by their name, without the options that are bound to them."""
+    return {metric.name: replace(metric, id=metric.name, options={}) for metric in metrics if not metric.in_package}
+
+
+def _from_object(item: Any) -> Metric:
+    if callable(item):
+        for metric in _all_metrics().values():
+            if metric.function is item and metric.field in (None, "f1"):
+                return metric
+        item = metric_from_function(item)
+    if not isinstance(item, Metric):
+        raise ValueError(f"unknown metric {item!r}; name one by its id, a Metric or a function")
+    listed = _all_metrics().get(item.name)
+    if listed is not None and listed.function is not item.function:
+        raise ValueError(f"the id {item.name!r} belongs to the catalogue; give your metric another with define_metric")
+    return item
+
+
+def _from_text(text: str, given: Mapping[str, Metric]) -> Metric:
+    """Find the metric that an id names, in the catalogue, among the given ones, or in a module."""
+    name, options = read_id(text)
+    known = {**_all_metrics(), **given}
+    metric = known.get(name)
+    if metric is None:
+        metric = _imported(text, name) if ":" in name else _part_of(name, given)
+    if metric is None:
+        close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        raise ValueError(f"unknown metric {text!r}{hint} ('pateval metrics' lists them)")
+    return metric.with_options(**options) if options else metric
+
+
+def _part_of(name: str, given: Mapping[str, Metric]) -> Metric | None:
+    """Find ``name_precision`` and its kin of a given metric."""
+    for field in FIELDS:
+        base = given.get(name.removesuffix(f"_{field}"))
+        if base is not None and name.endswith(f"_{field}") and base.field is None:
+            return base.with_field(field)
+    return None
+
+
+def _imported(text: str, name: str) -> Metric:
+    """Import a metric, a function, or a part of either, named ``package.module:function``."""
+    module_name, _, attribute = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # whatever a user's file may raise when it is run
+        reason = " ".join(str(error).split())
+        raise ValueError(
+            f"metric {text!r}: importing {module_name!r} failed: {type(error).__name__}: {reason}"
+        ) from error
+    for field in (None, *FIELDS):
+        ending = f"_{field}" if field else ""
+        item: Any = module
+        for part in attribute.removesuffix(ending).split("."):
+            item = getattr(item, part, None)
+        if attribute.endswith(ending) and item is not None:
+            metric = _from_object(item)
+            return metric if field is None else metric.with_field(field)
+    raise ValueError(f"metric {text!r}: the module {module_name!r} has no {attribute!r}")

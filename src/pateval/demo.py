@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation import Evaluation, evaluate
-from pateval.thresholds import best_threshold
+from pateval.threshold_search import best_threshold
 
 Array = npt.NDArray[np.float64]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import math
 import time
 import warnings
@@ -27,13 +29,14 @@ from pateval._validation import (
     scored_pair,
     series_starts,
 )
-from pateval.catalog import Metric, find_metrics
-from pateval.coarse import coarseness
-from pateval.metrics.ts_auprc import ts_curve
-from pateval.metrics.vus import vus_areas
+from pateval.catalog import MetricLike, canonical_id, find_metrics
+from pateval.coarse import CoarseScoresWarning, coarseness
+from pateval.metric import Metric
+from pateval.option_text import value_text
+from pateval.signatures import signature
+from pateval.threshold_search import best_threshold
 from pateval.thresholds import (
     apply_threshold,
-    best_threshold,
     median_deviation_threshold,
     peaks_over_threshold,
     quantile_threshold,
@@ -47,8 +50,6 @@ THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
     "median-deviation": ("median absolute deviations above the median", median_deviation_threshold, "deviations"),
     "peaks-over-threshold": ("extreme value theory", peaks_over_threshold, "risk"),
 }
-
-_NO_NORMAL_STEP = "the metric is undefined: every step is anomalous, so no alarm can be false"
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +73,12 @@ class Evaluation(Mapping[str, float]):
         What a reader should know, such as scores that are coarse.
     seconds : dict
         Time spent on each metric; work shared by several is booked on the first.
+    metrics : tuple of Metric
+        What was computed.
+    options : dict
+        The global options: ``early``, ``delay``, ``window``.
+    signatures : dict
+        For each metric, one line that holds everything that decided its value; `parse_signature` reads it.
     """
 
     values_by_id: dict[str, float]
@@ -81,9 +88,12 @@ class Evaluation(Mapping[str, float]):
     means: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    metrics: tuple[Metric, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, key: str) -> float:
-        return self.values_by_id[key]
+        return self.values_by_id[self._id(key)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_id)
@@ -91,11 +101,73 @@ class Evaluation(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values_by_id)
 
+    def _id(self, key: str) -> str:
+        """Find the id that a spelling means, of those that were computed."""
+        if key in self.values_by_id or not isinstance(key, str) or "(" not in key:
+            return key
+        try:
+            return canonical_id(key, self.metrics, global_values=self.options)
+        except (ValueError, TypeError):
+            return key
+
+    def signature(self, metric_id: str) -> str:
+        """Everything that decided a metric's value, in one line.
+
+        Parameters
+        ----------
+        metric_id : str
+            Id of a metric that was computed, in any spelling.
+
+        Examples
+        --------
+        >>> found = evaluate([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.3], metrics="point_f_beta(beta=0.5)")
+        >>> found.signature("point_f_beta(beta=0.5)").rpartition("|")[0]
+        'point_f_beta|beta:0.5|predictions:oracle:point_f1|definition:1'
+        """
+        return self.signatures[self._id(metric_id)]
+
     def label(self, metric: str) -> str:
         """Name of a metric for a table, with "(oracle)" where its threshold has used the labels."""
         uses_labels = (self.threshold_rule or "").startswith(ORACLE)
-        needs = find_metrics(metric)[0].needs_threshold
+        needs = any(found.id == self._id(metric) and found.needs_threshold for found in self.metrics)
         return f"{metric} (oracle)" if uses_labels and needs else metric
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can carry, with None for what is undefined.
+
+        Examples
+        --------
+        >>> evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="auc_roc").to_dict()["metrics"]["auc_roc"]["value"] is None
+        True
+        """
+        metrics = {
+            name: {
+                "value": _finite(value),
+                "reason": self.reasons.get(name),
+                "signature": self.signatures.get(name),
+                "mean_over_series": name in self.means,
+            }
+            for name, value in self.items()
+        }
+        return {
+            "metrics": metrics,
+            "threshold": self.threshold,
+            "threshold_rule": self.threshold_rule,
+            "options": {
+                name: list(value) if isinstance(value, tuple) else value for name, value in self.options.items()
+            },
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON.
+
+        Examples
+        --------
+        >>> print(evaluate([0, 1, 0], [0.1, 0.9, 0.2], metrics="auc_roc").to_json()[:45])
+        {"metrics": {"auc_roc": {"value": 1.0, "reaso
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:
         width = max(len(self.label(metric)) for metric in self)
@@ -115,7 +187,7 @@ def evaluate(
     scores: npt.ArrayLike | None = None,
     predictions: npt.ArrayLike | None = None,
     *,
-    metrics: Iterable[str] | str | None = None,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int = 100,
@@ -132,12 +204,14 @@ def evaluate(
         Higher is more anomalous.
     predictions : array-like of 0/1, optional
         Where given, metrics on predictions use them; otherwise they are made from the scores with ``threshold``.
-    metrics : iterable of str, optional
-        Metric ids, as ``pateval metrics`` lists them; the whole catalogue by default.
+    metrics : str, Metric, function, or iterable of these, optional
+        Metric ids, as ``pateval metrics`` lists them, with options or without: ``"pate(early=20,delay=20)"``; functions
+        whose second parameter is named ``scores`` or ``predictions``, or ``"package.module:function"``; what
+        `define_metric` makes. The whole catalogue by default.
     early, delay : int or iterable of int
-        Buffer lengths for PATE and its kin.
+        Buffer lengths for PATE and its kin; options in a metric's id win over them.
     window : int
-        Largest window of VUS and range-AUC.
+        Largest window of VUS and range-AUC; likewise.
     threshold : float or str
         A number (a step is predicted where its score is at least that), or a rule: "oracle" (the threshold with the
         best point F1: it uses the labels, and tables say so), "quantile", "standard-deviation", "median-deviation" or
@@ -169,11 +243,17 @@ def evaluate(
     predictions: score >= 0.9 (oracle: best point F1)
     >>> pv.evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="pate").reasons
     {'pate': 'the metric is undefined: the labels hold no anomaly'}
+    >>> pv.evaluate(labels, scores, metrics=["pate", "pate(early=0,delay=0)", "vus_pr(variant=original)"], window=4)
+    pate                      0.7816
+    pate(early=0,delay=0)     0.7083
+    vus_pr(variant=original)  0.7116
     """
-    wanted = find_metrics(metrics)
-    options = _Options(
-        buffer_lengths(early, "early"), buffer_lengths(delay, "delay"), non_negative_integer(window, "window")
-    )
+    options: dict[str, Any] = {
+        "early": buffer_lengths(early, "early"),
+        "delay": buffer_lengths(delay, "delay"),
+        "window": non_negative_integer(window, "window"),
+    }
+    wanted = find_metrics(metrics, global_values=options)
     if scores is None and predictions is None:
         raise ValueError("evaluate needs scores, predictions or both")
     checked_scores: FloatArray | None = None
@@ -182,9 +262,10 @@ def evaluate(
         labels, checked_scores = scored_pair(labels, scores)
     if predictions is not None:
         labels, checked_predictions = binary_pair(labels, predictions)
-    labels = binary_array(labels, "labels")
+    labels = _read_only(binary_array(labels, "labels"))
     starts = series_starts(series, labels.size)
     rule, choose = threshold_rule(threshold)
+    origin: str | float = describe_threshold(threshold) if checked_predictions is None else "given"
     used, no_predictions = None, "needs predictions, or scores to make them from"
     if checked_predictions is None and checked_scores is not None and any(metric.needs_threshold for metric in wanted):
         try:
@@ -197,6 +278,9 @@ def evaluate(
     reasons: dict[str, str] = {}
     seconds: dict[str, float] = {}
     means: set[str] = set()
+    signatures: dict[str, str] = {}
+    checked_scores = None if checked_scores is None else _read_only(checked_scores)
+    checked_predictions = None if checked_predictions is None else _read_only(checked_predictions)
     whole = _Work(labels, checked_scores, checked_predictions, no_predictions, options, starts)
     parts = _parts(whole) if starts.size > 1 else []
     for metric in wanted:
@@ -208,11 +292,15 @@ def evaluate(
             reasons[metric.id] = reason
         if not pooled:
             means.add(metric.id)
+        joined = None if not parts else "pooled" if pooled else "mean"
+        signatures[metric.id] = signature(metric, options, predictions=origin, series=joined)
     notes = []
     if checked_scores is not None and (reason := coarseness(checked_scores)):
         notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
     used_rule = None if used is None else rule
-    return Evaluation(values, reasons, used, used_rule, frozenset(means), tuple(notes), seconds)
+    return Evaluation(
+        values, reasons, used, used_rule, frozenset(means), tuple(notes), seconds, tuple(wanted), options, signatures
+    )
 
 
 def choose_threshold(labels: BoolArray, scores: FloatArray, threshold: float | str) -> tuple[float | None, str | None]:
@@ -251,23 +339,23 @@ def threshold_rule(threshold: float | str) -> tuple[str, Callable[[BoolArray, Fl
     return f"{threshold}: {what}", lambda _labels, scores: function(scores, **options)
 
 
-@dataclass(frozen=True)
-class _Options:
-    early: tuple[int, ...]
-    delay: tuple[int, ...]
-    window: int
+def describe_threshold(threshold: float | str) -> str | float:
+    """How predictions are made from scores, as signatures say it: a number, or a rule with its figure.
 
-    def of(self, metric: Metric) -> dict[str, Any]:
-        """Options of one metric's function."""
-        takes = metric.parameters
-        chosen: dict[str, Any] = {}
-        if "early" in takes and "delay" in takes:
-            several = isinstance(takes["early"], tuple)
-            chosen["early"] = self.early if several else max(self.early)
-            chosen["delay"] = self.delay if several else max(self.delay)
-        if "window" in takes and metric.function.__name__ != "latency_sparsity_aware":
-            chosen["window"] = self.window
-        return chosen
+    Examples
+    --------
+    >>> describe_threshold("quantile"), describe_threshold("oracle"), describe_threshold(0.5)
+    ('quantile:0.01', 'oracle:point_f1', 0.5)
+    """
+    threshold_rule(threshold)  # refuses what is no rule
+    if not isinstance(threshold, str):
+        return float(threshold)
+    name, _, figure = threshold.partition(":")
+    if name == ORACLE:
+        return f"{ORACLE}:point_f1"
+    _, function, parameter = THRESHOLD_RULES[name]
+    used = float(figure) if figure else inspect.signature(function).parameters[parameter].default
+    return f"{name}:{value_text(float(used))}"
 
 
 @dataclass(frozen=True)
@@ -278,46 +366,46 @@ class _Work:
     scores: FloatArray | None
     predictions: BoolArray | None
     no_predictions: str  # why there are none, where there are none
-    options: _Options
+    options: dict[str, Any]
     starts: IntArray
-    done: dict[str, Any] = field(default_factory=dict)
+    results: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def value(self, metric: Metric) -> tuple[float, str | None]:
         """Value of one metric, or NaN and the reason."""
         given = self.scores if metric.takes == "scores" else self.predictions
         if given is None:
             return math.nan, "needs scores" if metric.takes == "scores" else self.no_predictions
-        name = metric.function.__name__
-        if name not in self.done:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # coarse scores are noted once, by evaluate
-                try:
-                    self.done.update(self._shared(metric, given))
-                except UndefinedMetricError as error:
-                    self.done[name] = error
-        result = self.done[name]
-        if isinstance(result, UndefinedMetricError):
-            return math.nan, str(result)
-        value = float(getattr(result, metric.field) if metric.field else result)
+        options = metric.effective_options(self.options)
+        try:
+            value = metric.read(self._result(metric, given, options), options)
+        except UndefinedMetricError as error:
+            return math.nan, str(error)
         return value, "the metric is undefined for this input" if math.isnan(value) else None
 
-    def _shared(self, metric: Metric, given: npt.NDArray[Any]) -> dict[str, Any]:
-        """Compute a metric, together with those that fall out of the same work."""
-        name = metric.function.__name__
-        if name in ("vus_roc", "vus_pr", "range_auc_roc", "range_auc_pr"):
-            roc, pr = vus_areas(self.labels, given, window=self.options.window)
-            undefined = UndefinedMetricError(_NO_NORMAL_STEP)
-            of_roc: tuple[Any, Any] = (undefined, undefined) if np.isnan(roc).any() else (roc.mean(), roc[-1])
-            return {"vus_roc": of_roc[0], "range_auc_roc": of_roc[1], "vus_pr": pr.mean(), "range_auc_pr": pr[-1]}
-        if name in ("ts_auprc", "ts_average_precision"):
-            curve = ts_curve(self.labels, given)
-            return {"ts_auprc": curve.area, "ts_average_precision": curve.average_precision}
-        options = self.options.of(metric)
-        if self.starts.size > 1 and name.startswith("pate"):
-            options["series"] = np.repeat(
-                np.arange(self.starts.size), np.diff(np.append(self.starts, self.labels.size))
-            )
-        return {name: metric.function(self.labels, given, **options)}
+    def _result(self, metric: Metric, given: npt.NDArray[Any], options: dict[str, Any]) -> Any:
+        """Do the work of a metric, or take it over from a metric with the same work and options."""
+        work = metric.function if metric.shared is None else metric.shared.compute
+        key = (work, repr(metric.work_options(options)))
+        if key not in self.results:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CoarseScoresWarning)  # noted once, by evaluate
+                try:
+                    self.results[key] = metric.compute(self.labels, given, options, series=self._series())
+                except UndefinedMetricError as error:
+                    self.results[key] = error
+                except Exception as error:
+                    error.add_note(f"raised by the metric {metric.id}")
+                    raise
+        result = self.results[key]
+        if isinstance(result, UndefinedMetricError):
+            raise result
+        return result
+
+    def _series(self) -> IntArray | None:
+        """Number of the series of each step, where there are several."""
+        if self.starts.size == 1:
+            return None
+        return np.repeat(np.arange(self.starts.size), np.diff(np.append(self.starts, self.labels.size)))
 
 
 def _parts(whole: _Work) -> list[_Work]:
@@ -346,3 +434,14 @@ def _mean(metric: Metric, parts: list[_Work]) -> tuple[float, str | None]:
         return float(np.mean(values)), None
     ((reason, _),) = Counter(reason for _, reason in found).most_common(1)
     return math.nan, f"undefined on every series: {reason}"
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Protect what several metrics see from a function that writes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import NamedTuple
 
 
@@ -30,6 +32,30 @@ class PRF(NamedTuple):
         return cls.of(
             ratio(true_positive, true_positive + false_positive), ratio(true_positive, true_positive + false_negative)
         )
+
+    def f_beta(self, beta: float) -> float:
+        r"""Weighted harmonic mean, in which recall counts ``beta`` times as much as precision.
+
+        .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+        It is 0 where precision and recall are 0.
+
+        Parameters
+        ----------
+        beta : float
+            Not negative: 0 gives the precision, 1 the F1.
+
+        Examples
+        --------
+        >>> PRF.of(0.5, 1.0).f_beta(2)
+        0.8333333333333334
+        """
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) < math.inf:
+            raise ValueError(f"beta must be a finite number that is not negative; got {beta!r}")
+        square = float(beta) ** 2
+        if square == 1.0:
+            return self.f1
+        return ratio((1 + square) * self.precision * self.recall, square * self.precision + self.recall)
 
 
 def ratio(part: float, whole: float) -> float:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,29 +18,27 @@ from pateval._validation import (
 )
 from pateval.catalog import find_metrics
 from pateval.kernels.sorted_values import distinct_descending
+from pateval.metric import KINDS, Metric
 from pateval.prf import PRF
-from pateval.thresholds import SWEPT, BestThreshold
-from pateval.thresholds import best_threshold as sweep
+from pateval.threshold_sweeps import BestThreshold
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-Judge = Callable[[BoolArray, BoolArray], float | PRF]
 
 
 def best_threshold(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
-    metric: str | Judge = "point_f1",
+    metric: str | Metric | Callable[..., Any] = "point_f1",
     candidates: int | None = None,
 ) -> BestThreshold:
     """Find the threshold with the best value of a metric; the highest such threshold if there are several.
 
-    All distinct scores are tried, a step being predicted where its score is at least the threshold. For the F1 of
-    `point`, `point_adjusted`, `point_adjusted_k`, `delay_adjusted`, `composite` and `segment` that costs no more than a
-    sort. Any other metric is computed once per distinct score, which on long series of fine-grained scores takes
-    minutes; ``candidates`` bounds their number.
+    All distinct scores are tried, a step being predicted where its score is at least the threshold. For `pate_f1` and
+    the F1 of `point`, `point_adjusted`, `point_adjusted_k`, `delay_adjusted`, `composite` and `segment` that costs no
+    more than a few sorts. Any other metric is computed once per distinct score, which on long series of fine-grained
+    scores takes minutes; ``candidates`` bounds their number.
 
     Parameters
     ----------
@@ -47,13 +46,13 @@ def best_threshold(
         The truth, one value per time step.
     scores : array-like of float
         The detector's scores, one per time step, higher is more anomalous.
-    metric : str or callable, default "point_f1"
-        The id of a metric on predictions, as ``pateval metrics`` lists them, with its options at their defaults; one
-        where lower is better is minimised. Or a function of labels and predictions, whose result, a number or the F1 of
-        a `PRF`, is maximised.
+    metric : str, Metric or callable, default "point_f1"
+        A metric on predictions: its id, with options or without, or ``"package.module:function"``; a `Metric` made with
+        `define_metric`; one where lower is better is minimised. Or a function of labels and predictions, whose result,
+        a number or the F1 of a `PRF`, is maximised.
     candidates : int, optional
         Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
-        result is then a lower bound of the best. The six metrics above are always searched in full.
+        result is then a lower bound of the best. The seven metrics above are always searched in full.
 
     Returns
     -------
@@ -88,25 +87,38 @@ def best_threshold(
     """
     labels, scores = scored_pair(labels, scores)
     number = None if candidates is None else positive_integer(candidates, "candidates")
-    if callable(metric):
+    if callable(metric) and not _names_what_it_takes(metric):
         require_anomaly(labels)
-        return _search(labels, scores, metric, number, sign=1)
-    (found,) = find_metrics([metric])
-    if not found.needs_threshold:
-        raise ValueError(f"{found.id} is computed from scores and needs no threshold; name a metric on predictions")
-    if found.id in SWEPT:
-        return sweep(labels, scores, metric=found.id)
+        function = metric
+        return _search(scores, lambda flagged: _number(function(labels, flagged)), number, sign=1)
+    (wanted,) = find_metrics([metric])
+    if not wanted.needs_threshold:
+        raise ValueError(f"{wanted.id} is computed from scores and needs no threshold; name a metric on predictions")
     require_anomaly(labels)
-    function, field = found.function, found.field
-
-    def value(labels: BoolArray, predictions: BoolArray) -> float:
-        result = function(labels, predictions)
-        return float(getattr(result, field) if field else result)
-
-    return _search(labels, scores, value, number, sign=1 if found.higher_is_better else -1)
+    options = wanted.effective_options()
+    if wanted.sweep is not None:
+        return wanted.sweep(labels, scores, **options)
+    sign = 1 if wanted.higher_is_better else -1
+    return _search(scores, lambda flagged: wanted.value(labels, flagged, **options), number, sign)
 
 
-def _search(labels: BoolArray, scores: FloatArray, metric: Judge, candidates: int | None, sign: int) -> BestThreshold:
+def _names_what_it_takes(function: Callable[..., Any]) -> bool:
+    """Whether a function can stand for a metric by itself; if not, only its value counts here."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return False
+    named = len(parameters) > 1 and parameters[1] in KINDS
+    return named and getattr(function, "__name__", "").isidentifier()
+
+
+def _number(result: Any) -> float:
+    return float(result.f1 if isinstance(result, PRF) else result)
+
+
+def _search(
+    scores: FloatArray, value_of: Callable[[BoolArray], float], candidates: int | None, sign: int
+) -> BestThreshold:
     """Compute the metric at the distinct scores, or at so many of them."""
     levels = distinct_descending(np.sort(scores))
     if candidates is not None and levels.size > candidates:
@@ -114,10 +126,9 @@ def _search(labels: BoolArray, scores: FloatArray, metric: Judge, candidates: in
     best: BestThreshold | None = None
     for level in levels:
         try:
-            result = metric(labels, scores >= level)
+            value = value_of(scores >= level)
         except UndefinedMetricError:
             continue
-        value = float(result.f1 if isinstance(result, PRF) else result)
         if value == value and (best is None or sign * value > sign * best.value):
             best = BestThreshold(float(level), value)
     if best is None:

@@ -1,4 +1,4 @@
-"""Scores to predictions: thresholds chosen with the labels (the best possible) or from the scores alone.
+"""Scores to predictions: thresholds chosen from the scores alone (`pateval.threshold_search` uses the labels).
 
 Every function but `apply_threshold` returns a threshold; a step is predicted anomalous where its score is at least
 the threshold, or, with ``strict=True``, above it.
@@ -7,113 +7,18 @@ the threshold, or, with ``strict=True``, above it.
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    UndefinedMetricError,
-    choice,
-    finite_array,
-    non_negative_integer,
-    require_anomaly,
-    scored_pair,
-)
+from pateval._validation import BoolArray, UndefinedMetricError, finite_array
 from pateval._validation import fraction as checked_fraction
-from pateval.events import Events, find_events
 from pateval.kernels.pareto import fit_tail
-from pateval.kernels.sorted_values import at_least, distinct_descending
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _NORMAL = 1.4826022185056018  # standard deviation of a normal law over its median absolute deviation
-SWEPT = (
-    "point_f1",
-    "point_adjusted_f1",
-    "point_adjusted_k_f1",
-    "delay_adjusted_f1",
-    "composite_f1",
-    "segment_f1",
-)
-"""Metrics that `best_threshold` can search."""
-
-
-class BestThreshold(NamedTuple):
-    """A threshold and the value of the metric there."""
-
-    threshold: float
-    value: float
-
-
-def best_threshold(
-    labels: ArrayLike, scores: ArrayLike, *, metric: str = "point_f1", k: int = 20, delay: int = 7
-) -> BestThreshold:
-    """Find the threshold with the best value of one of the metrics whose every threshold costs no more than a sort.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
-    metric : str, default "point_f1"
-        One of `SWEPT`.
-    k : int, default 20
-        The percentage of ``"point_adjusted_k_f1"``.
-    delay : int, default 7
-        The delay of ``"delay_adjusted_f1"``.
-
-    Returns
-    -------
-    BestThreshold
-        The pair ``(threshold, value)``; the highest such threshold if there are several.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
-    Warnings
-    --------
-    The search uses the labels, so the value is that of an oracle: an upper bound that no detector in use can count on.
-
-    See Also
-    --------
-    pateval.threshold_search.best_threshold : for any metric of the catalogue; what `pateval` exports.
-
-    Examples
-    --------
-    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2])
-    BestThreshold(threshold=0.3, value=0.8)
-    """
-    labels, scores = scored_pair(labels, scores)
-    k, delay, metric = (
-        non_negative_integer(k, "k"),
-        non_negative_integer(delay, "delay"),
-        choice(metric, "metric", SWEPT),
-    )
-    if k > 100:
-        raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
-    require_anomaly(labels)
-    events = find_events(labels)
-    if metric == "segment_f1":
-        return _best(*_segment(labels, scores, events))
-    if metric == "composite_f1":
-        return _best(*_composite(labels, scores, events))
-    # The others fill or clear whole events, which is the same as changing the scores inside them.
-    inside = scores[labels]
-    if metric == "point_adjusted_f1":
-        inside = np.repeat(_highest(scores, events.starts, events.stops), events.lengths)
-    elif metric == "delay_adjusted_f1":
-        soon = np.minimum(events.starts + delay + 1, events.stops)
-        inside = np.repeat(_highest(scores, events.starts, soon), events.lengths)
-    elif metric == "point_adjusted_k_f1":
-        inside = np.maximum(inside, np.repeat(_filled_at(inside, events, k), events.lengths))
-    return _best(*_point(inside, scores[~labels]))
 
 
 def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False) -> BoolArray:
@@ -325,71 +230,6 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
             f"{excesses.size / values.size}; got {risk}"
         )
     return first + fit_tail(excesses).exceeded_with(conditional)
-
-
-def _best(levels: FloatArray, parts: IntArray, wholes: IntArray) -> BestThreshold:
-    """Return the highest of the levels, which fall, with the largest quotient; equal ones give equal floats."""
-    values = parts / wholes
-    place = int(np.argmax(values))
-    return BestThreshold(float(levels[place]), float(values[place]))
-
-
-def _point(inside: FloatArray, outside: FloatArray) -> tuple[FloatArray, IntArray, IntArray]:
-    """F1 = 2 TP / (flagged + anomalous), at the scores of anomalous steps: any other only adds false alarms."""
-    ascending = np.sort(inside)
-    levels = distinct_descending(ascending)
-    true_positive = at_least(ascending, levels)
-    return levels, 2 * true_positive, true_positive + at_least(np.sort(outside), levels) + inside.size
-
-
-def _composite(labels: BoolArray, scores: FloatArray, events: Events) -> tuple[FloatArray, IntArray, IntArray]:
-    """F1 of TP / flagged and found / events, at the scores of anomalous steps: any other only adds false alarms."""
-    ascending = np.sort(scores[labels])
-    levels = distinct_descending(ascending)
-    true_positive, flagged = at_least(ascending, levels), at_least(np.sort(scores), levels)
-    found = at_least(np.sort(_highest(scores, events.starts, events.stops)), levels)
-    return levels, 2 * true_positive * found, true_positive * len(events) + found * flagged
-
-
-def _segment(labels: BoolArray, scores: FloatArray, events: Events) -> tuple[FloatArray, IntArray, IntArray]:
-    """F1 = 2 TP / (TP + FP + events), TP in events, FP in runs that touch none.
-
-    A run has one step more than it has pairs of neighbours. So the runs that touch no event are the steps outside
-    events, less the pairs that are not inside one; and plus one for every gap that is flagged from event to event, as
-    its pairs are one more than its steps.
-    """
-    levels = distinct_descending(np.sort(scores))
-    pairs = np.minimum(scores[1:], scores[:-1])[~(labels[1:] & labels[:-1])]
-    bridges = -_highest(-scores, events.stops[:-1] - 1, events.starts[1:] + 1)
-    false_positive = (
-        at_least(np.sort(scores[~labels]), levels)
-        - at_least(np.sort(pairs), levels)
-        + at_least(np.sort(bridges), levels)
-    )
-    found = at_least(np.sort(_highest(scores, events.starts, events.stops)), levels)
-    return levels, 2 * found, found + false_positive + len(events)
-
-
-def _highest(scores: FloatArray, starts: IntArray, stops: IntArray) -> FloatArray:
-    """Return the highest score of each run ``[start, stop)``."""
-    if not starts.size:
-        return scores[:0]
-    edges = np.stack([starts, stops], axis=1).ravel()
-    # One more value, because a run may stop at the end and reduceat asks for a valid index.
-    highest: FloatArray = np.maximum.reduceat(np.append(scores, scores[-1]), edges)[::2]
-    return highest
-
-
-def _filled_at(inside: FloatArray, events: Events, k: int) -> FloatArray:
-    """Return the score at which more than k percent of each event are flagged; -inf where that cannot be."""
-    owner = np.repeat(np.arange(len(events)), events.lengths)
-    descending = inside[np.lexsort((-inside, owner))]
-    needed = k * events.lengths // 100 + 1
-    first = np.cumsum(events.lengths) - events.lengths
-    filled: FloatArray = np.where(
-        needed <= events.lengths, descending[first + np.minimum(needed, events.lengths) - 1], -np.inf
-    )
-    return filled
 
 
 def _number(value: object, name: str) -> float:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._validation import BoolArray, Buffers, FloatArray, IntArray
-from pateval.catalog import PROPERTIES, find_metrics
+from pateval._validation import BoolArray, Buffers, FloatArray, IntArray, buffer_lengths
+from pateval.catalog import PROPERTIES, MetricLike, find_metrics
 from pateval.evaluation import evaluate
 
 STEPS, START, STOP = 1000, 480, 520
@@ -42,7 +42,7 @@ class Findings:
 
 
 def probe(
-    metrics: Iterable[str] | str | None = None,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
     *,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
@@ -63,8 +63,8 @@ def probe(
 
     Parameters
     ----------
-    metrics : iterable of str, optional
-        Metric ids; the whole catalogue by default.
+    metrics : str, Metric, function, or iterable of these, optional
+        As for `evaluate`; the whole catalogue by default.
     early, delay : int or iterable of int
         Buffers for PATE and its kin.
     window : int
@@ -83,7 +83,8 @@ def probe(
     >>> found["pate"].early_from_late, found["point_f1"].early_from_late
     (True, False)
     """
-    wanted = find_metrics(metrics)
+    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
+    wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
     labels = _flag((START, STOP))
 
@@ -95,7 +96,7 @@ def probe(
                 labels[order],
                 scores[order],
                 detection[order],
-                metrics=[metric.id for metric in wanted],
+                metrics=wanted,
                 early=early,
                 delay=delay,
                 window=window,

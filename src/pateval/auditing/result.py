@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.auditing.probes import Findings
-from pateval.catalog import PROPERTIES, Metric, initials
+from pateval.catalog import PROPERTIES, initials
+from pateval.metric import Metric
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
 FAKES = tuple(entry.name for entry in BATTERY if entry.kind in ("worthless", "poor"))

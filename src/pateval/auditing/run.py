@@ -10,6 +10,7 @@ import numpy.typing as npt
 from pateval._validation import (
     Buffers,
     binary_array,
+    buffer_lengths,
     non_negative_integer,
     positive_integer,
     require_anomaly,
@@ -18,7 +19,7 @@ from pateval._validation import (
 from pateval.auditing.battery import BATTERY, Truth
 from pateval.auditing.probes import probe
 from pateval.auditing.result import Audit, AuditRow
-from pateval.catalog import find_metrics
+from pateval.catalog import MetricLike, find_metrics
 from pateval.evaluation import Evaluation, evaluate
 
 
@@ -28,7 +29,7 @@ def audit(
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int = 100,
-    metrics: Iterable[str] | str | None = None,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
     seeds: int = 20,
     seed: int = 0,
     series: npt.ArrayLike | None = None,
@@ -54,8 +55,8 @@ def audit(
         Buffer lengths for PATE and its kin.
     window : int
         Largest window of VUS and range-AUC.
-    metrics : iterable of str, optional
-        Metric ids; the whole catalogue by default.
+    metrics : str, Metric, function, or iterable of these, optional
+        As for `evaluate`; the whole catalogue by default.
     seeds : int
         How many draws to make of each detector that depends on chance; their mean counts.
     seed : int
@@ -89,12 +90,12 @@ def audit(
     labels = binary_array(labels, "labels")
     starts = series_starts(series, labels.size)
     seeds, seed = positive_integer(seeds, "seeds"), non_negative_integer(seed, "seed")
-    wanted = find_metrics(metrics)
-    names = [metric.id for metric in wanted]
+    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
+    wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
     require_anomaly(labels)
     truth = Truth.of(labels, starts)
     which = np.repeat(np.arange(starts.size), np.diff(np.append(starts, labels.size)))
-    findings = probe(names, early=early, delay=delay, window=window)
+    findings = probe(wanted, early=early, delay=delay, window=window)
 
     total, done = sum(seeds if entry.drawn else 1 for entry in BATTERY), 0
     found: dict[str, list[Evaluation]] = {}
@@ -106,7 +107,7 @@ def audit(
                 labels,
                 detection.scores,
                 detection.predictions,
-                metrics=names,
+                metrics=wanted,
                 early=early,
                 delay=delay,
                 window=window,

@@ -47,7 +47,7 @@ def command(
     score: str | None,
     series: str | None,
     detector: str | None,
-    metrics: str | None,
+    metrics: tuple[str, ...],
     early: tuple[int, ...],
     delay: tuple[int, ...],
     window: int,
@@ -78,7 +78,7 @@ def command(
         folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
     settings, facts = choose(
-        metrics=options.split(metrics),
+        metrics=options.metric_names(metrics),
         early=early,
         delay=delay,
         window=window,

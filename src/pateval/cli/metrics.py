@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli import output
+from pateval.cli import options, output
 
 if TYPE_CHECKING:
     from pateval.catalog import Metric
@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 @click.command("metrics", short_help="The catalogue of metrics.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--all", "everything", is_flag=True, help="List the F-beta of every F1, too.")
 @output.format_option
-def command(ids: tuple[str, ...], style: str) -> None:
+def command(ids: tuple[str, ...], everything: bool, style: str) -> None:
     """List all metrics, or describe those with the given IDs in full.
+
+    An ID may carry options, as in 'pate(early=20,delay=20)', or be package.module:function.
 
     Properties are those of the first table of the PATE paper, by initial: sequential, early, delayed, onset, coverage,
     threshold-free; as `pateval audit` measures them.
     """
     from pateval.catalog import find_metrics
 
-    found = find_metrics(ids or None)
+    found = find_metrics(options.metric_names(ids), with_f_beta=everything)
     if ids and style == "table":
         click.echo("\n\n".join(_in_full(metric) for metric in found))
     elif style in ("json", "csv"):
         facts = [_facts(metric, style) for metric in found]
-        output.show(list(facts[0]), [list(each.values()) for each in facts], style)
+        output.show(list(facts[0]), [list(fact.values()) for fact in facts], style)
     else:
         columns = ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
         output.show(columns, [_row(metric, style) for metric in found], style)
@@ -37,7 +40,7 @@ def command(ids: tuple[str, ...], style: str) -> None:
 def _row(metric: Metric, style: str) -> list[str]:
     from pateval.catalog import initials
 
-    paper, link = metric.paper.text, _url(metric.paper.link)
+    paper, link = _paper(metric)
     return [
         metric.id,
         metric.takes,
@@ -45,7 +48,7 @@ def _row(metric: Metric, style: str) -> list[str]:
         _better(metric),
         "needed" if metric.needs_threshold else "-",
         initials(metric.properties),
-        f"[{paper}]({link})" if style == "markdown" else paper,
+        f"[{paper}]({link})" if style == "markdown" and link else paper,
     ]
 
 
@@ -53,24 +56,31 @@ def _in_full(metric: Metric) -> str:
     """Everything the catalogue knows of one metric, for people."""
     from pateval.catalog import PROPERTIES
 
-    parts = metric.function.__name__ + ("" if metric.field is None else f"(...).{metric.field}")
-    options = ", ".join(f"{name}={default!r}" for name, default in metric.parameters.items())
+    paper, link = _paper(metric)
+    module = "pateval" if metric.in_package else metric.function.__module__
+    parts = f"{module}.{metric.function.__name__}" + ("" if metric.field is None else f"(...).{metric.field}")
+    accepted = ", ".join(f"{name}={default!r}" for name, default in metric.parameters.items())
+    bound = ", ".join(f"{name}={value!r}" for name, value in metric.options.items())
     claimed = metric.paper_properties
     lines = [
         metric.id,
-        f"  {metric.summary.replace('`', '')}",
+        *([f"  {metric.summary.replace('`', '')}"] if metric.summary else []),
         "",
-        f"  computed by   pateval.{parts}",
+        f"  computed by   {parts}",
         f"  takes         labels and {metric.takes}{': a threshold is needed' if metric.needs_threshold else ''}",
         f"  range         {_range(metric)}, {_better(metric)} is better",
-        f"  options       {options or 'none'}",
+        f"  options       {accepted or 'none'}",
+        *([f"  set here      {bound}"] if bound else []),
+        f"  reached by    {' '.join(f'--{name}' for name in metric.global_options) or 'no global option'}",
         f"  many series   {'all steps together' if metric.pools else 'mean over the series'}",
-        f"  paper         {metric.paper.text}",
-        f"                {_url(metric.paper.link)}",
-        f"  faults        {metric.faults}",
-        "",
-        "  rewards           measured  PATE paper",
+        f"  paper         {paper}",
+        *([f"                {link}"] if link else []),
+        f"  definition    {metric.definition}",
+        f"  faults        {metric.faults or 'not stated'}",
     ]
+    if not metric.in_package:
+        return "\n".join([*lines, "  rewards       run `pateval audit` to measure it"])
+    lines += ["", "  rewards           measured  PATE paper"]
     for name, text in PROPERTIES.items():
         measured = "yes" if name in metric.properties else "no"
         claim = "-" if claimed is None else "yes" if name in claimed else "no"
@@ -82,8 +92,9 @@ def _in_full(metric: Metric) -> str:
 def _facts(metric: Metric, style: str) -> dict[str, Any]:
     """Everything the catalogue knows of one metric, for programs; CSV has no lists or objects."""
     flat = style == "csv"
+    paper, link = _paper(metric)
     claimed = metric.paper_properties
-    options = {name: list(value) if isinstance(value, tuple) else value for name, value in metric.parameters.items()}
+    accepted = {name: list(value) if isinstance(value, tuple) else value for name, value in metric.parameters.items()}
     return {
         "metric": metric.id,
         "summary": metric.summary,
@@ -95,12 +106,14 @@ def _facts(metric: Metric, style: str) -> dict[str, Any]:
         "higher_is_better": metric.higher_is_better,
         "needs_threshold": metric.needs_threshold,
         "pools_series": metric.pools,
-        "options": " ".join(f"{name}={value!r}" for name, value in metric.parameters.items()) if flat else options,
+        "options": " ".join(f"{name}={value!r}" for name, value in metric.parameters.items()) if flat else accepted,
+        "global_options": " ".join(metric.global_options) if flat else list(metric.global_options),
+        "definition": metric.definition,
         "properties": " ".join(_sorted(metric.properties)) if flat else _sorted(metric.properties),
         "paper_properties": None if claimed is None else " ".join(_sorted(claimed)) if flat else _sorted(claimed),
         "faults": metric.faults,
-        "paper": metric.paper.text,
-        "link": _url(metric.paper.link),
+        "paper": paper,
+        "link": link,
     }
 
 
@@ -117,6 +130,13 @@ def _range(metric: Metric) -> str:
 
 def _better(metric: Metric) -> str:
     return "higher" if metric.higher_is_better else "lower"
+
+
+def _paper(metric: Metric) -> tuple[str, str]:
+    """Where a metric comes from, and a link one can follow."""
+    if metric.paper is None:
+        return f"your own, in {metric.function.__module__}", ""
+    return metric.paper.text, _url(metric.paper.link)
 
 
 def _url(link: str) -> str:

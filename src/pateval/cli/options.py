@@ -82,13 +82,33 @@ threshold = click.option(
     "median-deviation:3, peaks-over-threshold.",
 )
 metrics = click.option(
-    "--metrics", metavar="ID,...", help="Metrics to compute; all by default (`pateval metrics` lists them)."
+    "--metrics",
+    multiple=True,
+    metavar="ID,...",
+    help="Metrics to compute, all by default (`pateval metrics` lists them): ids, ids with options such as "
+    "'pate(early=20,delay=20)', or package.module:function. May be repeated.",
 )
 
 
 def split(value: str | None) -> list[str] | None:
     """Split a comma-separated option."""
     return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+
+
+def metric_names(values: tuple[str, ...]) -> list[str] | None:
+    """Split what ``--metrics`` was given at the commas outside brackets; None where it was not given.
+
+    Modules named in ``package.module:function`` are also looked for in the current directory.
+    """
+    import os
+    import sys
+
+    from pateval.option_text import split_outside_brackets
+
+    names = [name for value in values for name in split_outside_brackets(value) if name]
+    if any(":" in name for name in names) and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    return names if values else None
 
 
 def score_columns(value: str | None) -> str | list[str] | None:

@@ -26,7 +26,7 @@ def command(
     score: str | None,
     series: str | None,
     detector: str | None,
-    metrics: str | None,
+    metrics: tuple[str, ...],
     early: tuple[int, ...],
     delay: tuple[int, ...],
     window: int,
@@ -44,7 +44,8 @@ def command(
     from pateval.evaluation import evaluate
     from pateval.io import expand, find_layout, open_table, scored_series
 
-    wanted = [metric.id for metric in find_metrics(options.split(metrics))]
+    parameters = {"early": early, "delay": delay, "window": window}
+    wanted = find_metrics(options.metric_names(metrics), global_values=parameters)
     results: dict[str, Evaluation] = {}
     for path in expand(files):
         source = open_table(path)
@@ -66,18 +67,27 @@ def command(
                 threshold=threshold,
                 series=np.repeat(np.arange(len(several)), [labels.size for labels, _ in several]),
             )
-    _show(results, wanted, style)
+    _show(results, [metric.id for metric in wanted], style)
 
 
 def _show(results: dict[str, Evaluation], wanted: list[str], style: str) -> None:
     """Print a column per detector for people, a row per value for programs."""
     if style in ("json", "csv"):
         rows = [
-            [name, metric, found[metric], found.reasons.get(metric, ""), _rule(found, metric), metric in found.means]
+            [
+                name,
+                metric.id,
+                found[metric.id],
+                found.reasons.get(metric.id, ""),
+                (found.threshold_rule or "") if metric.needs_threshold else "",
+                metric.id in found.means,
+                found.signatures[metric.id],
+            ]
             for name, found in results.items()
-            for metric in wanted
+            for metric in found.metrics
         ]
-        output.show(["detector", "metric", "value", "reason", "threshold", "mean_over_series"], rows, style)
+        columns = ["detector", "metric", "value", "reason", "threshold", "mean_over_series", "signature"]
+        output.show(columns, rows, style)
         return
     first = next(iter(results.values()))
     table = [[first.label(metric), *(found[metric] for found in results.values())] for metric in wanted]
@@ -92,9 +102,3 @@ def _show(results: dict[str, Evaluation], wanted: list[str], style: str) -> None
         click.echo(reason, err=True)
     if first.means:
         click.echo(f"{len(first.means)} metrics are means over the series; the others pool all steps", err=True)
-
-
-def _rule(found: Evaluation, metric: str) -> str:
-    from pateval.catalog import find_metrics
-
-    return (found.threshold_rule or "") if find_metrics(metric)[0].needs_threshold else ""

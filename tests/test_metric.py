@@ -1,0 +1,434 @@
+"""Ids with options, and metrics of a user's own: what is accepted, how it is named, what it computes."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pateval as pv
+from pateval.catalog import canonical_id, catalogue, find_metrics
+from pateval.option_text import bare_text, id_text, read_id, read_value, split_outside_brackets, value_text
+from support import user_metrics as mine
+
+# ruff: noqa: ARG005, E501, ISC004  # what users write, and messages as they read
+
+RNG = np.random.default_rng(8)
+LABELS = np.repeat([0, 1, 0, 1, 0], [30, 8, 40, 5, 37])
+SCORES = np.round(LABELS * 0.5 + RNG.random(LABELS.size), 2)
+PREDICTIONS = SCORES >= 0.9
+
+
+def refused(metrics, message, **arguments):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        pv.evaluate(LABELS, SCORES, metrics=metrics, **arguments)
+    assert str(caught.value) == message
+
+
+# --- the text of options ---
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+
+
+@given(PLAIN | st.lists(PLAIN, max_size=6).map(tuple) | st.integers(-50, 50).map(lambda n: tuple(range(n, n + 5))))
+def test_what_is_written_can_be_read(value):
+    assert read_value(value_text(value)) == value
+    assert read_value(bare_text(value)) == value
+    assert "|" not in value_text(value)
+    assert read_id(id_text("name", {"option": value, "other": 1})) == ("name", {"option": value, "other": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0..3", (0, 1, 2, 3)),
+        ("[0, 5 .. 7]", (0, 5, 6, 7)),
+        ("range(3)", (0, 1, 2)),
+        ("range(2, 9, 3)", (2, 5, 8)),
+        ("(5,)", (5,)),
+        ("{1,2}", (1, 2)),
+        ("()", ()),
+        ("1e-3", 0.001),
+        ("-inf", -math.inf),
+        ("TRUE", True),
+        ("10min", "10min"),
+        ("tsb-ad", "tsb-ad"),
+        ("'it, \\'s'", "it, 's"),
+    ],
+)
+def test_spellings_of_values(text, value):
+    assert read_value(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1,,2]", "a b", "'open", "range(x)", "range(1,2,0)", "5..1", "0..99999999", "=", "(1]"]
+)
+def test_values_that_cannot_be_read(text):
+    with pytest.raises(ValueError, match=r"missing|neither|no text|lacks|closes|range|integers"):
+        read_value(text)
+
+
+def test_commas_outside_brackets_separate():
+    assert split_outside_brackets("a, b(c=[1,2],d='x,y') ,e") == ["a", "b(c=[1,2],d='x,y')", "e"]
+    assert split_outside_brackets(r'a(b="\",")') == [r'a(b="\",")']
+
+
+# --- ids ---
+
+
+@pytest.mark.parametrize(
+    ("spelling", "canonical"),
+    [
+        ("pate", "pate"),
+        ("pate()", "pate"),
+        ("pate(early=20,delay=20)", "pate(early=20,delay=20)"),
+        (" pate ( delay = 20 , early=[20] ) ", "pate(early=20,delay=20)"),
+        ("pate(early=(100, 0))", "pate"),
+        ("pate(early=range(101),delay=[0,100])", "pate(early=0..100)"),
+        ("pate(early=[1,0])", "pate(early=[0,1])"),
+        ("pate(thresholds=None)", "pate"),
+        ("pate(thresholds=[0.5])", "pate(thresholds=[0.5])"),
+        ("vus_pr(variant='original', window=50)", "vus_pr(window=50,variant=original)"),
+        ('vus_pr(variant="tsb-ad")', "vus_pr"),
+        ("vus_pr(thresholds=none)", "vus_pr(thresholds=none)"),
+        ("range_based_f1(alpha=0.20)", "range_based_f1(alpha=0.2)"),
+        ("range_based_f1(alpha=1)", "range_based_f1(alpha=1)"),
+        ("range_based_f1(alpha=1.0)", "range_based_f1(alpha=1)"),
+        ("point_f_beta(beta=0.5)", "point_f_beta(beta=0.5)"),
+        ("point_f_beta(beta=1)", "point_f_beta"),
+        ("ts_auprc(weighted=False)", "ts_auprc(weighted=false)"),
+    ],
+)
+def test_canonical_ids(spelling, canonical):
+    assert canonical_id(spelling) == canonical
+    (metric,) = find_metrics(spelling)
+    assert metric.id == canonical
+    assert find_metrics([metric, canonical, spelling]) == [metric]
+    assert metric.name == canonical.partition("(")[0]
+
+
+def test_options_reach_the_function():
+    asked = {
+        "pate(early=20,delay=20)": pv.pate(LABELS, SCORES, early=20, delay=20),
+        "pate(early=0..3)": pv.pate(LABELS, SCORES, early=range(4)),
+        "pate(thresholds=10)": pv.pate(LABELS, SCORES, thresholds=10),
+        "vus_pr(window=50,variant=original)": pv.vus_pr(LABELS, SCORES, window=50, variant="original"),
+        "vus_roc(window=50,thresholds=none)": pv.vus_roc(LABELS, SCORES, window=50, thresholds=None),
+        "range_auc_pr(window=7)": pv.range_auc_pr(LABELS, SCORES, window=7),
+        "ts_auprc(weighted=false)": pv.ts_auprc(LABELS, SCORES, weighted=False),
+        "range_based_f1(alpha=0.2)": pv.range_based(LABELS, PREDICTIONS, alpha=0.2).f1,
+        "range_based_recall(alpha=0.2)": pv.range_based(LABELS, PREDICTIONS, alpha=0.2).recall,
+        "latency_sparsity_aware_f1(window=9)": pv.latency_sparsity_aware(LABELS, PREDICTIONS, window=9).f1,
+        "mean_detection_offset(early=5)": pv.mean_detection_offset(LABELS, PREDICTIONS, early=5),
+        "point_f_beta(beta=0.5)": pv.point(LABELS, PREDICTIONS).f_beta(0.5),
+        "point_f_beta": pv.point(LABELS, PREDICTIONS).f1,
+    }
+    found = pv.evaluate(LABELS, SCORES, PREDICTIONS, metrics=asked)
+    assert list(found) == list(asked)
+    assert dict(found) == pytest.approx(asked, abs=1e-12)
+    assert found["pate( delay=(20), early=20 )"] == asked["pate(early=20,delay=20)"]
+    assert "pate(early=20, delay=20)" in found
+    assert "pate(early=21)" not in found
+
+
+def test_f_beta_by_hand_and_as_sklearn():
+    from sklearn.metrics import fbeta_score
+
+    assert pv.PRF.of(0.5, 1.0).f_beta(2) == pytest.approx(5 * 0.5 / (4 * 0.5 + 1))
+    assert pv.PRF.of(0.5, 1.0).f_beta(0) == 0.5
+    assert pv.PRF.of(0.0, 0.0).f_beta(2) == 0
+    for beta in (0.5, 1, 3):
+        assert pv.point(LABELS, PREDICTIONS).f_beta(beta) == pytest.approx(fbeta_score(LABELS, PREDICTIONS, beta=beta))
+    for wrong in (-1, math.inf, math.nan, True, "2"):
+        with pytest.raises(ValueError, match="beta must be a finite number that is not negative; got"):
+            pv.PRF.of(0.5, 1.0).f_beta(wrong)
+
+
+def test_every_f1_of_three_has_an_f_beta_listed_only_when_asked_for():
+    everything = [metric.id for metric in find_metrics(None, with_f_beta=True)]
+    hidden = set(everything) - set(catalogue())
+    assert hidden == {name.replace("_f1", "_f_beta") for name, metric in catalogue().items() if metric.field == "f1"}
+    assert not any("f_beta" in name for name in catalogue())
+
+
+def test_an_id_wins_over_global_options_which_win_over_defaults():
+    found = pv.evaluate(LABELS, SCORES, metrics=["pate", "pate(early=5)", "pate(early=[0,100])"], early=20, delay=2)
+    assert list(found) == ["pate", "pate(early=5)", "pate(early=[0,100])"]
+    assert found["pate"] == pv.pate(LABELS, SCORES, early=20, delay=2)
+    assert found["pate(early=5)"] == pv.pate(LABELS, SCORES, early=5, delay=2)
+    assert found["pate(early=(0,100))"] == pv.pate(LABELS, SCORES, early=(0, 100), delay=2)
+    # Without a global option that differs, the two are one.
+    assert list(pv.evaluate(LABELS, SCORES, metrics=["pate", "pate(early=[0,100])"])) == ["pate"]
+    # The window of latency_sparsity_aware is another thing than that of VUS.
+    found = pv.evaluate(LABELS, SCORES, PREDICTIONS, metrics=["latency_sparsity_aware_f1", "vus_pr"], window=7)
+    assert found["latency_sparsity_aware_f1"] == pv.latency_sparsity_aware(LABELS, PREDICTIONS).f1
+    assert found["vus_pr"] == pytest.approx(pv.vus_pr(LABELS, SCORES, window=7), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("pate(colour=1)", "the metric pate has no option 'colour'; it takes early, delay, thresholds"),
+        ("auc_roc(k=1)", "the metric auc_roc has no option 'k'; it takes none"),
+        ("point_f1(beta=2)", "the metric point_f1 has no option 'beta'; it takes none"),
+        ("pate(early=-1)", "the metric pate(early=-1) is refused: early must be a non-negative integer; got -1"),
+        (
+            "vus_pr(variant=other)",
+            "the metric vus_pr(variant=other) is refused: variant must be one of 'tsb-ad', 'original', 'timeeval'; got 'other'",
+        ),
+        (
+            "point_f_beta(beta=-1)",
+            "the metric point_f_beta(beta=-1) is refused: beta must be a finite number that is not negative; got -1.0",
+        ),
+        ("pate(early)", "the options of 'pate(early)' must be written name=value, with commas between; got 'early'"),
+        ("pate(early=1,early=2)", "'pate(early=1,early=2)' gives the option 'early' twice"),
+        ("pate(early=)", "the option 'early' of 'pate(early=)' cannot be read: a value is missing"),
+        ("pate(early=5", "'pate(early=5' is no metric id; write one like pate or pate(early=20,delay=20)"),
+        ("PATE", "unknown metric 'PATE'; did you mean 'pate'? ('pateval metrics' lists them)"),
+        ("Point_F1", "unknown metric 'Point_F1'; did you mean 'point_f1'? ('pateval metrics' lists them)"),
+        ("pat(early=3)", "unknown metric 'pat(early=3)'; did you mean 'pate'? ('pateval metrics' lists them)"),
+        (7, "unknown metric 7; name one by its id, a Metric or a function"),
+    ],
+)
+def test_what_is_refused(metric, message):
+    refused([metric], message)
+
+
+# --- metrics of one's own ---
+
+
+def test_a_function_a_metric_and_a_path_name_the_same():
+    for named in (mine.flagged_share, "support.user_metrics:flagged_share", find_metrics(mine.flagged_share)[0]):
+        found = pv.evaluate(LABELS, SCORES, metrics=[named, "pate"], threshold=0.9)
+        assert list(found) == ["flagged_share", "pate"]
+        assert found["flagged_share"] == PREDICTIONS.mean()
+    assert dict(pv.evaluate(LABELS, SCORES, metrics=mine.flagged_share, threshold=0.9)) == {
+        "flagged_share": PREDICTIONS.mean()
+    }
+    found = pv.evaluate(LABELS, SCORES, metrics="support.user_metrics:cost(scale=2)", threshold=0.9)
+    assert dict(found) == {"cost(scale=2)": 2 * PREDICTIONS.mean()}
+    assert found["cost( scale=2.0 )"] == 2 * PREDICTIONS.mean()
+
+
+def test_functions_of_the_catalogue_stand_for_themselves():
+    assert [metric.id for metric in find_metrics([pv.pate, pv.point, pv.vus_pr])] == ["pate", "point_f1", "vus_pr"]
+
+
+def test_settings_and_parts_of_a_metric_beside_it():
+    found = pv.evaluate(
+        LABELS,
+        SCORES,
+        PREDICTIONS,
+        metrics=[
+            *("halves_recall", mine.halves, "halves_precision", "halves_f1", "halves_f_beta(beta=2)"),
+            *(mine.cost.with_options(scale=4), "cost", "cost(scale=3)"),
+        ],
+    )
+    expected = pv.point(LABELS[:60], PREDICTIONS[:60])
+    assert dict(found) == {
+        "halves_recall": expected.recall,
+        "halves": expected.f1,
+        "halves_precision": expected.precision,
+        "halves_f1": expected.f1,
+        "halves_f_beta(beta=2)": expected.f_beta(2),
+        "cost(scale=4)": 4 * PREDICTIONS.mean(),
+        "cost": PREDICTIONS.mean(),
+        "cost(scale=3)": 3 * PREDICTIONS.mean(),
+    }
+    field = pv.define_metric(mine.halves, id="mine", takes="predictions", field="recall")
+    assert (field.id, field.field) == ("mine_recall", "recall")
+
+
+def test_undefined_and_nan_have_reasons():
+    found = pv.evaluate([0, 1, 0], [1, 2, 2], metrics=[mine.highest_inside, mine.not_a_number])
+    assert found.reasons == {
+        "highest_inside": "the highest score is shared",
+        "not_a_number": "the metric is undefined for this input",
+    }
+    assert pv.evaluate([0, 1, 0], [1, 3, 2], metrics=mine.highest_inside)["highest_inside"] == 1.0
+
+
+def test_what_a_function_receives():
+    seen = {}
+
+    def look(labels, scores):
+        seen["scores"] = (labels.dtype, scores.dtype, labels.flags.writeable, scores.flags.writeable)
+        return 0
+
+    def look_again(labels, predictions):
+        seen["predictions"] = (labels.dtype, predictions.dtype, labels.flags.writeable, predictions.flags.writeable)
+        return 0
+
+    pv.evaluate([0, 1, 0], [1, 3, 2], metrics=[look, look_again])
+    assert seen == {"scores": (bool, float, False, False), "predictions": (bool, bool, False, False)}
+    with pytest.raises(ValueError, match="read-only") as caught:
+        pv.evaluate([0, 1, 0], [1, 3, 2], metrics=mine.writes)
+    assert caught.value.__notes__ == ["raised by the metric writes"]
+
+
+def test_series_and_global_options():
+    series = np.repeat([1, 2], [60, 60])
+    pooled = pv.define_metric(mine.series_seen, id="seen", takes="scores", pools=True)
+    found = pv.evaluate(LABELS, SCORES, metrics=[pooled, mine.series_seen], series=series)
+    assert dict(found) == {"seen": 2, "series_seen": 1}
+    assert found.means == {"series_seen"}
+    told = pv.define_metric(mine.mean_buffer, id="told", takes="scores", global_options=["early", "delay", "window"])
+    found = pv.evaluate(
+        LABELS,
+        SCORES,
+        metrics=[told, "told(delay=4)", mine.mean_buffer],
+        early=(1, 2),
+        delay=(5, 6),
+        window=9,
+    )
+    assert dict(found) == {"told": 30609, "told(delay=4)": 30409, "mean_buffer": 1000703}
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (mine.text, "the metric text must return a number or a PRF; it returned 'good'"),
+        (
+            "support.user_metrics:highest_inside_f1",
+            "the metric highest_inside_f1 needs a function that returns a PRF; it returned np.False_",
+        ),
+        (
+            mine.no_kind,
+            "a function used as a metric takes labels and then a parameter named 'scores' or 'predictions'; "
+            "no_kind takes truth, values (define_metric accepts any names)",
+        ),
+        (mine.required, "the option 'weight' of metric required must have a default"),
+        (mine.starred, "the function of metric starred must name its options; it has *args or **kwargs"),
+        (mine.reserved, "the option 'definition' of metric reserved has a name that signatures use; rename it"),
+        (
+            lambda labels, scores: 0,
+            "the function <lambda> has no name for a table; give it one with define_metric(..., id=...)",
+        ),
+        (
+            "support.user_metrics:nothing",
+            "metric 'support.user_metrics:nothing': the module 'support.user_metrics' has no 'nothing'",
+        ),
+        (
+            "support.user_metrics:RNG",
+            "metric 'support.user_metrics:RNG': the module 'support.user_metrics' has no 'RNG'",
+        ),
+        (
+            "no_such_module:f",
+            "metric 'no_such_module:f': importing 'no_such_module' failed: ModuleNotFoundError: No module named "
+            "'no_such_module'",
+        ),
+        ("support.user_metrics:flagged_share(size=2)", "the metric flagged_share has no option 'size'; it takes scale"),
+    ],
+    ids=str,
+)
+def test_what_is_refused_of_ones_own(metric, message):
+    scores = np.arange(LABELS.size)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        pv.evaluate(LABELS, scores, metrics=[metric])
+    assert str(caught.value) == message
+
+
+def test_ids_are_not_taken_twice():
+    def pate(labels, scores):
+        return 0.0
+
+    refused(pate, "the id 'pate' belongs to the catalogue; give your metric another with define_metric")
+    other = pv.define_metric(mine.halves, id="cost", takes="predictions")
+    refused([mine.cost, other], "two metrics have the id 'cost'; give one of them another with define_metric")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"id": "a b"}, "the id of a metric must be a word of letters, digits, '_', '.' and '-'; got 'a b'"),
+        ({"takes": "labels"}, "takes must be one of 'scores', 'predictions'; got 'labels'"),
+        ({"low": 1, "high": 0}, "the range of metric x must have low <= high; got 1 and 0"),
+        ({"definition": 0}, "definition must be a positive integer; got 0"),
+        ({"field": "f2"}, "field must be one of 'precision', 'recall', 'f1', 'f_beta'; got 'f2'"),
+        ({"global_options": ["k"]}, "each of global_options must be one of 'early', 'delay', 'window'; got 'k'"),
+        (
+            {"global_options": ["early"]},
+            "the metric x names the global option 'early', which its function does not take",
+        ),
+        ({"function": 3}, "define_metric needs a function; got 3"),
+        ({"function": lambda labels: 0}, "the function of metric x must take labels and scores"),
+    ],
+)
+def test_bad_definitions(arguments, message):
+    complete = {"function": mine.highest_inside, "id": "x", "takes": "scores", **arguments}
+    with pytest.raises((ValueError, TypeError)) as caught:
+        pv.define_metric(complete.pop("function"), **complete)
+    assert str(caught.value) == message
+
+
+def test_best_threshold_takes_all_of_them():
+    by_id = pv.best_threshold(LABELS, SCORES, metric="support.user_metrics:cost")
+    assert by_id == pv.best_threshold(LABELS, SCORES, metric=mine.cost) == (SCORES.max(), 1 / LABELS.size)
+    assert pv.best_threshold(LABELS, SCORES, metric=mine.flagged_share) == (SCORES.min(), 1.0)
+    assert pv.best_threshold(LABELS, SCORES, metric=mine.halves).value >= pv.point(LABELS[:60], PREDICTIONS[:60]).f1
+    beta = pv.best_threshold(LABELS, SCORES, metric="point_f_beta(beta=2)")
+    assert beta.value == pytest.approx(
+        max(pv.point(LABELS, level <= SCORES).f_beta(2) for level in np.unique(SCORES)), abs=1e-12
+    )
+    narrow = pv.best_threshold(LABELS, SCORES, metric="pate_f1(early=2,delay=3)")
+    assert narrow.value == max(pv.pate_f1(LABELS, level <= SCORES, early=2, delay=3) for level in np.unique(SCORES))
+    with pytest.raises(ValueError, match=r"^highest_inside is computed from scores and needs no threshold; name a"):
+        pv.best_threshold(LABELS, SCORES, metric=mine.highest_inside)
+
+
+# --- identity, for caches and workers ---
+
+
+def test_metrics_travel():
+    others = find_metrics([mine.cost, "cost(scale=2)", mine.halves, "halves_f1", "vus_pr(window=50)"])
+    for metric in [*find_metrics(None, with_f_beta=True), *others]:
+        assert metric.importable
+        copy = pickle.loads(pickle.dumps(metric))  # noqa: S301  # our own bytes
+        assert copy == metric
+        assert hash(copy) == hash(metric)
+
+
+def test_cache_tokens(tmp_path, monkeypatch):
+    assert find_metrics("pate( early = 5 )")[0].cache_token() == "pate(early=5)|definition:1"
+    tokens = {metric.cache_token() for metric in find_metrics([mine.cost, "cost(scale=2)", mine.flagged_share])}
+    assert len(tokens) == 3
+    raised = pv.define_metric(mine.flagged_share, id="cost", takes="predictions", definition=2)
+    assert raised.cache_token() not in tokens
+    assert "definition:2" in raised.cache_token()
+
+    # The source of the module counts.
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "token_metric.py"
+    file.write_text("def f(labels, scores):\n    return 1.0\n")
+    (metric,) = find_metrics("token_metric:f")
+    before = metric.cache_token()
+    assert before is not None
+    assert before == find_metrics("token_metric:f")[0].cache_token()
+    file.write_text("def f(labels, scores):\n    return 2.0\n")
+    assert metric.cache_token() != before
+
+
+def test_what_cannot_be_found_again_is_not_cached(monkeypatch):
+    def closure(labels, scores):
+        return 0.0
+
+    nameless = pv.define_metric(lambda labels, scores: 0.0, id="nameless", takes="scores")
+    made = ModuleType("made_in_memory")
+    exec("def f(labels, scores): return 0.0", made.__dict__)  # noqa: S102  # a module without a file
+    monkeypatch.setitem(sys.modules, "made_in_memory", made)
+    for metric in (find_metrics(closure)[0], nameless, find_metrics(made.f)[0]):
+        assert not metric.importable
+        assert metric.cache_token() is None
+    code = (
+        "import pateval as pv\nfrom pateval.catalog import find_metrics\n"
+        "def f(labels, scores): return 0.0\n(m,) = find_metrics(f)\nprint(m.importable, m.cache_token())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False None\n"
