@@ -1,6 +1,7 @@
 """PATE's speed and memory against what everybody has: scikit-learn's average precision and NumPy's sort.
 
 Prints a Markdown table of ratios. ``--big`` adds 10**8 scores (several gigabytes), ``--only NAME`` picks one part.
+``--against SRC`` compares the grids with those of another checkout, whose ``src`` folder is named, turn by turn.
 """
 
 from __future__ import annotations
@@ -41,24 +42,72 @@ def pair() -> list[Row]:
     ]
 
 
+def smd_labels() -> tuple[np.ndarray, str]:
+    """Labels of all machines of SMD, or made ones of the same size; and which they are."""
+    data = Path(os.environ.get("PATEVAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    stored = data / "SMD" / "SMD_test_labels_all28.npz"
+    if not stored.is_file():
+        return labelled_scores(708_420, share=0.0416, length=90)[0], "made labels"
+    machines = np.load(stored)
+    return np.concatenate([machines[name] for name in sorted(machines)]).astype(np.int64), "real SMD labels"
+
+
+def grid_cases(labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Scores of three kinds on given labels."""
+    rng = np.random.default_rng(0)
+    return {
+        "random": rng.random(labels.size),
+        "random-ish": rng.random(labels.size) + 0.3 * labels * rng.random(labels.size),
+        "smooth": np.convolve(rng.random(labels.size) + 0.1 * labels, np.ones(50) / 50, "same"),
+    }
+
+
+def short_events() -> tuple[np.ndarray, np.ndarray]:
+    """A million steps with 10,000 short events whose zones meet."""
+    rng = np.random.default_rng(0)
+    labels = np.zeros(10**6, dtype=np.bool_)
+    for start in np.arange(10**4) * 100 + rng.integers(0, 60, 10**4):
+        labels[start : start + rng.integers(1, 20)] = True
+    return labels, rng.random(10**6) + 0.3 * labels
+
+
+def grid_seconds() -> list[float]:
+    """CPU time of the full grid on SMD's labels, random and smooth scores, and on short events."""
+    labels, _ = smd_labels()
+    cases = [(labels, scores, 3) for kind, scores in grid_cases(labels).items() if kind != "random-ish"]
+    cases.append((*short_events(), 1))
+    full = {"early": range(101), "delay": range(101)}
+    return [
+        cpu_seconds(lambda truth=truth, scores=scores: pv.pate(truth, scores, **full), rounds=rounds)[0]
+        for truth, scores, rounds in cases
+    ]
+
+
+def against(other: str) -> list[Row]:
+    """The grids of this checkout over those of another one, in processes that take turns."""
+    here = str(Path(pv.__file__).parents[1])
+    seconds: dict[str, list[list[float]]] = {here: [], other: []}
+    for _ in range(2):
+        for source, found in seconds.items():
+            environment = os.environ | {"PYTHONPATH": source}
+            child = [sys.executable, __file__, "--grid-seconds"]
+            printed = subprocess.run(child, env=environment, check=True, capture_output=True, text=True).stdout
+            found.append([float(each) for each in printed.split()])
+    ours, theirs = (np.min(found, axis=0) for found in seconds.values())
+    names = ("SMD's labels, random scores", "SMD's labels, smooth scores", "10⁴ short events whose zones meet")
+    return [
+        (f"10,201 pairs, {name}", f"{mine / yours:.2f} x", f"the other checkout's {yours:.1f} s")
+        for name, mine, yours in zip(names, ours, theirs, strict=True)
+    ]
+
+
 def grid() -> list[Row]:
     """The paper's full set of buffers."""
     from sklearn.metrics import average_precision_score
 
-    data = Path(os.environ.get("PATEVAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    stored = data / "SMD" / "SMD_test_labels_all28.npz"
-    if stored.is_file():
-        machines = np.load(stored)
-        labels, what = np.concatenate([machines[name] for name in sorted(machines)]).astype(np.int64), "real SMD labels"
-    else:
-        labels, what = labelled_scores(708_420, share=0.0416, length=90)[0], "made labels"
-    rng = np.random.default_rng(0)
+    labels, what = smd_labels()
     rows = []
-    for kind, scores in {
-        "random": rng.random(labels.size),
-        "random-ish": rng.random(labels.size) + 0.3 * labels * rng.random(labels.size),
-        "smooth": np.convolve(rng.random(labels.size) + 0.1 * labels, np.ones(50) / 50, "same"),
-    }.items():
+    for kind, scores in grid_cases(labels).items():
         (one,) = cpu_seconds(lambda scores=scores: pv.pate(labels, scores, early=100, delay=100))
         (all_pairs,) = cpu_seconds(
             lambda scores=scores: pv.pate(labels, scores, early=range(101), delay=range(101)), rounds=3
@@ -140,7 +189,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--big", action="store_true")
+    parser.add_argument("--against", metavar="SRC")
+    parser.add_argument("--grid-seconds", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.grid_seconds:
+        print(*grid_seconds())
+        return
+    if chosen.against:
+        print(table(["what", "CPU time", "of"], against(chosen.against)))
+        return
     rows: list[Row] = []
     for name, part in PARTS.items():
         if chosen.only in (None, name):

@@ -32,7 +32,8 @@ from pateval.pate._zones import zone_weight
 
 Array = npt.NDArray[np.float64]
 
-_HEAD_SHARE = 1 / 8  # The definition is followed until so many are detected, as a share of the anomalous steps.
+# The definition is followed until so many are detected, as a share of the anomalous steps found at all.
+_HEAD_SHARE = 1 / 8
 _CHUNK = 512  # thresholds prepared together
 _BATCH = 2**13  # cells (thresholds x pairs) divided together: small enough to stay in cache
 
@@ -44,7 +45,8 @@ def grid_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int],
     found = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
     thresholds = steps.missed.size
     # At least one threshold: the first gain has a precision of its own before it.
-    head = min(max(1, int(np.searchsorted(steps.detected, _HEAD_SHARE * steps.inside.sum()))), thresholds)
+    few = int(np.searchsorted(steps.detected_before, _HEAD_SHARE * steps.inside.sum()))
+    head = min(max(1, few), thresholds)
     total = _head_area(grid, dropped, found, head)
     if head < thresholds:
         total += _tail_area(grid, dropped, found, head)
