@@ -61,6 +61,10 @@ docs: $(VENV)/dev.stamp ## Make the pages that are printed by the program itself
 	$(BIN)/pateval metrics --format markdown > docs/metrics.md
 	$(BIN)/python benchmarks/disagreements.py > docs/disagreements.md
 
+.PHONY: freeze
+freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those whose definition was raised
+	$(BIN)/python tests/support/frozen_values.py
+
 .PHONY: clean
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

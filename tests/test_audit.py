@@ -23,6 +23,7 @@ from pateval.auditing.result import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalogue, initials
 from pateval.cli import pateval
 from pateval.events import runs
+from support import user_metrics
 from support.strategies import binary_series, split_series
 
 DETECTORS = {entry.name: entry for entry in BATTERY}
@@ -262,6 +263,27 @@ def test_options_are_handed_on():
     calls = []
     audit(LABELS, metrics="pate", seeds=2, progress=lambda done, total: calls.append((done, total)))
     assert calls == [(done, 17) for done in range(1, 18)]
+
+
+def test_settings_and_metrics_of_ones_own():
+    asked = ["pate", "pate( delay=5, early=(0, 100) )", user_metrics.cost, "cost(scale=2)", user_metrics.halves]
+    found = audit(LABELS, metrics=asked, seeds=2, early=(1, 100))
+    assert [row.metric.id for row in found.rows] == [
+        "pate",
+        "pate(early=[0,100],delay=5)",
+        "cost",
+        "cost(scale=2)",
+        "halves",
+    ]
+    assert found["pate(early=[0,100],delay=5)"].values["periodic"] == pytest.approx(
+        pv.pate(LABELS, make("periodic", LABELS).scores, delay=5)
+    )
+    assert found["cost"].values["always_on"] == 1
+    assert found["cost(scale=2)"].values["always_on"] == 2
+    assert "constant" in found["cost"].beaten_by  # lower is better
+    assert found["cost"].findings.properties == frozenset()
+    assert "threshold_free" in found["pate"].findings.properties
+    assert repr(found).splitlines()[3].startswith("cost  ")
 
 
 def test_several_series():

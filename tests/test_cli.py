@@ -89,6 +89,92 @@ class TestScore:
         assert found["point_f1"] == pytest.approx(pv.point(TABLE["label"], TABLE["good"] >= 1.0).f1)
 
 
+USER_FILE = """
+import pateval as pv
+
+def share(labels, predictions, *, scale=1.0):
+    return scale * predictions.mean()
+
+def broken(labels, scores):
+    raise ValueError("nothing works")
+
+cost = pv.define_metric(share, id="cost", takes="predictions", higher_is_better=False)
+"""
+
+
+class TestMetricsOfOnesOwn:
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path, monkeypatch):
+        (tmp_path / "own_metrics.py").write_text(USER_FILE)
+        (tmp_path / "half_metrics.py").write_text("import no_such_thing")
+        pa.csv.write_csv(pa.table(TABLE), tmp_path / "wide.csv")
+        monkeypatch.chdir(tmp_path)
+
+    def pateval(self, *arguments):
+        # The command as it is installed, whose own folder, not the current one, comes first on the path.
+        code = "import sys; sys.path = [p for p in sys.path if p]; from pateval.cli import main; main()"
+        return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True)
+
+    def test_score(self):
+        done = self.pateval(
+            *("score", "wide.csv", "--score", "good", "--threshold", "1", "--format", "json", "--early", "3"),
+            *("--metrics", "own_metrics:share(scale=2), pate(early=[0,100],delay=5),pate"),
+            *("--metrics", "own_metrics:cost", "--metrics", "point_f_beta( beta=2 )"),
+        )
+        assert done.returncode == 0, done.stderr
+        flagged = TABLE["good"] >= 1
+        found = {row["metric"]: row for row in json.loads(done.stdout)}
+        assert {name: row["value"] for name, row in found.items()} == {
+            "share(scale=2)": 2 * flagged.mean(),
+            "pate(early=[0,100],delay=5)": pv.pate(LABELS, TABLE["good"], delay=5),
+            "pate": pv.pate(LABELS, TABLE["good"], early=3),
+            "cost": flagged.mean(),
+            "point_f_beta(beta=2)": pv.point(LABELS, flagged).f_beta(2),
+        }
+        end = f"definition:1|pateval:{pv.__version__}"
+        assert found["share(scale=2)"]["signature"] == f"share|scale:2|predictions:1|module:own_metrics|{end}"
+        assert found["pate"]["signature"] == f"pate|early:3|delay:0,100|area:trapezoid|thresholds:all|{end}"
+        table = self.pateval("score", "wide.csv", "--metrics", "own_metrics:share")
+        assert table.stdout.splitlines()[2].startswith("share (oracle)")
+
+    def test_audit(self):
+        done = self.pateval(
+            *("audit", "wide.csv", "--seeds", "1", "--format", "json"),
+            *("--metrics", "own_metrics:cost,pate(early=5,delay=5)"),
+        )
+        assert done.returncode == 0, done.stderr
+        cost, pate = json.loads(done.stdout)
+        assert (cost["metric"], cost["higher_is_better"], cost["always_on"]) == ("cost", False, 1.0)
+        assert (pate["metric"], pate["perfect"]) == ("pate(early=5,delay=5)", 1.0)
+
+    @pytest.mark.parametrize(
+        ("metric", "message"),
+        [
+            ("own_metrics:nothing", "metric 'own_metrics:nothing': the module 'own_metrics' has no 'nothing'"),
+            (
+                "half_metrics:f",
+                (
+                    "metric 'half_metrics:f': importing 'half_metrics' failed: ModuleNotFoundError: "
+                    "No module named 'no_such_thing'"
+                ),
+            ),
+            ("own_metrics:broken", "nothing works (raised by the metric broken)"),
+            (
+                "pate(early=x)",
+                (
+                    "the metric pate(early=x) is refused: early must be a non-negative integer or a collection of "
+                    "them; got 'x'"
+                ),
+            ),
+            ("pate(early=[1)", "'pate(early=[1)' has a ')' that closes nothing"),
+            (",", "metrics must name at least one metric; got an empty collection"),
+        ],
+    )
+    def test_mistakes_are_one_line(self, metric, message):
+        done = self.pateval("score", "wide.csv", "--score", "good", "--label", "label", "--metrics", metric)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"pateval: {message}\n")
+
+
 class TestExplain:
     def test_prints_the_table(self, files):
         done = run("explain", files / "wide.csv", "--score", "good", "--threshold", "1.0", "--early", 5, "--delay", 5)

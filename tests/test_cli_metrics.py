@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from pateval.catalog import catalogue, initials
+from pateval.catalog import DEFINITION_HISTORY, catalogue, find_metrics, initials
 from pateval.cli import pateval
 
 
@@ -27,7 +28,8 @@ def test_the_whole_table():
     row = next(line for line in lines if line.startswith("mean_detection_delay"))
     assert row.split()[1:8] == ["predictions", "0", "to", "inf", "lower", "needed", "s--o--"]
     markdown = run("--format", "markdown").splitlines()
-    assert len(markdown) == 2 + len(catalogue())
+    assert [line.split("|")[1].strip() for line in markdown[2 : 2 + len(catalogue())]] == list(catalogue())
+    assert len(run("pate", "nab", "--format", "markdown").splitlines()) == 4  # no history below a choice
     assert "](https://arxiv.org/abs/2405.12096)" in markdown[2]
 
 
@@ -42,6 +44,51 @@ def test_one_in_full():
     assert early.endswith("(differ)")
     assert "window=100, thresholds=250, variant='tsb-ad'" in run("vus_pr")
     assert "many series   all steps together" in run("pate")
+
+
+def test_the_page_in_the_docs_is_what_the_command_prints():
+    page = Path(__file__).parents[1] / "docs" / "metrics.md"
+    assert page.read_text() == run("--format", "markdown"), "docs/metrics.md is stale; run 'make docs'"
+    for line in DEFINITION_HISTORY:
+        assert f"| {line.date} | {line.functions} | {line.definition} | {line.change} |" in page.read_text()
+
+
+def test_options_global_options_and_definition_are_shown():
+    lines = run("vus_pr(window=50,variant=original)").splitlines()
+    assert lines[0] == "vus_pr(window=50,variant=original)"
+    assert "  options       window=100, thresholds=250, variant='tsb-ad'" in lines
+    assert "  set here      window=50, variant='original'" in lines
+    assert "  reached by    --window" in lines
+    assert "  definition    1" in lines
+    assert "  reached by    --early --delay" in run("pate")
+    assert "  reached by    no global option" in run("latency_sparsity_aware_f1")
+
+
+def test_f_beta_is_listed_only_when_asked_for():
+    assert "_f_beta" not in run()
+    listed = [line.split()[0] for line in run("--all").splitlines()[2:]]
+    assert listed == [metric.id for metric in find_metrics(None, with_f_beta=True)]
+    assert "  computed by   pateval.point(...).f_beta" in run("point_f_beta").splitlines()
+
+
+def test_a_metric_of_ones_own():
+    text = run("support.user_metrics:cost(scale=2)")
+    assert text.splitlines() == [
+        "cost(scale=2)",
+        "  Share of steps that are flagged.",
+        "",
+        "  computed by   support.user_metrics.flagged_share",
+        "  takes         labels and predictions: a threshold is needed",
+        "  range         0 to 1, lower is better",
+        "  options       scale=1.0",
+        "  set here      scale=2.0",
+        "  reached by    no global option",
+        "  many series   mean over the series",
+        "  paper         your own, in support.user_metrics",
+        "  definition    1",
+        "  faults        not stated",
+        "  rewards       run `pateval audit` to measure it",
+    ]
 
 
 @pytest.mark.parametrize("name", catalogue())

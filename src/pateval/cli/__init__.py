@@ -94,7 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PATEVAL_DEBUG"):
             raise
-        _fail(str(error) or type(error).__name__)
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        _fail((str(error) or type(error).__name__) + notes)
     else:
         sys.exit(status if isinstance(status, int) else 0)
 

@@ -33,15 +33,27 @@ def command(ids: tuple[str, ...], everything: bool, style: str) -> None:
         facts = [_facts(metric, style) for metric in found]
         output.show(list(facts[0]), [list(fact.values()) for fact in facts], style)
     else:
-        columns = ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
-        output.show(columns, [_row(metric, style) for metric in found], style)
+        output.show(_columns(style), [_row(metric, style) for metric in found], style)
+        if style == "markdown" and not ids:
+            click.echo(f"\n{_after_the_table()}")
+
+
+def _columns(style: str) -> list[str]:
+    """Columns of the table; a page has room for more than a terminal."""
+    columns = ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
+    return [*columns, "options", "definition"] if style == "markdown" else columns
 
 
 def _row(metric: Metric, style: str) -> list[str]:
     from pateval.catalog import initials
+    from pateval.option_text import value_text
 
     paper, link = _paper(metric)
-    return [
+    options_text = ", ".join(
+        f"`{name}={value_text(default)}`" + ("*" if name in metric.global_options else "")
+        for name, default in metric.parameters.items()
+    )
+    row = [
         metric.id,
         metric.takes,
         _range(metric),
@@ -50,6 +62,26 @@ def _row(metric: Metric, style: str) -> list[str]:
         initials(metric.properties),
         f"[{paper}]({link})" if style == "markdown" and link else paper,
     ]
+    return [*row, options_text or "-", str(metric.definition)] if style == "markdown" else row
+
+
+def _after_the_table() -> str:
+    """What the page says below its table."""
+    from pateval.catalog import DEFINITION_HISTORY, PROPERTIES
+
+    meanings = ", ".join(f"`{name[0]}` {text}" for name, text in PROPERTIES.items())
+    history = [[line.date, line.functions, str(line.definition), line.change] for line in DEFINITION_HISTORY]
+    reach = (
+        "Options marked * are reached by `early=`, `delay=` and `window=` of `evaluate` and by `--early`, `--delay` "
+        "and `--window`; an option in an id, as in `pate(early=20,delay=20)`, wins over them. Every metric that ends "
+        "in `_f1` and has a `_precision` and a `_recall` has an `_f_beta` with the option `beta`, too."
+    )
+    rule = (
+        "The definition of a metric goes up when its numbers change for the same input and options. "
+        "[signatures.md](signatures.md) says what else may change."
+    )
+    table = output.render(["since", "functions", "definition", "what changed"], history, "markdown")
+    return "\n\n".join([f"Properties: {meanings}.", reach, "## Definition history", rule, table])
 
 
 def _in_full(metric: Metric) -> str:
