@@ -8,6 +8,7 @@ from pateval.coarse import CoarseScoresWarning
 from pateval.pate.score import pate, pate_ap, pate_f1
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
+    from pateval import plots as plots
     from pateval.auditing import Audit as Audit
     from pateval.auditing import audit as audit
     from pateval.buffers import suggest_buffer as suggest_buffer
@@ -110,6 +111,8 @@ __all__ += list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # the one package that is reached as a whole
+        return import_module("pateval.plots")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'pateval' has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_HOME_OF[name]), name)

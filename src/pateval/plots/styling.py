@@ -1,0 +1,197 @@
+"""How figures look: colours, line styles and sizes, applied while a figure is drawn and never globally.
+
+Colours differ in lightness as well as in hue, so that a figure survives a grey printer and colour-blind eyes; lines
+also differ in their dashes, and what is missed is hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+MISSING_MATPLOTLIB = "figures need matplotlib, which is not installed: pip install 'pateval[plot]'"
+
+INK = "#222222"
+QUIET = "#6E6E6E"
+PALE = "#E4E4E4"
+EVENT = "#F0CFA6"
+EARLY_ZONE = "#DCE8F4"
+DELAYED_ZONE = "#EFEBF5"
+DELAYED_HATCH = "#C6BBDB"
+ALARM = "#A8320A"
+COLOUR_MAP = "cividis"  # lightness grows evenly, and it looks the same to red-green blind eyes
+
+# One colour per category of `explain`. Sorted by lightness, neighbours lie at least ten units of CIE L* apart.
+CATEGORY_COLOURS = {
+    "true detection": "#0B3C6F",
+    "outside": "#A8320A",
+    "early": "#2F7DB8",
+    "partly missed": "#E2851A",
+    "delayed": "#93C9EA",
+    "totally missed": "#F8E29C",
+}
+HATCH_COLOUR = "#4A3000"
+CATEGORY_HATCHES = {"partly missed": "////", "totally missed": "xxxx"}
+
+
+class LineStyle(NamedTuple):
+    """Colour, dashes and marker of one curve."""
+
+    colour: str
+    dashes: Any  # what matplotlib takes as a line style: a word, or an offset with lengths on and off
+    marker: str
+
+
+# Curves that stand next to each other in a legend are far apart in lightness.
+_LINES = (
+    LineStyle("#0B3C6F", "solid", "o"),
+    LineStyle("#C95F14", (0, (5, 1.5)), "s"),
+    LineStyle("#74B6E0", (0, (5, 1.5, 1, 1.5)), "^"),
+    LineStyle("#8E2A4D", (0, (2, 1)), "D"),
+    LineStyle("#6DB38A", (0, (8, 2)), "v"),
+    LineStyle("#5B3F94", (0, (5, 1.5, 1, 1.5, 1, 1.5)), "P"),
+    LineStyle("#C9A227", (0, (3, 1, 1, 1)), "X"),
+    LineStyle("#1A1A1A", (0, (1, 1)), "*"),
+)
+
+# Any: some releases of matplotlib type the keys as a list of words.
+_SETTINGS: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#8A8A8A",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": PALE,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": "#8A8A8A",
+    "ytick.color": "#8A8A8A",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "lines.linewidth": 1.3,
+    "lines.solid_capstyle": "butt",
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "figure.dpi": 110,
+    "savefig.dpi": 200,
+    # Text stays text in vector files, and equal figures are equal bytes.
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pateval",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw with the style of this package; the settings that were there before come back at the end."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(MISSING_MATPLOTLIB) from None
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Run a drawing function within `style`."""
+
+    @wraps(function)
+    def draw(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with style():
+            return function(*args, **kwargs)
+
+    return draw
+
+
+def line_style(place: int) -> LineStyle:
+    """Style of the curve at a place in the list; after eight, colours come again with dashes moved on by one.
+
+    Examples
+    --------
+    >>> line_style(0).colour == line_style(8).colour, line_style(0).dashes == line_style(8).dashes
+    (True, False)
+    """
+    turn, index = divmod(place, len(_LINES))
+    moved = _LINES[(index + turn) % len(_LINES)]
+    return LineStyle(_LINES[index].colour, moved.dashes, moved.marker)
+
+
+def legend_above(ax: Axes, *rows: Sequence[Any]) -> None:
+    """Put the legend above the axes, where it covers no data, in as many columns as fit.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to.
+    *rows : sequence of artists
+        What to name, a line of the legend each; by default all artists of the axes that have a name.
+    """
+    from matplotlib.lines import Line2D
+
+    if rows:
+        columns = max(len(row) for row in rows)
+        padded = [[*row, *[Line2D([], [], linestyle="none", label=" ")] * (columns - len(row))] for row in rows]
+        handles = [row[place] for place in range(columns) for row in padded]  # legends are filled column by column
+    else:
+        handles, _ = ax.get_legend_handles_labels()
+        columns = _fitting_columns(ax, [str(handle.get_label()) for handle in handles])
+    if not handles:
+        return
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        columnspacing=1.4,
+        handletextpad=0.5,
+    )
+
+
+def _fitting_columns(ax: Axes, names: Sequence[str]) -> int:
+    """How many columns of a legend fit above the axes, from the number of letters."""
+    room = 72 * width_in_inches(ax)
+    needed = 8 * (2.4 + 0.5 + 1.4) + 8 * 0.56 * max(map(len, names), default=1)
+    return max(1, min(len(names), int((room + 8 * 1.4) / needed)))
+
+
+def width_in_inches(ax: Axes) -> float:
+    """Width of the axes, roughly: the figure's, shared by the columns, less the room for tick labels."""
+    figure = ax.get_figure(root=True)
+    place = ax.get_subplotspec()
+    columns = 1 if place is None else place.get_gridspec().ncols
+    return 0.86 * (figure.get_figwidth() if figure is not None else 6.4) / columns
+
+
+def name_panel(ax: Axes, name: str) -> None:
+    """Name the vertical axis after a detector, in letters small enough for the height of the panel."""
+    figure = ax.get_figure(root=True)
+    place = ax.get_subplotspec()
+    height = figure.get_figheight() if figure is not None else 4.8
+    if place is not None:
+        grid = place.get_gridspec()
+        shares = np.asarray(grid.get_height_ratios(), dtype=np.float64)
+        height *= float(shares[place.rowspan.start : place.rowspan.stop].sum() / shares.sum())
+    size = min(9.0, 72 * 0.85 * height / (0.6 * max(len(name), 5)))
+    ax.set_ylabel(f"{name}\nscore", fontsize=max(size, 5.0))
