@@ -1,6 +1,6 @@
 """Make every figure of `pateval.plots` from real data.
 
-    python examples/gallery.py [-o FOLDER] [--suffix png]
+    python examples/gallery.py [-o FOLDER] [--suffix png] [--only NAME ...]
 
 The data are looked for in the folder that the environment variable PATEVAL_DATA names, then in ../shared/data beside
 the checkout: the Numenta Anomaly Benchmark with the published scores of its detectors, and the labels of the Server
@@ -13,7 +13,9 @@ import argparse
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ METRICS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Material:
     """What the figures are drawn from.
 
@@ -101,7 +103,9 @@ def real_material(folder: Path) -> Material:
 def made_material() -> Material:
     """The demo's series, where no real ones are at hand."""
     sample = make_series(0)
-    scores = {name: values for name, values in detector_scores(sample, 0).items() if name != "constant"}
+    scores = {
+        name: values for name, values in detector_scores(sample, 0).items() if name not in ("perfect", "constant")
+    }
     data = {}
     for seed in range(6):
         one = make_series(seed)
@@ -120,8 +124,8 @@ def made_material() -> Material:
     )
 
 
-def draw_all(material: Material) -> dict[str, Any]:
-    """Draw every figure; return its axes by name."""
+def figures(material: Material) -> dict[str, Callable[[], Any]]:
+    """How to draw each figure, by name."""
     labels, scores = material.labels, material.scores
     names = list(scores)
     first, second = names[:2]
@@ -134,11 +138,8 @@ def draw_all(material: Material) -> dict[str, Any]:
     near = (max(0, starts[0] - 3 * BUFFER), min(labels.size, starts[0] + 9 * BUFFER))
     sizes = list(range(0, 201, 5))
     lengths = list(range(0, 101, 10))
-    board = pv.leaderboard(
-        material.board_data, metrics=METRICS, workers=1, chance=0, event_draws=0, **material.board_options
-    )
     return {
-        "series": plots.series(
+        "series": lambda: plots.series(
             labels,
             {name: scores[name] for name in names[:2]},
             values=material.values,
@@ -147,27 +148,27 @@ def draw_all(material: Material) -> dict[str, Any]:
             threshold=threshold,
             times=material.times,
         ),
-        "categories": plots.categories(explained[first], times=material.times, limits=near),
-        "precision-recall": plots.precision_recall(curves[first], threshold=threshold[first]),
-        "precision-recall-several": plots.precision_recall(curves, threshold=threshold),
-        "buffers": plots.buffer_heat_map(
+        "categories": lambda: plots.categories(explained[first], times=material.times, limits=near),
+        "precision-recall": lambda: plots.precision_recall(curves[first], threshold=threshold[first]),
+        "precision-recall-several": lambda: plots.precision_recall(curves, threshold=threshold),
+        "buffers": lambda: plots.buffer_heat_map(
             plots.pate_by_buffers(labels, scores[first], early=lengths, delay=lengths), early=lengths, delay=lengths
         ),
-        "buffer-size": plots.buffer_sizes(
+        "buffer-size": lambda: plots.buffer_sizes(
             sizes, plots.pate_by_sizes(labels, scores, sizes=sizes), random="random" if "random" in scores else None
         ),
-        "lengths": plots.weights_by_length(material.events_of_all_lengths),
-        "distribution": plots.score_distribution(labels, scores[first], threshold=threshold[first], log=True),
-        "comparison": plots.comparison(
+        "lengths": lambda: plots.weights_by_length(material.events_of_all_lengths),
+        "distribution": lambda: plots.score_distribution(labels, scores[first], threshold=threshold[first], log=True),
+        "comparison": lambda: plots.comparison(
             {name: explained[name] for name in (first, second)},
             scores=scores,
             threshold=threshold,
             times=material.times,
         ),
-        "critical-difference": plots.critical_difference(board.significance("pate_ap")),
-        "ranks": plots.rank_heat_map(board),
-        "audit": plots.audit_chart(pv.audit(labels, early=BUFFER, delay=BUFFER, seeds=5)),
-        "segments": plots.segments(
+        "critical-difference": lambda: plots.critical_difference(board(material).significance("pate_ap")),
+        "ranks": lambda: plots.rank_heat_map(board(material)),
+        "audit": lambda: plots.audit_chart(pv.audit(labels, early=BUFFER, delay=BUFFER, seeds=5)),
+        "segments": lambda: plots.segments(
             labels,
             scores,
             limits=[(max(0, start - 300), min(labels.size, start + 900)) for start in starts[:3]],
@@ -175,9 +176,16 @@ def draw_all(material: Material) -> dict[str, Any]:
             delay=BUFFER,
             threshold=threshold,
         ),
-        "early-late": moved_detections(),
-        "timing": timings(),
+        "early-late": lambda: moved_detections(),
+        "timing": lambda: timings(),
     }
+
+
+@cache
+def board(material: Material) -> pv.Leaderboard:
+    """Leaderboard of all detectors on all series."""
+    options = {"metrics": METRICS, "workers": 1, "chance": 0, "event_draws": 0, **material.board_options}
+    return pv.leaderboard(material.board_data, **options)
 
 
 def explained_lengths(folder: Path) -> pv.Explanation:
@@ -234,18 +242,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("gallery"), help="folder for the figures")
     parser.add_argument("--suffix", choices=["png", "pdf", "svg"], default="png")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="draw these figures only")
     given = parser.parse_args()
     folder = find_data()
     if folder is None:
         print("no real data found (set PATEVAL_DATA): the demo's made series are drawn", file=sys.stderr)
-    material = made_material() if folder is None else real_material(folder)
+    known = figures(made_material() if folder is None else real_material(folder))
+    unknown = [name for name in given.only or () if name not in known]
+    if unknown:
+        parser.error(f"there is no figure {unknown[0]!r}; there are {', '.join(known)}")
     given.output.mkdir(parents=True, exist_ok=True)
-    with warnings.catch_warnings():
-        # Some of these detectors have coarse scores; the figures show what that does.
-        warnings.simplefilter("ignore", pv.CoarseScoresWarning)
-        figures = draw_all(material)
-    for name, axes in figures.items():
-        print(plots.save(axes, given.output / f"{name}.{given.suffix}", creator=f"pateval gallery {name}"))
+    # Some of these detectors have coarse scores; the figures show what that does.
+    warnings.simplefilter("ignore", pv.CoarseScoresWarning)
+    for name in given.only or known:
+        path = given.output / f"{name}.{given.suffix}"
+        print(plots.save(known[name](), path, creator=f"pateval gallery {name}"))
 
 
 if __name__ == "__main__":

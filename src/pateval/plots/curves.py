@@ -57,7 +57,7 @@ def precision_recall(
     curves = dict(curve) if isinstance(curve, Mapping) else {"": curve}
     if not curves:
         raise ValueError("there is nothing to draw: give at least one curve")
-    ax = one_axes(ax, (4.4, 4.0))
+    ax = one_axes(ax, (4.4, 3.8 + 0.17 * len(curves)))
     _equal_f1_lines(ax)
     for place, (name, drawn) in enumerate(curves.items()):
         looks = line_style(place)

@@ -87,6 +87,8 @@ def score_distribution(
     ax.set_xlim(low - margin, high + margin)
     if log:
         ax.set_yscale("log")
+        shares = np.concatenate([outside, inside])
+        ax.set_ylim(shares[shares > 0].min() / 2, min(2.0, 1.5 * float(shares.max())))
     ax.set_xlabel("anomaly score")
     ax.set_ylabel("share of steps" + (" (log scale)" if log else ""))
     legend_above(ax)

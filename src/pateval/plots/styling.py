@@ -145,16 +145,17 @@ def legend_above(ax: Axes, *rows: Sequence[Any]) -> None:
     ax : Axes
         Where to.
     *rows : sequence of artists
-        What to name, a line of the legend each; by default all artists of the axes that have a name.
+        What to name, a line of the legend each; a single row goes on in further lines where it does not fit. By default
+        all artists of the axes that have a name.
     """
     from matplotlib.lines import Line2D
 
-    if rows:
+    if len(rows) > 1:
         columns = max(len(row) for row in rows)
         padded = [[*row, *[Line2D([], [], linestyle="none", label=" ")] * (columns - len(row))] for row in rows]
         handles = [row[place] for place in range(columns) for row in padded]  # legends are filled column by column
     else:
-        handles, _ = ax.get_legend_handles_labels()
+        handles = list(rows[0]) if rows else ax.get_legend_handles_labels()[0]
         columns = _fitting_columns(ax, [str(handle.get_label()) for handle in handles])
     if not handles:
         return
