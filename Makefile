@@ -49,6 +49,7 @@ fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal defi
 bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/pate.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/leaderboard.py throughput
 	$(BIN)/python benchmarks/leaderboard.py accumulate --points 100000000
 
@@ -60,6 +61,10 @@ bench-peers: $(VENV)/dev.stamp ## The authors' package beside ours, in an enviro
 docs: $(VENV)/dev.stamp ## Make the pages that are printed by the program itself
 	$(BIN)/pateval metrics --format markdown > docs/metrics.md
 	$(BIN)/python benchmarks/disagreements.py > docs/disagreements.md
+
+.PHONY: gallery
+gallery: $(VENV)/dev.stamp ## Every figure, from real data where there are any, into gallery/
+	$(BIN)/python examples/gallery.py -o gallery
 
 .PHONY: clean
 clean: ## Remove the environment and all caches

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pateval.plots.canvas import WIDTH, one_axes
-from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, QUIET, legend_above, styled
+from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, QUIET, legend_above, styled, width_in_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Detectors of the battery that are drawn, from worthless to perfect: name, text, marker, colour, filled.
 _DRAWN = (
-    ("random", "random (mean, standard deviation)", "|", QUIET, True),
+    ("random", "random (± deviation)", "|", QUIET, True),
     ("constant", "constant", "^", CATEGORY_COLOURS["partly missed"], True),
     ("always_on", "everything flagged", "s", ALARM, False),
     ("real", "real", "o", CATEGORY_COLOURS["true detection"], True),
@@ -131,7 +131,7 @@ def audit_chart(audit: AuditResult, *, metrics: Sequence[str] | None = None, ax:
     ax.set_xlabel("value of the metric" + _note(left_out))
     handles, names = ax.get_legend_handles_labels()
     ordered = [handles[names.index(text)] for _, text, *_ in _DRAWN]
-    legend_above(ax, ordered[:3], ordered[3:])
+    legend_above(ax, ordered, width=0.5 * width_in_inches(ax))
     return ax
 
 

@@ -15,7 +15,9 @@ from pateval.plots.styling import (
     CATEGORY_COLOURS,
     CATEGORY_HATCHES,
     EVENT,
+    EVENT_MARK,
     HATCH_COLOUR,
+    MARK_HEIGHT,
     QUIET,
     legend_above,
     styled,
@@ -90,11 +92,14 @@ def categories(
     return ax
 
 
-def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:
-    """Shade the events of an explanation."""
+def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation, *, marked: bool = False) -> None:
+    """Shade the events of an explanation, and mark them above the curves where asked for."""
     starts = np.array([event.start for event in explanation.events], dtype=np.intp)
     stops = np.array([event.stop for event in explanation.events], dtype=np.intp)
     draw_spans(ax, *axis.spans(starts, stops), facecolors=EVENT, alpha=0.55, label="event")
+    if marked:
+        spans = axis.spans(starts, stops)
+        draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
 
 
 def draw_band(ax: Axes, axis: TimeAxis, points: StepWeights, *, low: float, high: float, named: bool = True) -> None:
@@ -139,12 +144,14 @@ def _draw_weights(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:
         ("FP weight", 1 - potential.true_positive, potential.detected & ~inside, owned & ~inside, 1.4),
         ("FN weight", potential.false_negative, potential.missed, inside, 2.0),
     ]
+    # Weights of a long series are close together: thinner lines hide less of each other.
+    thin = 1.0 if axis.positions.size <= COLUMNS else 0.4
     for name, weights, active, shown, width in curves:
         colour = _WEIGHT_COLOURS[name]
         dotted = np.where(shown, weights, nowhere)
         solid = np.where(active, weights, nowhere)
-        ax.plot(*_steps(axis, dotted), color=colour, linestyle=(0, (1, 1.4)), linewidth=1.2, zorder=3)
-        ax.plot(*_steps(axis, solid), color=colour, linewidth=width, label=name, zorder=4)
+        ax.plot(*_steps(axis, dotted), color=colour, linestyle=(0, (1, 1.4)), linewidth=1.2 * thin, zorder=3)
+        ax.plot(*_steps(axis, solid), color=colour, linewidth=width * thin, label=name, zorder=4)
     ax.plot([], [], color=QUIET, linestyle=(0, (1, 1.4)), linewidth=1.2, label="potential")
 
 

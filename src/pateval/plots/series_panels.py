@@ -17,7 +17,9 @@ from pateval.plots.styling import (
     DELAYED_ZONE,
     EARLY_ZONE,
     EVENT,
+    EVENT_MARK,
     INK,
+    MARK_HEIGHT,
     QUIET,
     legend_above,
     line_style,
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 Scores = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 Thresholds = float | Mapping[str, float]
+
+# More zones than this are too narrow for a pattern to be seen, and drawing it takes half of the time.
+_MAX_ZONES_HATCHED = 60
 
 
 @styled
@@ -104,7 +109,7 @@ def series(
         at = None if name == VALUES else _threshold_of(threshold, name)
         draw_curve(panel, axis, curve, colour=INK if name == VALUES else line_style(0).colour, threshold=at)
         if name != VALUES and several:
-            name_panel(panel, name)
+            name_panel(panel, name, max(map(len, curves)))
         else:
             panel.set_ylabel("value" if name == VALUES else "anomaly score")
     legend_above(axes[0], _named(axes))
@@ -174,7 +179,7 @@ def segments(
             at = _threshold_of(threshold, name)
             draw_curve(panel, axis, curve, colour=line_style(0).colour, threshold=at, autoscale=column == 0)
             if column == 0:
-                name_panel(panel, name)
+                name_panel(panel, name, max(map(len, curves)))
     for row, curve in enumerate(curves.values()):
         drawn = np.concatenate([curve[first:stop] for first, stop in limits])
         at = _threshold_of(threshold, list(curves)[row])
@@ -215,13 +220,18 @@ def _threshold_of(threshold: Thresholds | None, name: str) -> float | None:
 def shade_events(ax: Axes, axis: TimeAxis, events: Events, *, early: int = 0, delay: int = 0) -> None:
     """Shade events, and where there are buffers the zones around them."""
     zones = find_zones(events, early=early, delay=delay)
-    draw_spans(ax, *axis.spans(events.starts, events.stops), facecolors=EVENT, label="event", zorder=0.5)
+    spans = axis.spans(events.starts, events.stops)
+    draw_spans(ax, *spans, facecolors=EVENT, label="event", zorder=0.5)
+    # Scores that fill the panel would hide the shading: events are marked again above all curves.
+    draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
     if early:
         spans = axis.spans(zones.early_starts, events.starts)
         draw_spans(ax, *spans, facecolors=EARLY_ZONE, label="early zone", zorder=0.4)
     if delay:
         spans = axis.spans(events.stops, zones.delayed_stops)
-        looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH, "hatch": "...."}
+        looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH}
+        if spans[0].size <= _MAX_ZONES_HATCHED:
+            looks["hatch"] = "...."
         draw_spans(ax, *spans, label="delayed zone", zorder=0.4, **looks)
 
 
@@ -268,7 +278,7 @@ def _height(values: npt.NDArray[Any], threshold: float | None) -> tuple[float, f
     if threshold is not None and np.isfinite(threshold):
         low, high = min(low, threshold), max(high, threshold)
     margin = 0.06 * (high - low) or 0.5
-    return low - margin, high + margin
+    return low - margin, high + margin + MARK_HEIGHT * (high - low)
 
 
 def _named(axes: Iterable[Axes]) -> list[Any]:

@@ -25,6 +25,8 @@ INK = "#222222"
 QUIET = "#6E6E6E"
 PALE = "#E4E4E4"
 EVENT = "#F0CFA6"
+EVENT_MARK = "#BF6C0F"
+MARK_HEIGHT = 0.035  # of a panel: the strip at its top that marks events
 EARLY_ZONE = "#DCE8F4"
 DELAYED_ZONE = "#EFEBF5"
 DELAYED_HATCH = "#C6BBDB"
@@ -137,7 +139,7 @@ def line_style(place: int) -> LineStyle:
     return LineStyle(_LINES[index].colour, moved.dashes, moved.marker)
 
 
-def legend_above(ax: Axes, *rows: Sequence[Any]) -> None:
+def legend_above(ax: Axes, *rows: Sequence[Any], width: float | None = None) -> None:
     """Put the legend above the axes, where it covers no data, in as many columns as fit.
 
     Parameters
@@ -145,18 +147,23 @@ def legend_above(ax: Axes, *rows: Sequence[Any]) -> None:
     ax : Axes
         Where to.
     *rows : sequence of artists
-        What to name, a line of the legend each; a single row goes on in further lines where it does not fit. By default
-        all artists of the axes that have a name.
+        What to name, each row on lines of its own; by default all artists of the axes that have a name.
+    width : float, optional
+        Room for it in inches, where long tick labels leave less than usual.
     """
     from matplotlib.lines import Line2D
 
-    if len(rows) > 1:
-        columns = max(len(row) for row in rows)
-        padded = [[*row, *[Line2D([], [], linestyle="none", label=" ")] * (columns - len(row))] for row in rows]
-        handles = [row[place] for place in range(columns) for row in padded]  # legends are filled column by column
-    else:
-        handles = list(rows[0]) if rows else ax.get_legend_handles_labels()[0]
-        columns = _fitting_columns(ax, [str(handle.get_label()) for handle in handles])
+    given = [row for row in rows or (ax.get_legend_handles_labels()[0],) if row]
+    columns = max(map(len, given), default=0)
+    lines = _broken(given, columns)
+    room = 72 * (width_in_inches(ax) if width is None else width)
+    while columns > 1 and _legend_width(lines, columns) > room:
+        columns -= 1
+        lines = _broken(given, columns)
+    nothing = Line2D([], [], linestyle="none", label=" ")
+    handles = [  # legends are filled column by column
+        line[place] if place < len(line) else nothing for place in range(columns) for line in lines
+    ]
     if not handles:
         return
     ax.legend(
@@ -170,11 +177,17 @@ def legend_above(ax: Axes, *rows: Sequence[Any]) -> None:
     )
 
 
-def _fitting_columns(ax: Axes, names: Sequence[str]) -> int:
-    """How many columns of a legend fit above the axes, from the number of letters."""
-    room = 72 * width_in_inches(ax)
-    needed = 8 * (2.4 + 0.5 + 1.4) + 8 * 0.56 * max(map(len, names), default=1)
-    return max(1, min(len(names), int((room + 8 * 1.4) / needed)))
+def _broken(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
+    """Rows cut into lines of at most so many entries."""
+    return [list(row[first : first + columns]) for row in rows for first in range(0, len(row), max(columns, 1))]
+
+
+def _legend_width(lines: Sequence[Sequence[Any]], columns: int) -> float:
+    """Width of a legend in points, from the number of letters in its columns."""
+    letters = [
+        max(len(str(line[place].get_label())) for line in lines if place < len(line)) for place in range(columns)
+    ]
+    return 8 * sum(2.4 + 0.5 + 1.4 + 0.52 * count for count in letters)
 
 
 def width_in_inches(ax: Axes) -> float:
@@ -185,8 +198,8 @@ def width_in_inches(ax: Axes) -> float:
     return 0.86 * (figure.get_figwidth() if figure is not None else 6.4) / columns
 
 
-def name_panel(ax: Axes, name: str) -> None:
-    """Name the vertical axis after a detector, in letters small enough for the height of the panel."""
+def name_panel(ax: Axes, name: str, longest: int) -> None:
+    """Name the vertical axis after a detector, in letters small enough for the longest name of all panels."""
     figure = ax.get_figure(root=True)
     place = ax.get_subplotspec()
     height = figure.get_figheight() if figure is not None else 4.8
@@ -194,5 +207,5 @@ def name_panel(ax: Axes, name: str) -> None:
         grid = place.get_gridspec()
         shares = np.asarray(grid.get_height_ratios(), dtype=np.float64)
         height *= float(shares[place.rowspan.start : place.rowspan.stop].sum() / shares.sum())
-    size = min(9.0, 72 * 0.85 * height / (0.6 * max(len(name), 5)))
+    size = min(9.0, 72 * 0.68 * height / (0.6 * max(longest, 5)))
     ax.set_ylabel(f"{name}\nscore", fontsize=max(size, 5.0))

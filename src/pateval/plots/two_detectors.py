@@ -90,10 +90,10 @@ def comparison(
     for panel, (name, curve) in zip(axes, curves.items(), strict=False):
         axis.apply(panel, named=False)
         panel.tick_params(labelbottom=False)
-        shade_known_events(panel, axis, first)
+        shade_known_events(panel, axis, first, marked=True)
         at = None if threshold is None else threshold.get(name)
         draw_curve(panel, axis, curve, colour=line_style(0).colour, threshold=at)
-        name_panel(panel, name)
+        name_panel(panel, name, max(map(len, curves)))
     bands, recalls = axes[-2:]
     axis.apply(bands)
     shade_known_events(bands, axis, first)
@@ -107,6 +107,7 @@ def comparison(
     if curves:
         legend_above(axes[0])
     _draw_recalls(recalls, explanations)
+    axes[0].figure.align_ylabels(list(axes[: len(curves)]))
     return axes
 
 
