@@ -91,9 +91,7 @@ def several_axes(
 
 def figure_of(ax: Axes) -> Figure:
     """The whole figure an axes belongs to."""
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        raise ValueError("the axes belong to no figure any more")
+    figure: Figure = ax.figure.figure  # the axes may lie in a part of the figure, whose figure is the whole
     return figure
 
 

@@ -192,17 +192,15 @@ def _legend_width(lines: Sequence[Sequence[Any]], columns: int) -> float:
 
 def width_in_inches(ax: Axes) -> float:
     """Width of the axes, roughly: the figure's, shared by the columns, less the room for tick labels."""
-    figure = ax.get_figure(root=True)
     place = ax.get_subplotspec()
     columns = 1 if place is None else place.get_gridspec().ncols
-    return 0.86 * (figure.get_figwidth() if figure is not None else 6.4) / columns
+    return 0.86 * float(ax.figure.figure.get_figwidth()) / columns
 
 
 def name_panel(ax: Axes, name: str, longest: int) -> None:
     """Name the vertical axis after a detector, in letters small enough for the longest name of all panels."""
-    figure = ax.get_figure(root=True)
     place = ax.get_subplotspec()
-    height = figure.get_figheight() if figure is not None else 4.8
+    height = float(ax.figure.figure.get_figheight())
     if place is not None:
         grid = place.get_gridspec()
         shares = np.asarray(grid.get_height_ratios(), dtype=np.float64)

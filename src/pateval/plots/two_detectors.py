@@ -85,6 +85,9 @@ def comparison(
     curves = (
         {} if scores is None else {name: number_array(scores[name], f"scores of {name!r}") for name in explanations}
     )
+    for name, curve in curves.items():
+        if curve.size != size:
+            raise ValueError(f"scores of {name!r} must have one value per step, {size}; got {curve.size}")
     heights = [1.15] * len(curves) + [1.3, 2.1]
     axes = several_axes(ax, heights, share_x=False)
     for panel, (name, curve) in zip(axes, curves.items(), strict=False):
