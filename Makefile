@@ -49,6 +49,7 @@ fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal defi
 bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/pate.py
 	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/plots.py
 	$(BIN)/python benchmarks/leaderboard.py throughput
 	$(BIN)/python benchmarks/leaderboard.py accumulate --points 100000000
 
@@ -64,6 +65,10 @@ docs: $(VENV)/dev.stamp ## Make the pages that are printed by the program itself
 .PHONY: freeze
 freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those whose definition was raised
 	$(BIN)/python tests/support/frozen_values.py
+
+.PHONY: gallery
+gallery: $(VENV)/dev.stamp ## Every figure, from real data where there are any, into gallery/
+	$(BIN)/python examples/gallery.py -o gallery
 
 .PHONY: clean
 clean: ## Remove the environment and all caches

@@ -11,6 +11,7 @@ from pateval.pate.score import pate_ap as pate_ap
 from pateval.pate.score import pate_f1 as pate_f1
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
+    from pateval import plots as plots
     from pateval.auditing import Audit as Audit
     from pateval.auditing import audit as audit
     from pateval.buffers import suggest_buffer as suggest_buffer
@@ -69,6 +70,8 @@ _AT_ONCE = ["CoarseScoresWarning", "UndefinedMetricError", "pate", "pate_ap", "p
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # The one package that is reached as a whole.
+        return import_module("pateval.plots")
     if name.startswith("_") and name != "__all__":
         raise AttributeError(f"module 'pateval' has no attribute {name!r}")
     if name in _HOME_OF:
@@ -86,4 +89,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__")})
+    return sorted({*globals(), *__getattr__("__all__"), "plots"})

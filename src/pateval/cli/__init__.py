@@ -18,6 +18,7 @@ COMMANDS = {
     "leaderboard": "Many detectors on many series, with ranks and significance.",
     "explain": "Why a detector gets its number: step by step, event by event.",
     "audit": "Which metrics can be fooled on your labels.",
+    "plot": "A figure from score files: PDF, PNG or SVG.",
     "metrics": "The catalogue of metrics.",
     "detect": "Run detectors on data; write score files.",
     "data": "List, describe and fetch the public data sets.",

@@ -1,0 +1,243 @@
+"""Line charts: a value of several detectors against a size, a length or a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.plots.canvas import one_axes
+from pateval.plots.styling import PALE, QUIET, legend_above, line_style, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MAX_MARKERS = 12
+_SIZE = (5.2, 3.4)
+
+
+@styled
+def line_chart(
+    x: npt.ArrayLike,
+    curves: Mapping[str, npt.ArrayLike],
+    *,
+    x_label: str,
+    y_label: str,
+    reference: str | None = None,
+    log: Sequence[str] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw several named curves over the same values of x.
+
+    Curves differ in colour, lightness, dashes and markers.
+
+    Parameters
+    ----------
+    x : array-like
+        Increasing.
+    curves : mapping of str to array-like
+        One value per x; NaN is a gap.
+    x_label, y_label : str
+        Names of the axes, with their units.
+    reference : str, optional
+        The curve that the others should lie above, such as a random detector: it is drawn grey, and all that lies below
+        it is shaded.
+    log : sequence of {"x", "y"}
+        Axes with a logarithmic scale.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> ax = plots.line_chart([0, 10], {"a": [0.5, 0.6], "random": [0.1, 0.2]}, x_label="steps", y_label="PATE")
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['a', 'random']
+    """
+    positions = np.asarray(x, dtype=np.float64)
+    values = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
+    if not values:
+        raise ValueError("there is nothing to draw: give at least one curve")
+    for name, curve in values.items():
+        if curve.shape != positions.shape or curve.ndim != 1:
+            raise ValueError(f"curve {name!r} must hold one value per x, {positions.size}; got the shape {curve.shape}")
+    if reference is not None and reference not in values:
+        raise ValueError(f"reference {reference!r} is none of the curves {', '.join(map(repr, values))}")
+    if not set(log) <= {"x", "y"}:
+        raise ValueError(f"log must name the axes 'x' and 'y' only; got {tuple(log)}")
+    ax = one_axes(ax, _SIZE)
+    every = max(1, -(-positions.size // _MAX_MARKERS))
+    place = 0
+    for name, curve in values.items():
+        if name == reference:
+            ax.plot(positions, curve, color=QUIET, linestyle=(0, (1, 1)), linewidth=1.6, label=name, zorder=2)
+            continue
+        looks = line_style(place)
+        place += 1
+        ax.plot(
+            positions,
+            curve,
+            color=looks.colour,
+            linestyle=looks.dashes,
+            marker=looks.marker,
+            markersize=4,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            markevery=every,
+            label=name,
+            zorder=3,
+        )
+    for axis in log:
+        ax.set(**{f"{axis}scale": "log"})
+        if axis == "x":
+            ax.grid(visible=True, axis="x")
+    if reference is not None:
+        low = ax.get_ylim()[0]
+        ax.fill_between(
+            positions, low, values[reference], color=PALE, linewidth=0, zorder=0.5, label=f"below {reference}"
+        )
+        ax.set_ylim(bottom=low)
+    if not log:
+        ax.margins(x=0.02)
+    ax.set_xlabel(x_label)
+    ax.set_ylabel(y_label)
+    legend_above(ax)
+    return ax
+
+
+@styled
+def buffer_sizes(
+    sizes: Sequence[int],
+    values: Mapping[str, npt.ArrayLike],
+    *,
+    random: str | None = None,
+    y_label: str = "PATE",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw PATE against the buffer size, early and delay alike.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Buffer lengths in steps, increasing.
+    values : mapping of str to array-like
+        PATE of each detector at each size; `pate_by_sizes` computes them.
+    random : str, optional
+        Which of them is a random detector; what lies below it is shaded.
+    y_label : str
+        Name of the vertical axis.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> ax = plots.buffer_sizes([0, 50, 100], {"lstm": [0.3, 0.4, 0.45], "random": [0.1, 0.15, 0.2]}, random="random")
+    >>> ax.get_xlabel()
+    'buffer size, early = delay (steps)'
+    """
+    return line_chart(
+        sizes, values, x_label="buffer size, early = delay (steps)", y_label=y_label, reference=random, ax=ax
+    )
+
+
+@styled
+def shifts(
+    steps: Sequence[int],
+    values: Mapping[str, npt.ArrayLike],
+    *,
+    y_label: str = "PATE",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw values of a detection that is moved in time, from too early to too late.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        By how many steps the detection is moved: negative is early.
+    values : mapping of str to array-like
+        The value at each shift, by metric or setting.
+    y_label : str
+        Name of the vertical axis.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> ax = plots.shifts([-10, 0, 10], {"pate": [0.5, 1.0, 0.6]})
+    >>> ax.get_xlabel()
+    'detection moved by (steps; negative is early)'
+    """
+    ax = line_chart(steps, values, x_label="detection moved by (steps; negative is early)", y_label=y_label, ax=ax)
+    ax.axvline(0, color=QUIET, linewidth=0.8, zorder=1)
+    return ax
+
+
+def fitted_slope(sizes: npt.ArrayLike, seconds: npt.ArrayLike) -> float:
+    """Slope of a straight line through the logarithms, by least squares: 1 is time that grows with the size.
+
+    Examples
+    --------
+    >>> round(fitted_slope([10, 100, 1000], [0.01, 1.0, 100.0]), 6)
+    2.0
+    """
+    x, y = np.asarray(sizes, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
+    usable = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y > 0)
+    if np.unique(x[usable]).size < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(x[usable]), np.log(y[usable]), 1)[0])
+
+
+@styled
+def timings(
+    sizes: Sequence[int],
+    seconds: Mapping[str, npt.ArrayLike],
+    *,
+    x_label: str = "series length (steps)",
+    y_label: str = "time (s)",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw times against sizes on logarithmic axes, with the fitted slope of each curve in the legend.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sizes, increasing.
+    seconds : mapping of str to array-like
+        The time at each size; NaN where it was not measured.
+    x_label, y_label : str
+        Names of the axes, with their units.
+    ax : Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> ax = plots.timings([1000, 10000], {"pate": [0.001, 0.01]})
+    >>> ax.get_xscale(), ax.get_lines()[0].get_label()
+    ('log', 'pate (slope 1.00)')
+    """
+    named = {}
+    for name, curve in seconds.items():
+        slope = fitted_slope(sizes, curve)
+        named[name if np.isnan(slope) else f"{name} (slope {slope:.2f})"] = curve
+    return line_chart(sizes, named, x_label=x_label, y_label=y_label, log=("x", "y"), ax=ax)

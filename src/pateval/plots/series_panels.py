@@ -1,0 +1,290 @@
+"""A series in time: its values, the scores of detectors, the events, and the zones around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._validation import binary_array, non_negative_integer, number_array, series_starts
+from pateval.events import Events, find_events
+from pateval.plots.canvas import WIDTH, panels, several_axes
+from pateval.plots.styling import (
+    ALARM,
+    DELAYED_HATCH,
+    DELAYED_ZONE,
+    EARLY_ZONE,
+    EVENT,
+    EVENT_MARK,
+    INK,
+    MARK_HEIGHT,
+    QUIET,
+    legend_above,
+    line_style,
+    name_panel,
+    styled,
+)
+from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
+from pateval.plots.weights import find_zones
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Scores = npt.ArrayLike | Mapping[str, npt.ArrayLike]
+Thresholds = float | Mapping[str, float]
+
+# More zones than this are too narrow for a pattern to be seen, and drawing it takes half of the time.
+_MAX_ZONES_HATCHED = 60
+
+
+@styled
+def series(
+    labels: npt.ArrayLike,
+    scores: Scores | None = None,
+    *,
+    values: npt.ArrayLike | None = None,
+    early: int = 0,
+    delay: int = 0,
+    threshold: Thresholds | None = None,
+    series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    limits: tuple[int, int] | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+) -> tuple[Axes, ...]:
+    """Draw a series with its events, the zones around them, and the scores of one or several detectors.
+
+    Long series are thinned to the lowest and highest point per column of the picture, so no spike is lost; events are
+    drawn wide enough to be seen, however short.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like, or mapping of str to array-like, optional
+        Scores of a detector, or of several by name; a panel each.
+    values : array-like, optional
+        The series itself, in the uppermost panel.
+    early, delay : int
+        Buffers in steps; where they are positive their zones are shaded.
+    threshold : float, or mapping of str to float, optional
+        The threshold in use, for all detectors or by name.
+    series : array-like, optional
+        Which series each step belongs to; boundaries are drawn as lines.
+    times : array-like, optional
+        Dates or increasing numbers, one per step, for the horizontal axis.
+    time_unit : str, optional
+        Unit of numeric times.
+    limits : tuple of int, optional
+        Draw only the steps ``limits[0] <= t < limits[1]``.
+    ax : Axes, or sequence of Axes, optional
+        Where to draw: as many as there are panels.
+
+    Returns
+    -------
+    tuple of matplotlib.axes.Axes
+        One per panel, from above: the values if given, then each detector.
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> axes = plots.series([0, 0, 1, 1, 0, 0], [0.1, 0.2, 0.9, 0.4, 0.3, 0.1], early=1, delay=1, threshold=0.5)
+    >>> axes[0].get_xlabel(), axes[0].get_ylabel()
+    ('time step', 'anomaly score')
+    """
+    truth = binary_array(labels, "labels")
+    curves = _curves(scores, values, truth.size)
+    axis = time_axis(truth.size, times=times, time_unit=time_unit, limits=limits)
+    starts = series_starts(series, truth.size)
+    events = find_events(truth, starts)
+    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
+    axes = several_axes(ax, [1.9 if len(curves) < 3 else 1.3] * len(curves) if len(curves) > 1 else [2.6])
+    several = isinstance(scores, Mapping) and len(scores) > 1
+    for place, (panel, (name, curve)) in enumerate(zip(axes, curves.items(), strict=True)):
+        axis.apply(panel, named=place == len(axes) - 1)
+        shade_events(panel, axis, events, early=early, delay=delay)
+        mark_boundaries(panel, axis, starts)
+        at = None if name == VALUES else _threshold_of(threshold, name)
+        draw_curve(panel, axis, curve, colour=INK if name == VALUES else line_style(0).colour, threshold=at)
+        if name != VALUES and several:
+            name_panel(panel, name, max(map(len, curves)))
+        else:
+            panel.set_ylabel("value" if name == VALUES else "anomaly score")
+    legend_above(axes[0], _named(axes))
+    if len(axes) > 1:
+        axes[0].figure.align_ylabels(list(axes))
+    return axes
+
+
+@styled
+def segments(
+    labels: npt.ArrayLike,
+    scores: Mapping[str, npt.ArrayLike],
+    *,
+    limits: Sequence[tuple[int, int]],
+    early: int = 0,
+    delay: int = 0,
+    threshold: Thresholds | None = None,
+    series: npt.ArrayLike | None = None,
+    ax: npt.ArrayLike | None = None,
+) -> Any:
+    """Draw stretches of a series side by side, the scores of a detector in each row.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : mapping of str to array-like
+        Scores by detector, one row each.
+    limits : sequence of tuple of int
+        The stretches ``first <= t < stop``, one column each.
+    early, delay, threshold, series
+        As in `series`.
+    ax : array of Axes, optional
+        Where to draw: rows by columns.
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes
+        Detectors by stretches.
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> axes = plots.segments([0, 1, 0, 0, 1, 0], {"a": [0, 1, 0, 0, 1, 0]}, limits=[(0, 3), (3, 6)])
+    >>> axes.shape
+    (1, 2)
+    """
+    truth = binary_array(labels, "labels")
+    curves = _curves(scores, None, truth.size)
+    starts = series_starts(series, truth.size)
+    events = find_events(truth, starts)
+    if not limits:
+        raise ValueError("limits must name at least one stretch of steps")
+    shape = len(curves), len(limits)
+    if ax is None:
+        size = (max(WIDTH, 2.2 * shape[1]), 1.15 * shape[0] + 0.5)
+        axes = panels(*shape, size=size, share_x="col", share_y="row")
+    else:
+        axes = np.asarray(ax, dtype=object).reshape(shape)
+    for column, stretch in enumerate(limits):
+        axis = time_axis(truth.size, limits=stretch)
+        for row, (name, curve) in enumerate(curves.items()):
+            panel: Axes = axes[row, column]
+            axis.apply(panel, named=row == len(curves) - 1)
+            shade_events(panel, axis, events, early=early, delay=delay)
+            mark_boundaries(panel, axis, starts)
+            at = _threshold_of(threshold, name)
+            draw_curve(panel, axis, curve, colour=line_style(0).colour, threshold=at, autoscale=column == 0)
+            if column == 0:
+                name_panel(panel, name, max(map(len, curves)))
+    for row, curve in enumerate(curves.values()):
+        drawn = np.concatenate([curve[first:stop] for first, stop in limits])
+        at = _threshold_of(threshold, list(curves)[row])
+        axes[row, 0].set_ylim(*_height(drawn, at))
+    if ax is None:
+        axes[0, 0].figure.legend(handles=_named(axes[:, 0]), loc="outside upper left", ncols=5)
+    else:
+        legend_above(axes[0, 0])
+    axes[0, 0].figure.align_ylabels(list(axes[:, 0]))
+    return axes
+
+
+VALUES = "\0values"  # the panel of the series itself; no detector has this name
+
+
+def _curves(scores: Scores | None, values: npt.ArrayLike | None, size: int) -> dict[str, npt.NDArray[np.floating[Any]]]:
+    given: dict[str, Any] = {} if values is None else {VALUES: values}
+    if isinstance(scores, Mapping):
+        given |= scores
+    elif scores is not None:
+        given["scores"] = scores
+    if not given:
+        raise ValueError("there is nothing to draw: give scores, or values, or both")
+    curves = {}
+    for name, curve in given.items():
+        shown = "values" if name == VALUES else f"scores of {name!r}"
+        array = number_array(curve, shown)
+        if array.size != size:
+            raise ValueError(f"labels and {shown} must have the same length; got {size} and {array.size}")
+        curves[name] = array
+    return curves
+
+
+def _threshold_of(threshold: Thresholds | None, name: str) -> float | None:
+    return threshold.get(name) if isinstance(threshold, Mapping) else threshold
+
+
+def shade_events(ax: Axes, axis: TimeAxis, events: Events, *, early: int = 0, delay: int = 0) -> None:
+    """Shade events, and where there are buffers the zones around them."""
+    zones = find_zones(events, early=early, delay=delay)
+    spans = axis.spans(events.starts, events.stops)
+    draw_spans(ax, *spans, facecolors=EVENT, label="event", zorder=0.5)
+    # Scores that fill the panel would hide the shading: events are marked again above all curves.
+    draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
+    if early:
+        spans = axis.spans(zones.early_starts, events.starts)
+        draw_spans(ax, *spans, facecolors=EARLY_ZONE, label="early zone", zorder=0.4)
+    if delay:
+        spans = axis.spans(events.stops, zones.delayed_stops)
+        looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH}
+        if spans[0].size <= _MAX_ZONES_HATCHED:
+            looks["hatch"] = "...."
+        draw_spans(ax, *spans, label="delayed zone", zorder=0.4, **looks)
+
+
+def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> None:
+    """Draw a thin line where another series begins."""
+    inner = starts[(starts > axis.first) & (starts < axis.stop)]
+    if inner.size:
+        ax.vlines(
+            axis.positions[inner - axis.first] - axis.half_step,
+            0,
+            1,
+            transform=ax.get_xaxis_transform(),
+            colors=QUIET,
+            linewidths=0.5,
+            linestyles=(0, (1, 2)),
+            label="next series",
+        )
+
+
+def draw_curve(
+    ax: Axes,
+    axis: TimeAxis,
+    values: npt.NDArray[Any],
+    *,
+    colour: str,
+    threshold: float | None = None,
+    autoscale: bool = True,
+) -> None:
+    """Draw a curve over time, thinned where it is long, and the threshold in use."""
+    shown = axis.cut(values)
+    positions, heights = envelope(axis.positions, shown)
+    ax.plot(positions, heights, color=colour, linewidth=0.9, solid_joinstyle="round", zorder=2)
+    if threshold is not None:
+        ax.axhline(threshold, color=ALARM, linewidth=1.0, linestyle=(0, (5, 2)), zorder=3, label="threshold")
+    if autoscale:
+        ax.set_ylim(*_height(shown, threshold))
+        if np.abs(ax.get_ylim()).max() >= 10_000:
+            ax.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _height(values: npt.NDArray[Any], threshold: float | None) -> tuple[float, float]:
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if threshold is not None and np.isfinite(threshold):
+        low, high = min(low, threshold), max(high, threshold)
+    margin = 0.06 * (high - low) or 0.5
+    return low - margin, high + margin + MARK_HEIGHT * (high - low)
+
+
+def _named(axes: Iterable[Axes]) -> list[Any]:
+    """One artist for each name that any of the axes shows."""
+    found: dict[str, Any] = {}
+    for ax in axes:
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    return list(found.values())

@@ -1,0 +1,209 @@
+"""How figures look: colours, line styles and sizes, applied while a figure is drawn and never globally.
+
+Colours differ in lightness as well as in hue, so that a figure survives a grey printer and colour-blind eyes; lines
+also differ in their dashes, and what is missed is hatched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+MISSING_MATPLOTLIB = "figures need matplotlib, which is not installed: pip install 'pateval[plot]'"
+
+INK = "#222222"
+QUIET = "#6E6E6E"
+PALE = "#E4E4E4"
+EVENT = "#F0CFA6"
+EVENT_MARK = "#BF6C0F"
+MARK_HEIGHT = 0.035  # of a panel: the strip at its top that marks events
+EARLY_ZONE = "#DCE8F4"
+DELAYED_ZONE = "#EFEBF5"
+DELAYED_HATCH = "#C6BBDB"
+ALARM = "#A8320A"
+COLOUR_MAP = "cividis"  # lightness grows evenly, and it looks the same to red-green blind eyes
+
+# One colour per category of `explain`. Sorted by lightness, neighbours lie at least ten units of CIE L* apart.
+CATEGORY_COLOURS = {
+    "true detection": "#0B3C6F",
+    "outside": "#A8320A",
+    "early": "#2F7DB8",
+    "partly missed": "#E2851A",
+    "delayed": "#93C9EA",
+    "totally missed": "#F8E29C",
+}
+HATCH_COLOUR = "#4A3000"
+CATEGORY_HATCHES = {"partly missed": "////", "totally missed": "xxxx"}
+
+
+class LineStyle(NamedTuple):
+    """Colour, dashes and marker of one curve."""
+
+    colour: str
+    dashes: Any  # what matplotlib takes as a line style: a word, or an offset with lengths on and off
+    marker: str
+
+
+# Curves that stand next to each other in a legend are far apart in lightness.
+_LINES = (
+    LineStyle("#0B3C6F", "solid", "o"),
+    LineStyle("#C95F14", (0, (5, 1.5)), "s"),
+    LineStyle("#74B6E0", (0, (5, 1.5, 1, 1.5)), "^"),
+    LineStyle("#8E2A4D", (0, (2, 1)), "D"),
+    LineStyle("#6DB38A", (0, (8, 2)), "v"),
+    LineStyle("#5B3F94", (0, (5, 1.5, 1, 1.5, 1, 1.5)), "P"),
+    LineStyle("#C9A227", (0, (3, 1, 1, 1)), "X"),
+    LineStyle("#1A1A1A", (0, (1, 1)), "*"),
+)
+
+# Any: some releases of matplotlib type the keys as a list of words.
+_SETTINGS: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#8A8A8A",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": PALE,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": "#8A8A8A",
+    "ytick.color": "#8A8A8A",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "lines.linewidth": 1.3,
+    "lines.solid_capstyle": "butt",
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "figure.dpi": 110,
+    "savefig.dpi": 200,
+    # Text stays text in vector files, and equal figures are equal bytes.
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pateval",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw with the style of this package; the settings that were there before come back at the end."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(MISSING_MATPLOTLIB) from None
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Run a drawing function within `style`."""
+
+    @wraps(function)
+    def draw(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with style():
+            return function(*args, **kwargs)
+
+    return draw
+
+
+def line_style(place: int) -> LineStyle:
+    """Style of the curve at a place in the list; after eight, colours come again with dashes moved on by one.
+
+    Examples
+    --------
+    >>> line_style(0).colour == line_style(8).colour, line_style(0).dashes == line_style(8).dashes
+    (True, False)
+    """
+    turn, index = divmod(place, len(_LINES))
+    moved = _LINES[(index + turn) % len(_LINES)]
+    return LineStyle(_LINES[index].colour, moved.dashes, moved.marker)
+
+
+def legend_above(ax: Axes, *rows: Sequence[Any], width: float | None = None) -> None:
+    """Put the legend above the axes, where it covers no data, in as many columns as fit.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to.
+    *rows : sequence of artists
+        What to name, each row on lines of its own; by default all artists of the axes that have a name.
+    width : float, optional
+        Room for it in inches, where long tick labels leave less than usual.
+    """
+    from matplotlib.lines import Line2D
+
+    given = [row for row in rows or (ax.get_legend_handles_labels()[0],) if row]
+    columns = max(map(len, given), default=0)
+    lines = _broken(given, columns)
+    room = 72 * (width_in_inches(ax) if width is None else width)
+    while columns > 1 and _legend_width(lines, columns) > room:
+        columns -= 1
+        lines = _broken(given, columns)
+    nothing = Line2D([], [], linestyle="none", label=" ")
+    handles = [  # legends are filled column by column
+        line[place] if place < len(line) else nothing for place in range(columns) for line in lines
+    ]
+    if not handles:
+        return
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=columns,
+        borderaxespad=0.2,
+        columnspacing=1.4,
+        handletextpad=0.5,
+    )
+
+
+def _broken(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
+    """Rows cut into lines of at most so many entries."""
+    return [list(row[first : first + columns]) for row in rows for first in range(0, len(row), max(columns, 1))]
+
+
+def _legend_width(lines: Sequence[Sequence[Any]], columns: int) -> float:
+    """Width of a legend in points, from the number of letters in its columns."""
+    letters = [
+        max(len(str(line[place].get_label())) for line in lines if place < len(line)) for place in range(columns)
+    ]
+    return 8 * sum(2.4 + 0.5 + 1.4 + 0.52 * count for count in letters)
+
+
+def width_in_inches(ax: Axes) -> float:
+    """Width of the axes, roughly: the figure's, shared by the columns, less the room for tick labels."""
+    place = ax.get_subplotspec()
+    columns = 1 if place is None else place.get_gridspec().ncols
+    return 0.86 * float(ax.figure.figure.get_figwidth()) / columns
+
+
+def name_panel(ax: Axes, name: str, longest: int) -> None:
+    """Name the vertical axis after a detector, in letters small enough for the longest name of all panels."""
+    place = ax.get_subplotspec()
+    height = float(ax.figure.figure.get_figheight())
+    if place is not None:
+        grid = place.get_gridspec()
+        shares = np.asarray(grid.get_height_ratios(), dtype=np.float64)
+        height *= float(shares[place.rowspan.start : place.rowspan.stop].sum() / shares.sum())
+    size = min(9.0, 72 * 0.68 * height / (0.6 * max(longest, 5)))
+    ax.set_ylabel(f"{name}\nscore", fontsize=max(size, 5.0))

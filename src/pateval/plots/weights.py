@@ -1,0 +1,136 @@
+"""Weights that PATE would give: where the zones of events lie, and what a detection or a miss at a step is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._validation import IntArray
+from pateval.events import Events
+
+if TYPE_CHECKING:
+    from pateval.pate.explain import Explanation
+
+Array = npt.NDArray[np.float64]
+
+DETECTED_CATEGORIES = ("true detection", "early", "delayed", "outside")
+
+
+@dataclass(frozen=True)
+class Zones:
+    """Where the buffers of events lie once neighbours and the ends of the series have cut them.
+
+    Attributes
+    ----------
+    early_starts : ndarray of int
+        The early zone of event k covers the steps from here up to the event's start.
+    delayed_stops : ndarray of int
+        The delayed zone of event k covers the steps from the event's stop up to, not including, this one.
+    """
+
+    early_starts: IntArray
+    delayed_stops: IntArray
+
+
+def find_zones(events: Events, *, early: int, delay: int) -> Zones:
+    """Zones of events: a delayed zone ends before the next event, an early one begins after the delayed zone before it.
+
+    Examples
+    --------
+    >>> from pateval.events import find_events
+    >>> labels = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0, 0], dtype=bool)
+    >>> zones = find_zones(find_events(labels), early=2, delay=2)
+    >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()
+    ([1, 6], [6, 10])
+    """
+    stops = np.minimum(events.stops + delay, events.highs)
+    follows = events.lows[1:] == events.lows[:-1]  # the next event is of the same series
+    stops[:-1] = np.where(follows, np.minimum(stops[:-1], events.starts[1:]), stops[:-1])
+    starts = np.maximum(events.starts - early, events.lows)
+    starts[1:] = np.where(follows, np.maximum(starts[1:], stops[:-1]), starts[1:])
+    return Zones(starts, stops)
+
+
+@dataclass(frozen=True)
+class PotentialWeights:
+    """What each step could weigh, whether or not it is detected.
+
+    Attributes
+    ----------
+    detected : ndarray of bool
+        The steps that are predicted: here the weights of a detection are active.
+    missed : ndarray of bool
+        The steps inside events that are not predicted: here the weights of a miss are active.
+    true_positive : ndarray
+        Weight of a detection at each step, all other predictions as they are: 1 inside events, falling off in the
+        delayed zone, rising in the early zone of an event that is detected, 0 elsewhere. The rest up to 1 counts as
+        false.
+    false_negative : ndarray
+        Weight of a miss at each step inside an event, given the first detected run of the event; NaN outside.
+    """
+
+    detected: npt.NDArray[np.bool_]
+    missed: npt.NDArray[np.bool_]
+    true_positive: Array
+    false_negative: Array
+
+
+def potential_weights(explanation: Explanation) -> PotentialWeights:
+    """Weights of a detection and of a miss at every step of an explained series.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What `pateval.explain` returned.
+
+    Returns
+    -------
+    PotentialWeights
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> explanation = pv.explain([0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0, 0, 0], early=2, delay=2)
+    >>> potential_weights(explanation).true_positive.round(2).tolist()
+    [0.0, 0.0, 0.33, 1.0, 1.0, 1.0, 0.33, 0.0, 0.0]
+    """
+    if not all(isinstance(buffer, (int, np.integer)) for buffer in (explanation.early, explanation.delay)):
+        raise ValueError("potential weights are drawn for buffers in steps; explain with whole numbers of steps")
+    points = explanation.points
+    category = points.category
+    detected = np.isin(category, DETECTED_CATEGORIES)
+    true_positive = np.zeros(len(points))
+    false_negative = np.full(len(points), np.nan)
+    # The steps that belong to an event are one stretch: early zone, event, delayed zone, as they were cut.
+    owned = np.flatnonzero(points.event >= 0)
+    owners = points.event[owned]
+    places = np.arange(len(explanation.events))
+    begins = owned[np.searchsorted(owners, places)]
+    ends = owned[np.searchsorted(owners, places, side="right") - 1]
+    for event, begin, end in zip(explanation.events, begins.tolist(), ends.tolist(), strict=True):
+        centre = (event.start + event.stop - 1) / 2
+        inside = slice(event.start, event.stop)
+        true_positive[inside] = 1.0
+        if end >= event.stop:
+            true_positive[event.stop : end + 1] = (end - np.arange(event.stop, end + 1)) / (end - centre)
+        if begin < event.start and event.detected:
+            true_positive[begin : event.start] = (np.arange(begin, event.start) - begin) / (centre - begin)
+        false_negative[inside] = _miss_weights(detected[inside])
+    inside_events = ~np.isnan(false_negative)
+    return PotentialWeights(detected, inside_events & ~detected, true_positive, false_negative)
+
+
+def _miss_weights(detected: npt.NDArray[np.bool_]) -> Array:
+    """Weight of a miss at each step of one event, from which of its steps are detected."""
+    length = detected.size
+    offset = np.arange(length)
+    if not detected.any():
+        return np.ones(length)
+    first = int(np.argmax(detected))
+    gaps = np.flatnonzero(~detected[first:])
+    run = int(gaps[0]) if gaps.size else length - first
+    forgiven = (run + 1) * offset - run * (run + 1) / 2
+    return np.where(offset <= run, 1.0, 1.0 - forgiven / max(length * (length - 1) / 2, 1.0))
