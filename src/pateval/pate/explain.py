@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
 from pateval.events import Events, find_events, within
+from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits, delayed_steps, early_steps, zone_weight
 from pateval.prf import PRF
 
@@ -256,7 +257,7 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
 
     owner[inside] = event_of
     found[inside] = hit
-    missed[inside] = np.where(hit, 0.0, _miss_weights(inside - events.starts[event_of], lengths, event_of, run))
+    missed[inside] = np.where(hit, 0.0, miss_weight(inside - events.starts[event_of], lengths[event_of], run[event_of]))
     missed[inside[~detected[event_of]]] = 1.0
     codes[inside] = np.where(hit, _TRUE, np.where(detected[event_of], _PARTLY, _TOTALLY))
 
@@ -289,13 +290,6 @@ def _first_runs(events: Events, hit: BoolArray) -> tuple[BoolArray, IntArray, In
     behind = ~hit & (offset > first[event_of])
     end = np.minimum.reduceat(np.where(behind, offset, lengths[event_of]), begins)
     return first < lengths, first, end - first
-
-
-def _miss_weights(offset: IntArray, lengths: IntArray, event_of: IntArray, run: IntArray) -> Array:
-    """Weight of a missed step of a detected event."""
-    length, r = lengths[event_of], run[event_of]
-    forgiven = (r + 1) * offset - r * (r + 1) / 2
-    return np.where(offset <= r, 1.0, 1.0 - forgiven / np.maximum(length * (length - 1) / 2, 1.0))
 
 
 def _describe(events: Events, predictions: BoolArray, points: StepWeights) -> tuple[EventWeights, ...]:
