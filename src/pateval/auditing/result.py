@@ -25,7 +25,7 @@ class AuditRow:
     Attributes
     ----------
     metric : Metric
-        Entry of the catalogue.
+        Which metric.
     values : mapping of str to float
         Value of each detector of the battery, the mean over the draws where it depends on chance; NaN if undefined.
     spreads : mapping of str to float
