@@ -310,7 +310,7 @@ def test_bad_arguments():
 
 def test_it_is_a_table(found):
     lines = repr(found).splitlines()
-    assert len(lines) == len(catalogue()) + 2
+    assert len(lines) == len(catalogue()) + 3
     assert lines[0].split()[:4] == ["metric", "chance", "constant", "always_on"]
     assert lines[-1] == found.summary()
     assert "3 events, 19.0% anomalous, 5 draws from seed 0" in found.summary()
