@@ -92,9 +92,7 @@ def test_several_settings_side_by_side(tmp_path):
 def test_the_order_of_arrival_does_not_count():
     generator = np.random.default_rng(0)
     counts = [
-        pooled.count_series(
-            labels, scores, (0, 3), (3,), pooled.choose_thresholds(np.sort(scores), np.unique(scores), 9)
-        )
+        pooled.count_series(labels, scores, (0, 3), (3,), pooled.choose_thresholds(np.sort(scores), 9))
         for labels, scores in ((generator.random(50) < 0.2, generator.random(50)) for _ in range(5))
     ]
     found = pooled.CountsFile()
@@ -115,9 +113,9 @@ def test_the_order_of_arrival_does_not_count():
 
 def test_thresholds_are_scores_and_half_of_them_are_high():
     few = np.array([0.0, 0.5, 1.0])
-    assert pooled.choose_thresholds(np.repeat(few, 10), few, 3).tolist() == [0.0, 0.5, 1.0]
+    assert pooled.choose_thresholds(np.repeat(few, 10), 3).tolist() == [0.0, 0.5, 1.0]
     many = np.sort(np.random.default_rng(0).random(5000))
-    chosen = pooled.choose_thresholds(many, many, 100)
+    chosen = pooled.choose_thresholds(many, 100)
     assert 90 <= chosen.size <= 100
     assert chosen[-1] == many[-1]
     assert chosen[0] == many[0]

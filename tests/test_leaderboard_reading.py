@@ -129,6 +129,20 @@ def test_what_was_finished_stays_readable_after_an_interruption(tmp_path):
     assert pq.read_table(tmp_path / "out" / "scores.parquet").num_rows == len(rows(board)) == 21
 
 
+def test_a_disk_that_fills_up_stops_nothing_but_the_partial_files(tmp_path, monkeypatch):
+    from pateval.leaderboards import partial
+
+    def full(parts, path):
+        raise OSError(28, "No space left on device", str(path))
+
+    files = write_detectors(tmp_path / "scores")
+    monkeypatch.setattr(partial, "_ROWS_PER_FILE", 10)
+    monkeypatch.setattr(partial, "write_parquet", full)
+    board = leaderboard(files, metrics=metrics.gap, chance=0, output=tmp_path / "out", workers=1)
+    assert sum("No space left on device" in line and "part-00000.parquet" in line for line in board.warnings) == 1
+    assert pq.read_table(tmp_path / "out" / "scores.parquet").num_rows == 21
+
+
 def test_ranks_on_nab_are_those_of_scipy(nab, tmp_path):
     """The order of the default leaderboard, from the Parquet file it writes."""
     from scipy.stats import rankdata

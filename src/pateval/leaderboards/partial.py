@@ -46,6 +46,7 @@ class PartialScores:
         self._plan = plan
         self._waiting: list[tuple[SeriesResult, Sequence[str]]] = []
         self._rows = 0
+        self.warnings: list[str] = []
         self._files = 0
         self._last = time.monotonic()
 
@@ -60,9 +61,14 @@ class PartialScores:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write what waits; where that is not possible, nothing more is written, and `warnings` say so."""
         if self._folder is not None and self._waiting:
-            write_parquet([self._table()], self._folder / f"part-{self._files:05d}.parquet")
+            try:
+                write_parquet([self._table()], self._folder / f"part-{self._files:05d}.parquet")
+            except OSError as error:
+                # The results themselves are not lost: the whole is written at the end, and says what is wrong then.
+                self.warnings.append(f"finished scores cannot be read before the end: {error}")
+                self._folder = None
             self._files += 1
             self._waiting, self._rows = [], 0
         self._last = time.monotonic()

@@ -71,26 +71,26 @@ def poolable(metrics: Sequence[Metric], parameters: Mapping[str, Any], series: i
     return found
 
 
-def choose_thresholds(ordered: FloatArray, distinct: FloatArray, size: int) -> Array:
+def choose_thresholds(ordered: FloatArray, size: int) -> Array:
     """Choose at most ``size`` thresholds among the scores of a series.
 
     Anomalies are rare, so the curve is made at the high end: half of the thresholds lie there.
 
     Parameters
     ----------
-    ordered, distinct : ndarray
-        The scores, ascending, and their distinct values.
+    ordered : ndarray
+        The scores, ascending.
     size : int
         The most there may be.
 
     Examples
     --------
-    >>> scores = np.arange(1000.0)
-    >>> choose_thresholds(scores, scores, 8)
+    >>> choose_thresholds(np.arange(1000.0), 8)
     array([  0., 333., 500., 666., 937., 993., 999.])
     """
-    if distinct.size <= size:
-        return np.asarray(distinct, dtype=np.float64)
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    if np.count_nonzero(is_new) <= size:
+        return np.asarray(ordered[is_new], dtype=np.float64)
     half = size // 2
     last = ordered.size - 1
     from_above = np.concatenate([np.linspace(0, last, half), np.geomspace(1, 1 + last / 2, size - half) - 1])

@@ -253,6 +253,7 @@ def compute(
         *diagnostics.label_differences(plan, collector.labels),
         *diagnostics.find_warnings(board, collector.coarse_detectors()),
         *run.cache_errors(),
+        *partial.warnings,
     ]
     described = _described(plan, settings, collector, pool, time.perf_counter() - started)
     return replace(board, notes=(*board.notes, *notes), warnings=tuple(lines), run=described)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pateval.coarse import coarseness
 from pateval.evaluation import evaluate
 from pateval.io import TableError
 from pateval.leaderboards import cache, pooled
@@ -191,14 +192,12 @@ def score_series(labels: BoolArray, scores: FloatArray, job: Job, settings: Sett
     """Compute all that is wanted of one series and not in the cache yet, and keep it."""
     key = cache.content_key("unit", settings.parameters, settings.code, labels, scores)
     result = _completed(job, key, settings.ids, settings, lambda missing: _evaluated(labels, scores, missing, settings))
-    ordered = np.sort(scores)
-    distinct, repeats = np.unique(ordered, return_counts=True)
     limits, cache_error = result.limits, result.cache_error
     if settings.event_draws:
         limits, cache_error = _limits_over_events(labels, scores, job, settings)
     counts: tuple[npt.NDArray[np.float64], ...] = ()
     if settings.pooled_buffers:
-        thresholds = pooled.choose_thresholds(ordered, distinct, settings.pooled_thresholds)
+        thresholds = pooled.choose_thresholds(np.sort(scores), settings.pooled_thresholds)
         counts = tuple(
             pooled.count_series(labels, scores, early, delay, thresholds) for early, delay in settings.pooled_buffers
         )
@@ -207,7 +206,7 @@ def score_series(labels: BoolArray, scores: FloatArray, job: Job, settings: Sett
         limits=limits,
         counts=counts,
         labels=cache.labels_digest(labels),
-        coarse=bool(distinct.size <= 2 or 2 * repeats.max() > scores.size),
+        coarse=coarseness(scores) is not None,
         cache_error=result.cache_error or cache_error,
     )
 
