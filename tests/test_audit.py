@@ -283,7 +283,7 @@ def test_settings_and_metrics_of_ones_own():
     assert "constant" in found["cost"].beaten_by  # lower is better
     assert found["cost"].findings.properties == frozenset()
     assert "threshold_free" in found["pate"].findings.properties
-    assert repr(found).splitlines()[3].startswith("cost  ")
+    assert repr(found).splitlines()[4].startswith("cost  ")
 
 
 def test_several_series():
