@@ -30,8 +30,8 @@ def test_list(tmp_path: Path) -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].split()[0] == "name"
-    assert len(lines) == 1 + len(sources.DATASETS)
-    here = {line.split()[0]: line.split()[-1] for line in lines[1:]}
+    assert len(lines) == 2 + len(sources.DATASETS)
+    here = {line.split()[0]: line.split()[-1] for line in lines[2:]}
     assert here["SMD"] == "yes"
     assert here["NAB"] == "no"
 

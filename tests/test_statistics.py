@@ -13,37 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.leaderboards import bootstrap, pairs
+from pateval.leaderboards import bootstrap
+from pateval.leaderboards import pairwise as pairs
 from pateval.leaderboards import statistics as stats
-
-# The PATE paper's table of five detectors on SMD, MSL, SWaT and PSM, as printed (two decimals).
-DETECTORS = ["AnomalyTrans", "DCDetector", "USAD", "LSTM", "Transformer"]
-PAPER = {
-    "PATE": [
-        [0.06, 0.07, 0.16, 0.25, 0.27],
-        [0.13, 0.14, 0.17, 0.19, 0.20],
-        [0.19, 0.12, 0.73, 0.71, 0.72],
-        [0.33, 0.32, 0.45, 0.55, 0.56],
-    ],
-    "PA-F1": [
-        [0.91, 0.87, 0.94, 0.80, 0.75],
-        [0.94, 0.97, 0.91, 0.82, 0.40],
-        [0.94, 0.96, 0.85, 0.82, 0.82],
-        [0.98, 0.98, 0.89, 0.93, 0.91],
-    ],
-    "Standard-F1": [
-        [0.03, 0.01, 0.13, 0.14, 0.14],
-        [0.02, 0.02, 0.06, 0.08, 0.07],
-        [0.02, 0.02, 0.25, 0.03, 0.03],
-        [0.02, 0.02, 0.07, 0.15, 0.14],
-    ],
-    "VUS-ROC": [
-        [0.50, 0.51, 0.72, 0.81, 0.80],
-        [0.52, 0.58, 0.58, 0.64, 0.66],
-        [0.54, 0.50, 0.61, 0.60, 0.57],
-        [0.52, 0.52, 0.61, 0.73, 0.72],
-    ],
-}
+from support.paper_table import PAPER
 
 
 @pytest.mark.parametrize(
@@ -91,14 +64,15 @@ def test_friedman_equals_scipy(seed, decimals):
 
 
 def test_iman_davenport_by_hand():
-    # Demšar (2006), table 6: four classifiers on 14 data sets, chi-square 9.28, F = 3.69 with 3 and 39 degrees.
-    ranks = stats.Ranks(np.zeros((14, 4)), np.array([3.143, 2.000, 2.893, 1.964]), 14, 0)
-    chi_square = 12 * 14 / (4 * 5) * (np.sum(ranks.mean**2) - 4 * 25 / 4)
-    assert chi_square == pytest.approx(9.28, abs=0.01)
-    assert 13 * chi_square / (14 * 3 - chi_square) == pytest.approx(3.69, abs=0.01)
-    # The same relation in ours, on a table without ties.
-    found = stats.friedman(stats.rank_table(random_table(0)))
-    assert found.f_statistic == pytest.approx(11 * found.chi_square / (12 * 4 - found.chi_square), abs=1e-12)
+    # Two series rank three detectors 1 2 3 and 1 3 2, and a third 1 2 3: rank sums 3, 7, 8 about their mean 6 give
+    # chi-square 12 / (3 * 3 * 4) * (9 + 1 + 4) = 14 / 3, and F = 2 * 14/3 / (6 - 14/3) = 7.
+    found = stats.friedman(stats.rank_table([[3, 2, 1], [3, 1, 2], [3, 2, 1]]))
+    assert found.chi_square == pytest.approx(14 / 3, abs=1e-12)
+    assert found.f_statistic == pytest.approx(7, abs=1e-12)
+    # 2 and 4 degrees of freedom: (1 + 2 F / 4) ** -2.
+    assert found.f_p_value == pytest.approx((1 + 7 / 2) ** -2, abs=1e-12)
+    # Two detectors, which scipy refuses: three wins of four are (3 - 1) ** 2 / 4.
+    assert stats.friedman(stats.rank_table([[1, 0], [1, 0], [1, 0], [0, 1]])).chi_square == pytest.approx(1)
 
 
 def test_full_agreement_is_not_certainty():
@@ -303,7 +277,7 @@ def test_intervals_equal_scipys_bca(seed):
 def test_intervals_of_many_columns_and_slices(monkeypatch):
     table = random_table(1, series=30, detectors=4)
     whole = bootstrap.mean_intervals(table, draws=200, seed=3)
-    monkeypatch.setattr(bootstrap, "_CELLS", 31)
+    monkeypatch.setattr(bootstrap, "_NUMBERS_AT_ONCE", 31)
     assert bootstrap.mean_intervals(table, draws=200, seed=3) == pytest.approx(whole, abs=1e-12)
     single = bootstrap.mean_intervals(table[:, 2:3], draws=200, seed=3)
     assert single[0] == pytest.approx(whole[2], abs=1e-12)
