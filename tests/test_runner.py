@@ -15,7 +15,7 @@ import pytest
 import pateval.runner
 from pateval.datasets import Series, join
 from pateval.io import find_layout, open_table, scored_series
-from pateval.runner import Candidate, Event, candidate, detect, read_provenance
+from pateval.runner import Candidate, DetectionProgress, candidate, detect, read_provenance
 
 
 @dataclass
@@ -58,9 +58,9 @@ DATA = [series("one"), series("two/b.csv", 5), series("three", 8, None)]
 
 
 def test_one_file_per_detector(tmp_path: Path) -> None:
-    events: list[Event] = []
-    outcomes = detect([fake("a"), fake("b", seed=1)], DATA, tmp_path, show=events.append)
-    assert [outcome.path for outcome in outcomes] == [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    events: list[DetectionProgress] = []
+    results = detect([fake("a"), fake("b", seed=1)], DATA, tmp_path, show=events.append)
+    assert [result.path for result in results] == [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
     table = pq.read_table(tmp_path / "a.parquet")
     assert table.column_names == ["series", "step", "label", "score"]
@@ -114,7 +114,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same(tmp_path: Path) -> Non
     calls: list[str] = []
     detect([fake("a", calls)], DATA, tmp_path)
     before = (tmp_path / "a.parquet").read_bytes()
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     detect([fake("a", calls)], DATA, tmp_path, show=events.append)
     assert len(calls) == 3
     assert [event.state for event in events] == ["kept"] * 3
@@ -132,7 +132,7 @@ def test_same_seed_same_scores_other_seed_other_scores(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     calls: list[str] = []
 
-    def interrupt(event: Event) -> None:
+    def interrupt(event: DetectionProgress) -> None:
         if event.series == "three" and event.state == "started":
             raise KeyboardInterrupt
 
@@ -164,7 +164,7 @@ def test_more_series_later_and_changed_data(tmp_path: Path) -> None:
 
 def test_a_failing_pair_does_not_stop_the_others(tmp_path: Path) -> None:
     data = [*DATA, series("bad", 6, 7)]
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     broken, fine = detect([fake("a", broken="no\nluck"), fake("b")], data, tmp_path, show=events.append)
     assert broken.failures == {"bad": "RuntimeError: no luck"}
     assert fine.failures == {}
@@ -186,15 +186,15 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
 
     detect([Candidate("a", build)], data, tmp_path)
     luck.pop(0)
-    (outcome,) = detect([Candidate("a", build)], data, tmp_path)
-    assert outcome.failures == {}
+    (result,) = detect([Candidate("a", build)], data, tmp_path)
+    assert result.failures == {}
     assert len(calls) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]
 
 
 def test_when_everything_fails_there_is_no_file(tmp_path: Path) -> None:
-    (outcome,) = detect([fake("a", broken="no")], [series("bad", 6, 7)], tmp_path)
-    assert outcome.path is None
+    (result,) = detect([fake("a", broken="no")], [series("bad", 6, 7)], tmp_path)
+    assert result.path is None
     assert not (tmp_path / "a.parquet").exists()
     assert json.loads((tmp_path / "failures.json").read_text())["a"]["bad"] == "RuntimeError: no"
 
@@ -212,8 +212,8 @@ def test_bad_scores_are_failures(tmp_path: Path, scores: Any, reason: str) -> No
         def score(self, values: Any) -> Any:  # noqa: ARG002 - the protocol
             return scores
 
-    (outcome,) = detect([Candidate("a", Bad)], [series("s")], tmp_path)
-    assert reason in outcome.failures["s"]
+    (result,) = detect([Candidate("a", Bad)], [series("s")], tmp_path)
+    assert reason in result.failures["s"]
 
 
 def test_other_settings_are_not_overwritten_unasked(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_detectors_get_what_they_ask_for(tmp_path: Path) -> None:
         def score(self, values: Any, labels: Any = None) -> Any:  # noqa: ARG002 - the protocol
             return np.asarray(labels, dtype=float)
 
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     detect([Candidate("honest", Asks)], DATA[:1], tmp_path, show=events.append)
     assert seen["test"] is None
     assert isinstance(seen["checkpoint"], Path)

@@ -62,7 +62,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Event:
+class DetectionProgress:
     """Something to show: a (detector, series) pair began, went on, ended.
 
     Attributes
@@ -86,7 +86,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DetectionResult:
     """What became of one detector.
 
     Attributes
@@ -158,8 +158,8 @@ def detect(
     *,
     single: bool = False,
     overwrite: bool = False,
-    show: Callable[[Event], None] = lambda _: None,
-) -> list[Outcome]:
+    show: Callable[[DetectionProgress], None] = lambda _: None,
+) -> list[DetectionResult]:
     """Run every detector on every series and write one score file per detector.
 
     A detector is fitted anew on each series: on its training stretch or, where there is none, on the test stretch
@@ -177,11 +177,11 @@ def detect(
     overwrite : bool
         Replace score files made with other settings; otherwise they are refused.
     show : callable
-        Gets an `Event` whenever something happens.
+        Gets an `DetectionProgress` whenever something happens.
 
     Returns
     -------
-    list of Outcome
+    list of DetectionResult
         In the order of ``candidates``.
 
     Raises
@@ -197,7 +197,7 @@ def detect(
     stores = [_Store(place, each, single, overwrite) for each in candidates]
     digests = {each.name: _digest(each) for each in data}
     counter = _Counter(show, len(candidates) * len(data))
-    outcomes = []
+    results = []
     for store in stores:
         failures: dict[str, str] = {}
         pairs = [_Pair(store, each, digests[each.name]) for each in data]
@@ -214,9 +214,9 @@ def detect(
                 counter.tell(pair, "failed", failures[pair.series.name])
             else:
                 counter.tell(pair, "finished")
-        outcomes.append(Outcome(store.candidate.name, store.assemble(pairs, failures), failures))
-        _record_failures(place, outcomes[-1])
-    return outcomes
+        results.append(DetectionResult(store.candidate.name, store.assemble(pairs, failures), failures))
+        _record_failures(place, results[-1])
+    return results
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -250,17 +250,17 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class _Counter:
-    """Numbers the events."""
+    """Counts the pairs dealt with."""
 
-    def __init__(self, show: Callable[[Event], None], total: int) -> None:
+    def __init__(self, show: Callable[[DetectionProgress], None], total: int) -> None:
         self.show = show
         self.total = total
         self.done = 0
 
     def tell(self, pair: _Pair, state: State, message: str = "") -> None:
-        """Show an event; a pair that was kept, finished or failed is dealt with."""
+        """Show progress; a pair that was kept, finished or failed is dealt with."""
         self.done += state in ("kept", "finished", "failed")
-        self.show(Event(pair.store.candidate.name, pair.series.name, state, self.done, self.total, message))
+        self.show(DetectionProgress(pair.store.candidate.name, pair.series.name, state, self.done, self.total, message))
 
 
 class _Pair:
@@ -419,13 +419,13 @@ def _write_atomically(path: Path, pieces: Sequence[Callable[[], Any]], provenanc
         scratch.unlink(missing_ok=True)
 
 
-def _record_failures(folder: Path, outcome: Outcome) -> None:
+def _record_failures(folder: Path, result: DetectionResult) -> None:
     """Keep ``failures.json`` up to date: reasons by detector and series; no file where nothing failed."""
     path = folder / FAILURES
     known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    known.pop(outcome.detector, None)
-    if outcome.failures:
-        known[outcome.detector] = dict(outcome.failures)
+    known.pop(result.detector, None)
+    if result.failures:
+        known[result.detector] = dict(result.failures)
     if known:
         scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
         scratch.write_text(json.dumps(known, indent=1))

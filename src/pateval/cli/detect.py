@@ -153,7 +153,7 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
         TimeRemainingColumn,
     )
 
-    from pateval.runner import Event, detect
+    from pateval.runner import DetectionProgress, detect
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     if any(each.train is None for each in series):
@@ -168,17 +168,17 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     with Progress(*columns, console=console, transient=True) as bars:
         task = bars.add_task("detect", total=len(candidates) * len(series))
 
-        def show(event: Event) -> None:
-            note = f": {event.message}" if event.state == "training" else ""
-            bars.update(task, completed=event.done, description=f"{event.detector} on {event.series}{note}")
-            if event.state == "failed":
-                console.print(f"{event.detector} failed on {event.series}: {event.message}", markup=False)
+        def show(progress: DetectionProgress) -> None:
+            note = f": {progress.message}" if progress.state == "training" else ""
+            bars.update(task, completed=progress.done, description=f"{progress.detector} on {progress.series}{note}")
+            if progress.state == "failed":
+                console.print(f"{progress.detector} failed on {progress.series}: {progress.message}", markup=False)
 
-        outcomes = detect(candidates, series, output, single=single, overwrite=overwrite, show=show)
-    for outcome in outcomes:
-        if outcome.path is not None:
-            click.echo(str(outcome.path))
-    failed = sum(len(outcome.failures) for outcome in outcomes)
+        results = detect(candidates, series, output, single=single, overwrite=overwrite, show=show)
+    for result in results:
+        if result.path is not None:
+            click.echo(str(result.path))
+    failed = sum(len(result.failures) for result in results)
     if failed:
         pairs = len(candidates) * len(series)
         click.echo(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json", err=True)
