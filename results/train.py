@@ -276,7 +276,8 @@ def time_steps(options: argparse.Namespace, name: str, dataset: str, seed: int, 
     import torch
     from plain import plain_batches, plain_step
 
-    from pateval.detectors.training import deterministic_kernels, graph_step, visiting_order
+    from pateval.detectors.cuda_graphs import GraphStep
+    from pateval.detectors.training import deterministic_kernels, visiting_order
 
     train, test = read(options, dataset)
     detector = build(options, name, dataset, seed, graph=way == "graph")
@@ -296,7 +297,7 @@ def time_steps(options: argparse.Namespace, name: str, dataset: str, seed: int, 
                 plain(host[index % len(host)])
 
         else:
-            step = graph_step(recipe) if way == "graph" else recipe.step
+            step = GraphStep(recipe.step, recipe.batch_size) if way == "graph" else recipe.step
             order = torch.from_numpy(visiting_order(count, 42)).to(device)
             whole = count // size
 

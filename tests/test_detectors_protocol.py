@@ -16,6 +16,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "perfect": {},
     "random": {},
     "constant": {"value": 0.5},
+    "squared_zscore": {},
     "moving_zscore": {"window": 10},
     "pca": {"window": 8},
     "knn": {"window": 6},
@@ -37,8 +38,8 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "dcdetector": {"window": 12, "patch_sizes": (2, 3), "width": 8, "epochs": 1, "device": "cpu"},
 }
-WINDOWED = sorted(set(SMALL) - {"perfect", "random", "constant", "moving_zscore"})
-LEARNING = [*WINDOWED, "moving_zscore"]
+WINDOWED = sorted(set(SMALL) - {"perfect", "random", "constant", "squared_zscore", "moving_zscore"})
+LEARNING = [*WINDOWED, "moving_zscore", "squared_zscore"]
 
 
 def series(length: int, features: int | None) -> np.ndarray:

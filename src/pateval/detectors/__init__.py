@@ -52,6 +52,12 @@ REGISTRY: dict[str, Entry] = {
     "perfect": Entry("baselines", "Perfect", "PerfectSettings", "the labels themselves: the most a metric can give"),
     "random": Entry("baselines", "Random", "RandomSettings", "uniform noise: what luck gives"),
     "constant": Entry("baselines", "Constant", "ConstantSettings", "one score for all: what saying nothing gives"),
+    "squared_zscore": Entry(
+        "baselines",
+        "SquaredZScore",
+        "SquaredZScoreSettings",
+        "mean squared z-score: what a dead network gives",
+    ),
     "moving_zscore": Entry("moving_zscore", "MovingZScore", "MovingZScoreSettings", "distance from the recent mean"),
     "pca": Entry("pca", "PCA", "PCASettings", "what the main directions of training windows leave unexplained"),
     "knn": Entry("knn", "KNN", "KNNSettings", "distance to the nearest training windows", "scikit-learn"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from pateval.detectors.windows import (
     lay_last,
     no_scaling,
     require_steps,
+    score_parts,
     score_rows,
     series_matrix,
     standard_scaling,
     training_rows,
 )
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
 
 _HIGH = ("auto", "normal", "anomalous")
 
@@ -88,18 +92,18 @@ class Adapter:
         self._sign = -1.0 if (_high_means(estimator) if high == "auto" else high) == "normal" else 1.0
         self._fitted: tuple[Scaling, Any] | None = None
 
-    def fit(self, train: object) -> Self:
+    def fit(self, train: object, *, boundaries: Boundaries | None = None) -> Self:
         """Fit a copy of the estimator to the windows of a training series, (steps,) or (steps, features)."""
         matrix = series_matrix(train, "train")
         chosen = self._windows
         require_steps(len(matrix), chosen.window + chosen.min_windows - 1, "train")
         scaling = (standard_scaling if chosen.standardize else no_scaling)(matrix)
         estimator = copy.deepcopy(self.estimator)
-        estimator.fit(training_rows(scaling(matrix), chosen.window, chosen.max_windows))
+        estimator.fit(training_rows(scaling(matrix), chosen.window, chosen.max_windows, boundaries=boundaries))
         self._fitted = scaling, estimator
         return self
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         if self._fitted is None:
             raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
@@ -107,10 +111,13 @@ class Adapter:
         function = getattr(estimator, self._method)
         matrix = series_matrix(values, features=scaling.features)
         window = self._windows.window
-        scores = score_rows(
-            scaling(matrix), window, lambda rows: self._sign * np.asarray(function(rows), dtype=np.float64).reshape(-1)
+
+        def rows_scores(rows: FloatMatrix) -> FloatMatrix:
+            return self._sign * np.asarray(function(rows), dtype=np.float64).reshape(-1)
+
+        return score_parts(
+            scaling(matrix), window, boundaries, lambda part: lay_last(score_rows(part, window, rows_scores), window)
         )
-        return lay_last(scores, window)
 
 
 def _method(estimator: Any) -> str:
