@@ -12,8 +12,9 @@ import torch
 
 from pateval.datasets import join, load
 from pateval.detectors import make
-from pateval.detectors.collapse import CollapsedTrainingWarning, Reconstruction, collapse_reasons, verdict
+from pateval.detectors.collapse import CollapsedTrainingWarning, Reconstruction, collapse_reasons
 from pateval.detectors.presets import dataset_settings
+from pateval.score_files import training_verdict
 
 torch.set_num_threads(1)
 
@@ -43,7 +44,7 @@ def test_a_sound_training_is_not_reported(name: str) -> None:
     assert record["reconstruction"]["last"]["error"] < record["reconstruction"]["first"]["error"]
     assert record["losses"][-1][0] == record["epochs"] == len(detector.history_)
     assert (record["device"], record["threads"]) == ("cpu", 1)
-    assert verdict(record) == "sound"
+    assert training_verdict(record) == "sound"
 
 
 @pytest.mark.parametrize("name", ["usad", "lstm", "transformer"])
@@ -62,7 +63,9 @@ def test_a_network_forced_to_die_is_reported(name: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(type(detector), "plan", dead_plan)
     with pytest.warns(CollapsedTrainingWarning, match="the training collapsed: the output is constant"):
         detector.fit(waves())
-    assert verdict(detector.training_.to_dict()).startswith("collapsed: the output is constant, whatever the input")
+    assert training_verdict(detector.training_.to_dict()).startswith(
+        "collapsed: the output is constant, whatever the input"
+    )
 
 
 def test_a_network_that_dies_of_its_learning_rate_is_reported() -> None:
@@ -86,7 +89,7 @@ def test_no_reconstruction_and_short_trainings_are_not_judged() -> None:
     settings = {"window": 12, "patch_sizes": (2, 3), "width": 8, "epochs": 1, "device": "cpu"}
     detector = make("dcdetector", **settings).fit(waves(300))
     assert detector.training_.collapse is None
-    assert verdict(detector.training_.to_dict()).startswith("not judged")
+    assert training_verdict(detector.training_.to_dict()).startswith("not judged")
     short = make("usad", window=5, epochs=2, device="cpu").fit(waves(100))
     assert short.training_.collapse is None
 

@@ -119,6 +119,11 @@ class Autoencoder(DeepDetector):
         super().__init__(settings if settings is not None else AutoencoderSettings())
         self._fitted: Fitted[AutoencoderNetwork] | None = None
 
+    @property
+    def tile_steps(self) -> int | None:
+        """Windows slide: None."""
+        return None
+
     def plan(
         self,
         train: object,

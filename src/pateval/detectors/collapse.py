@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -150,19 +150,3 @@ def collapse_reasons(
             "the end"
         )
     return tuple(reasons)
-
-
-def verdict(training: dict[str, Any] | None) -> str:
-    """Put the record of a training, as score files carry it, into words.
-
-    Examples
-    --------
-    >>> verdict(None), verdict({"collapse": []}), verdict({"collapse": ["the output is not finite"]})
-    ('nothing was trained', 'sound', 'collapsed: the output is not finite')
-    """
-    if training is None:
-        return "nothing was trained"
-    reasons = training.get("collapse")
-    if reasons is None:
-        return "not judged: nothing is reconstructed, or too few steps were trained"
-    return f"collapsed: {'; '.join(reasons)}" if reasons else "sound"

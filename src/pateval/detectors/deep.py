@@ -40,6 +40,12 @@ class DeepDetector:
         """The epochs of the training."""
         return () if self.training_ is None else self.training_.history
 
+    @property
+    def tile_steps(self) -> int | None:
+        """Steps of the windows that are laid end to end in scoring; None where windows slide."""
+        steps: int = self.settings.window
+        return steps
+
     def plan(
         self,
         train: object,

@@ -173,6 +173,11 @@ class USAD(DeepDetector):
         self._variant = _variant(self.settings)
         self._fitted: Fitted[USADNetwork] | None = None
 
+    @property
+    def tile_steps(self) -> int | None:
+        """Steps of the windows that are laid end to end in scoring; None where windows slide."""
+        return self._variant.window if self.settings.variant == "paper" else None
+
     def plan(
         self,
         train: object,
