@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pateval.detectors.training import Recipe
 
 # Seconds between two files: what an interruption can cost at most, beside one epoch.
-_SECONDS_BETWEEN = 5.0
+_SECONDS_BETWEEN = 20.0
 _FINGERPRINT_ROWS = 4096
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import os
 import platform
 import subprocess
 import sys
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 @functools.cache
 def pateval_version() -> dict[str, Any]:
-    """Return ``version`` and, where the package runs from a checkout, ``commit`` (with ``+`` if it was changed)."""
+    """Return ``version`` and, where the package runs from a checkout, ``commit`` (with ``+`` if it was changed).
+
+    A copy of a checkout without its history can be told the commit by the environment variable ``PATEVAL_COMMIT``.
+    """
     # Not from the installed package's metadata, which a checkout on the path does not have.
     package = sys.modules["pateval"]
     return {"version": package.__version__, "commit": _commit(Path(str(package.__file__)).parents[2])}
@@ -24,7 +28,7 @@ def pateval_version() -> dict[str, Any]:
 
 def _commit(checkout: Path) -> str | None:
     if not (checkout / ".git").exists():
-        return None
+        return os.environ.get("PATEVAL_COMMIT") or None
     try:
         commit, changes = (
             subprocess.run(

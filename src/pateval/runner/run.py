@@ -18,7 +18,7 @@ from pateval.runner.work import Message, Protocol, Run, Task
 from pateval.runner.workers import run_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
@@ -77,6 +77,50 @@ class DetectionResult:
     path: Path | None
     failures: Mapping[str, str] = field(default_factory=dict)
     stopped: int = 0
+
+
+@dataclass(frozen=True)
+class DetectionPlan:
+    """What is to be run and where the score files go; the attributes are the parameters of `detect`.
+
+    Several plans, such as data sets with settings of their own, can share one pool of processes: see `run_plans`.
+    """
+
+    candidates: Sequence[Candidate]
+    data: Sequence[Series]
+    folder: str | os.PathLike[str]
+    seeds: Sequence[int] | None = None
+    protocol: Protocol = "held-out"
+    single: bool = False
+    overwrite: bool = False
+    about_data: Mapping[str, Any] | None = None
+
+    def stores(self) -> list[Store]:
+        """Check the plan and return where the scores of each detector go.
+
+        Raises
+        ------
+        ValueError
+            If names repeat, there is nothing to do, or a file holds scores of other settings.
+        """
+        _require_distinct([each.name for each in self.candidates], "detectors")
+        _require_distinct([each.name for each in self.data], "series")
+        _require_distinct([part for each in self.data for part in each.parts], "series")
+        choice(self.protocol, "protocol", ("held-out", "paper"))
+        place = Path(self.folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return [
+            Store(
+                place,
+                each,
+                seeds=self.seeds,
+                protocol=self.protocol,
+                single=self.single,
+                overwrite=self.overwrite,
+                about_data=self.about_data,
+            )
+            for each in self.candidates
+        ]
 
 
 def detect(
@@ -138,43 +182,71 @@ def detect(
     ValueError
         If names repeat, there is nothing to do, or a file holds scores of other settings.
     """
-    _require_distinct([each.name for each in candidates], "detectors")
-    _require_distinct([each.name for each in data], "series")
-    _require_distinct([part for each in data for part in each.parts], "series")
-    choice(protocol, "protocol", ("held-out", "paper"))
+    plan = DetectionPlan(candidates, data, folder, seeds, protocol, single, overwrite, about_data)
+    (results,) = run_plans([plan], jobs=jobs, minutes=minutes, assemble=assemble, show=show)
+    return results
+
+
+def run_plans(
+    plans: Sequence[DetectionPlan],
+    *,
+    jobs: int = 1,
+    minutes: float | None = None,
+    assemble: bool = True,
+    skip: Collection[str] = (),
+    show: Callable[[DetectionProgress], None] = lambda _: None,
+) -> list[list[DetectionResult]]:
+    """Carry out several plans with one pool of processes.
+
+    Parameters
+    ----------
+    plans : sequence of DetectionPlan
+        With different folders.
+    jobs, minutes, assemble, show
+        As for `detect`.
+    skip : collection of str
+        Keys of runs that are finished elsewhere: they count as kept.
+
+    Returns
+    -------
+    list of list of DetectionResult
+        One for each plan.
+
+    Raises
+    ------
+    ValueError
+        As `detect` does, before anything is run.
+    """
     positive_integer(jobs, "jobs")
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    stores = [
-        Store(place, each, seeds=seeds, protocol=protocol, single=single, overwrite=overwrite) for each in candidates
-    ]
-    digests = {each.name: _digest(each) for each in data}
-    tasks = {store.candidate.name: [store.task(each, digests[each.name]) for each in data] for store in stores}
+    _require_distinct([str(Path(plan.folder).resolve()) for plan in plans], "folders")
+    stores = [(number, store) for number, plan in enumerate(plans) for store in plan.stores()]
+    digests = {id(each): _digest(each) for plan in plans for each in plan.data}
+    tasks = {store: [store.task(each, digests[id(each)]) for each in plans[number].data] for number, store in stores}
     board = _Board(show, tasks)
     deadline = None if minutes is None else time.time() + 60 * minutes
-    results: list[DetectionResult] = []
+    results: list[list[DetectionResult]] = [[] for _ in plans]
     # One process finishes a detector before it begins the next; several share what there is to do.
-    for group in [stores] if jobs > 1 else [[store] for store in stores]:
-        waiting = [task for store in group for task in _left(store, tasks[store.candidate.name], board)]
+    for group in [stores] if jobs > 1 else [[each] for each in stores]:
+        waiting = [task for _, store in group for task in _left(store, tasks[store], board, skip)]
         if jobs > 1:
             # The long ones first, so that no single one is left at the end.
             waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
         if waiting:
             run_tasks(waiting, jobs=jobs, deadline=deadline, tell=board.tell)
-        for store in group:
-            name = store.candidate.name
-            failures = board.failures.get(name, {})
-            path = store.assemble(tasks[name], failures, about_data) if assemble else None
-            results.append(DetectionResult(name, path, failures, board.stopped.get(name, 0)))
-            _record_failures(place, results[-1])
+        for number, store in group:
+            failures = board.failures.get(store, {})
+            path = store.assemble(tasks[store], failures) if assemble else None
+            result = DetectionResult(store.candidate.name, path, failures, board.stopped.get(store, 0))
+            results[number].append(result)
+            _record_failures(Path(plans[number].folder), result)
     return results
 
 
-def _left(store: Store, tasks: Sequence[Task], board: _Board) -> list[Task]:
+def _left(store: Store, tasks: Sequence[Task], board: _Board, skip: Collection[str]) -> list[Task]:
     """Return what is still to be done of some tasks, and tell what is not."""
     left = []
     for task in tasks:
-        missing = tuple(run for run in task.runs if not store.has(run))
+        missing = tuple(run for run in task.runs if not store.has(run) and run.key not in skip)
         for run in task.runs:
             if run not in missing:
                 board.tell(Message(run.key, "finished"), kept=True)
@@ -186,28 +258,31 @@ def _left(store: Store, tasks: Sequence[Task], board: _Board) -> list[Task]:
 class _Board:
     """Turns what workers tell into progress, and keeps what failed or was stopped."""
 
-    def __init__(self, show: Callable[[DetectionProgress], None], tasks: Mapping[str, Sequence[Task]]) -> None:
+    def __init__(self, show: Callable[[DetectionProgress], None], tasks: Mapping[Store, Sequence[Task]]) -> None:
         self._show = show
-        self._known: dict[str, tuple[str, str, Run]] = {
-            run.key: (name, task.series.name, run) for name, mine in tasks.items() for task in mine for run in task.runs
+        self._known: dict[str, tuple[Store, str, Run]] = {
+            run.key: (store, task.series.name, run)
+            for store, mine in tasks.items()
+            for task in mine
+            for run in task.runs
         }
         self._several = any(len(task.runs) > 1 for mine in tasks.values() for task in mine)
         self._done = 0
-        self.failures: dict[str, dict[str, str]] = {}
-        self.stopped: dict[str, int] = {}
+        self.failures: dict[Store, dict[str, str]] = {}
+        self.stopped: dict[Store, int] = {}
 
     def tell(self, message: Message, *, kept: bool = False) -> None:
         """Take note of a message and show it."""
-        detector, series, run = self._known[message.key]
+        store, series, run = self._known[message.key]
         state: State = "kept" if kept else message.state
         self._done += state in ("kept", "finished", "failed", "stopped")
         if state == "failed":
-            self.failures.setdefault(detector, {})[series] = message.text
+            self.failures.setdefault(store, {})[series] = message.text
         elif state == "stopped":
-            self.stopped[detector] = self.stopped.get(detector, 0) + 1
+            self.stopped[store] = self.stopped.get(store, 0) + 1
         self._show(
             DetectionProgress(
-                detector,
+                store.candidate.name,
                 series,
                 state,
                 self._done,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import platform
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pateval.runner.environment import device_of, library_versions, pateval_version
+from pateval.runner.environment import device_of, pateval_version
 from pateval.runner.work import Protocol, Run, Task, read_part
 from pateval.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 
@@ -45,6 +44,8 @@ class Store:
         Whether scores are float32.
     overwrite : bool
         Whether a file of other settings is replaced.
+    about_data : mapping or None
+        What the file shall say about the data.
 
     Raises
     ------
@@ -61,6 +62,7 @@ class Store:
         protocol: Protocol,
         single: bool,
         overwrite: bool,
+        about_data: Mapping[str, Any] | None,
     ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", candidate.name):
             raise ValueError(f"a detector's name must serve as a file name; got {candidate.name!r}")
@@ -70,6 +72,7 @@ class Store:
             [candidate.with_seed(seed) for seed in seeds] if seeds is not None and candidate.has_seed else [candidate]
         )
         self.protocol = protocol
+        self.about_data = dict(about_data or {})
         self.dtype = np.dtype(np.float32 if single else np.float64).name
         self.path = folder / f"{candidate.name}.parquet"
         self.parts = folder / PARTS / candidate.name
@@ -108,9 +111,7 @@ class Store:
         """Tell whether a run's scores are in the file or among the parts."""
         return any(each["key"] == run.key for each in self.runs) or run.part.exists()
 
-    def assemble(
-        self, tasks: Sequence[Task], failures: Mapping[str, str], data: Mapping[str, Any] | None
-    ) -> Path | None:
+    def assemble(self, tasks: Sequence[Task], failures: Mapping[str, str]) -> Path | None:
         """Put the file together: series of this run in its order, then what else the file held.
 
         Parameters
@@ -119,8 +120,6 @@ class Store:
             All that was asked for.
         failures : mapping
             Reasons by series.
-        data : mapping or None
-            What to say about the data.
 
         Returns
         -------
@@ -177,7 +176,7 @@ class Store:
         else:
             beside.unlink(missing_ok=True)
         pieces = [functools.partial(scores, key) for key in keys]
-        write_score_file(self.path, pieces, self._metadata([records[key] for key in keys], failures, data))
+        write_score_file(self.path, pieces, self._metadata([records[key] for key in keys], failures))
         for file in (old, old_training):
             if file is not None:
                 file.close()
@@ -201,9 +200,7 @@ class Store:
         columns["score"] = scores
         return pa.table(columns)
 
-    def _metadata(
-        self, runs: list[dict[str, Any]], failures: Mapping[str, str], data: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
+    def _metadata(self, runs: list[dict[str, Any]], failures: Mapping[str, str]) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "detector": self.candidate.name,
@@ -211,10 +208,11 @@ class Store:
             "seed": self.settings.get("seed"),
             "protocol": self.protocol,
             "device": self.device,
-            "pateval": pateval_version(),
-            "versions": library_versions(),
-            "machine": platform.platform(),
-            "data": dict(data or {}),
+            # Those of the first run; each run has its own.
+            "pateval": runs[0]["pateval"],
+            "versions": runs[0]["versions"],
+            "machine": runs[0]["machine"],
+            "data": self.about_data,
             "seconds": round(sum(run["fit_seconds"] + run["score_seconds"] for run in runs), 3),
             "made_by": self.key,
             "runs": runs,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import platform
 import time
 import traceback
 import warnings
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._validation import finite_array
+from pateval.runner.environment import library_versions, pateval_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -241,6 +243,9 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callab
         "fit_seconds": round(fit_seconds, 4),
         "score_seconds": round(time.perf_counter() - begun, 4),
         "training": record,
+        "pateval": pateval_version(),
+        "versions": library_versions(),
+        "machine": platform.platform(),
     }
     write_part(run.part, scores.astype(task.dtype), training_scores, provenance)
     run.error.unlink(missing_ok=True)
