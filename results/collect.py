@@ -3,7 +3,7 @@
     python results/collect.py FOLDER... --data build/impact --to results/scores
 
 ``FOLDER`` holds ``scores-N.zip``. Score files go to ``--to``/protocol/data set/detector.parquet, with the training
-scores beside them; runs that are there already stay. ``done.json`` in the data folder lists all runs that are there.
+scores beside them; runs that are there already stay. ``done.json`` in the data folder lists all runs ever collected.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ def thicken(kept: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32
     return np.interp(np.arange(count), places, kept.astype(np.float64)).astype(np.float32)
 
 
-def unpack(archive: Path, to: Path) -> list[dict[str, Any]]:
-    """Write the runs of an archive as parts beside the score files they belong to; return their records."""
+def unpack(archive: Path, to: Path, seeds: tuple[int, ...] | None) -> list[dict[str, Any]]:
+    """Write the runs of an archive, or some of them, as parts beside their score files; return their records."""
     records = []
     with zipfile.ZipFile(archive) as files:
         for name in files.namelist():
             protocol, dataset, detector, file = name.split("/")
             with np.load(io.BytesIO(files.read(name))) as part:
                 record: dict[str, Any] = json.loads(str(part["provenance"]))
+                if seeds is not None and record["seed"] not in seeds:
+                    continue
                 scores, training_scores = (
                     np.ascontiguousarray(part[kind].T).view(np.float32).reshape(-1)
                     for kind in ("scores", "training_scores")
@@ -64,13 +66,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--data", type=Path, default=Path("build/impact"), help="folder written by prepare.py")
     parser.add_argument("--to", type=Path, default=Path(__file__).parent / "scores")
+    parser.add_argument("--seeds", type=lambda text: tuple(map(int, text.split(","))), default=None, help="only these")
     parser.add_argument("--device", default="cuda", help="what the detectors were trained on")
     parser.add_argument("--epochs", type=int, default=None, help="as given to train.py")
     parser.add_argument("--no-graph", action="store_true", help="as given to train.py")
     parser.add_argument("--overwrite", action="store_true", help="replace score files of other settings")
     options = parser.parse_args(arguments)
     archives = [path for folder in options.folders for path in sorted(folder.glob("scores-*.zip"))]
-    records = [record for archive in archives for record in unpack(archive, options.to)]
+    records = [record for archive in archives for record in unpack(archive, options.to, options.seeds)]
     changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
     if options.no_graph:
         changes["cuda_graph"] = False
@@ -101,12 +104,14 @@ def main(arguments: list[str] | None = None) -> int:
                         raise SystemExit(f"{what}: what came back belongs to other settings, data or version")
     files = sorted(options.to.rglob("*.parquet"))
     kept = {path: read_metadata(path) for path in files}
-    done = sorted(run["key"] for known in kept.values() if known.get("format") for run in known["runs"])
-    (options.data / DONE).write_text(json.dumps(done))
+    here = {run["key"] for known in kept.values() if known.get("format") for run in known["runs"]}
+    listed = options.data / DONE
+    before = set(json.loads(listed.read_text())) if listed.exists() else set()
+    listed.write_text(json.dumps(sorted(here | before)))
     for row in training_verdicts(files):
         print(f"{row['file']} {row['series']} run {row['run']}: {row['verdict']}")
     size = sum(path.stat().st_size for path in options.to.rglob("*") if path.is_file())
-    print(f"{len(records)} runs collected; {len(done)} in {len(files)} score files, {size / 2**20:.1f} MiB in all")
+    print(f"{len(records)} runs collected; {len(here)} in {len(files)} score files, {size / 2**20:.1f} MiB in all")
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pateval.detectors import REGISTRY, Entry, detector_class, make, settings_class
+from pateval.detectors import REGISTRY, DetectorEntry, detector_class, make, settings_class
 
 SMALL: dict[str, dict[str, Any]] = {
     "perfect": {},
@@ -145,7 +145,7 @@ def test_settings_are_frozen_keyword_data(name: str) -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_entries_read_well(name: str) -> None:
     entry = REGISTRY[name]
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, DetectorEntry)
     assert entry.about
     assert len(entry.about) < 80
     assert entry.needs in ("", "scikit-learn", "torch")

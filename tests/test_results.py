@@ -116,6 +116,10 @@ def test_training_without_pyarrow_then_collecting(packs: Path, tmp_path: Path, s
     assert known["data"]["name"] == "MSL"
     assert known["runs"][1]["mantissa_bits"] == 12
     assert known["runs"][0]["boundaries_kept"] is True
+    # One seed alone may be wanted, for a repository that cannot hold them all.
+    few = [*collected[:3], str(tmp_path / "few"), *collected[4:], "--seeds", "1"]
+    assert scripts["collect"].main([str(tmp_path / "out"), *few]) == 0
+    assert [run["seed"] for run in read_metadata(tmp_path / "few" / "paper" / "SMD" / "usad.parquet")["runs"]] == [1]
     # What is collected is neither trained nor sent again.
     assert len(json.loads((packs / "done.json").read_text())) == 16
     fresh = ["--out", str(tmp_path / "out2"), "--work", str(tmp_path / "work2")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pateval.detectors.training import Epoch, Job, Progress, Recipe, TrainingRecord, cpu_threads, run_together
+from pateval.detectors.training import Epoch, Progress, Recipe, TrainingJob, TrainingRecord, cpu_threads, run_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ def fit_together(
     data = {"boundaries": boundaries, "test": test, "test_boundaries": test_boundaries}
     with cpu_threads(1 if any(each.one_thread for each in detectors) else None):
         jobs = [
-            Job(
+            TrainingJob(
                 detector.plan(train, **data),  # type: ignore[arg-type]  # the mapping mixes the types of three parameters
                 shown,
                 checkpoint,

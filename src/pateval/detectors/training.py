@@ -327,11 +327,11 @@ def run(
     ValueError
         If the checkpoint belongs to other settings or data.
     """
-    return run_together([Job(recipe, progress, checkpoint, settings, graph)])[0]
+    return run_together([TrainingJob(recipe, progress, checkpoint, settings, graph)])[0]
 
 
 @dataclass(slots=True)
-class Job:
+class TrainingJob:
     """One training of several; the attributes are the parameters of :func:`run`."""
 
     recipe: Recipe
@@ -341,14 +341,14 @@ class Job:
     graph: bool = False
 
 
-def run_together(jobs: Sequence[Job]) -> list[TrainingRecord]:
+def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
     """Train several recipes, one optimiser step of each in turn, and leave the weights to keep in their models.
 
     On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of :func:`run`.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    jobs : sequence of TrainingJob
         What to train; all on one device.
 
     Returns
@@ -389,7 +389,7 @@ def _streams(count: int, device: torch.device) -> list[Callable[[], contextlib.A
     return [functools.partial(torch.cuda.stream, stream) for stream in streams]
 
 
-def _steps(job: Job) -> Generator[None, None, TrainingRecord]:
+def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
     """Train, pausing after each optimiser step."""
     recipe = job.recipe
     device = recipe.windows.device
