@@ -28,6 +28,7 @@ DECIDING = (
     "_validation",
     "buffers",
     "catalog",
+    "clocks",
     "coarse",
     "evaluation",
     "events",
@@ -42,6 +43,7 @@ DECIDING = (
     "threshold_search",
     "threshold_sweeps",
     "thresholds",
+    "timelines",
 )
 # Modules that read, spread, put together, test or show what others have computed. A result is kept under a digest of
 # the arrays themselves, so not even reading can make it wrong.
@@ -63,6 +65,7 @@ NOT_DECIDING = (
     "plots",
     "report",
     "runner",
+    "score_files",
     "signatures",
 )
 
