@@ -113,9 +113,10 @@ def count_series(
         holds what is missed where nothing is detected, at an infinite threshold.
     """
     descending = thresholds[::-1]
-    early, delay = ([min(length, labels.size) for length in lengths] for lengths in (early, delay))
+    early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (early, delay))
     steps = rank_steps(scores, find_events(labels), early, delay, descending)
-    found = [steps.true_positive(*pair) for pair in itertools.product(early, delay)]
+    pairs = {(row, column): found for row, column, found in steps.true_positives(early, delay)}
+    found = [pairs[pair] for pair in itertools.product(range(len(early)), range(len(delay)))]
     at_thresholds = np.vstack([steps.detected, steps.missed, *found])
     changes = np.empty((at_thresholds.shape[0] + 1, at_thresholds.shape[1] + 1))
     changes[0] = np.concatenate([[np.inf], descending])

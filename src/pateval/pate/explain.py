@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
 from pateval.events import Events, find_events, within
 from pateval.pate._missed import miss_weight
-from pateval.pate._zones import ZoneLimits, delayed_steps, early_steps, zone_weight
+from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.prf import PRF
 
 Array = npt.NDArray[np.float64]
@@ -263,20 +263,16 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
 
     codes[predictions & ~labels] = _OUTSIDE
     wrong[predictions & ~labels] = 1.0
-    limits = ZoneLimits.of(events)
+    limits = ZoneLimits(events)
     after, ahead = limits.delayed_reach(delay), limits.early_reach(early, delay)
-    zones = (
-        (events.stops, after, delayed_steps(events, after), _DELAYED),
-        (events.starts - ahead, ahead, early_steps(events, ahead), _EARLY),
-    )
-    for starts, reach, weighted, code in zones:
-        steps = within(starts, reach)
-        owner[steps] = np.repeat(np.arange(len(events)), reach)
-        codes[steps[predictions[steps]]] = code
-        counts = predictions[weighted.steps] & ((code == _DELAYED) | detected[weighted.events])
-        weights = zone_weight(reach[weighted.events], weighted.distances, limits.half_length[weighted.events])
-        found[weighted.steps] = np.where(counts, weights, 0.0)
-        wrong[weighted.steps] -= found[weighted.steps]
+    zones = ((after, limits.delayed_steps(after), _DELAYED), (ahead, limits.early_steps(ahead), _EARLY))
+    for reach, zone, code in zones:
+        owner[zone.steps] = zone.events
+        codes[zone.steps[predictions[zone.steps]]] = code
+        counts = predictions[zone.steps] & ((code == _DELAYED) | detected[zone.events])
+        weights = zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
+        found[zone.steps] = np.where(counts, weights, 0.0)
+        wrong[zone.steps] -= found[zone.steps]
     return StepWeights(codes, owner, found, wrong, missed)
 
 

@@ -48,7 +48,7 @@ def find_zones(events: Events, *, early: int, delay: int) -> Zones:
     >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()
     ([1, 6], [6, 10])
     """
-    limits = ZoneLimits.of(events)
+    limits = ZoneLimits(events)
     early, delay = min(early, int(events.highs.max(initial=0))), min(delay, int(events.highs.max(initial=0)))
     return Zones(events.starts - limits.early_reach(early, delay), events.stops + limits.delayed_reach(delay))
 
