@@ -1,7 +1,7 @@
 """Print the page "Where libraries disagree": the same metric, the same input, different numbers.
 
-Every number on the page comes from the golden files, which hold what other people's programs answered, or from
-pateval's own functions, computed here. Run
+What other people's programs answered comes from the golden files, or, where it says so, from a comparison that was made
+once; what pateval answers is computed here. Run
 
     python benchmarks/disagreements.py > docs/disagreements.md
 """
@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 
 import disagreement_edges as edges
+import disagreement_newer as newer
 import disagreement_sections as sections
 
 import pateval as pv
@@ -33,6 +34,8 @@ def page() -> Iterator[str]:
         sections.at_k,
         sections.search,
         sections.delay,
+        newer.references,
+        newer.fresh_cases,
         edges.constant,
         edges.no_anomaly,
         edges.nothing_predicted,
