@@ -10,9 +10,11 @@ import pateval as pv
 from pateval.catalog import PROPERTIES, catalogue, find_metrics, initials
 from pateval.papers import PAPERS
 
+EVERYTHING = catalogue(channels=True, emerging=True)
+
 
 def test_ids_are_function_names_with_the_field():
-    for name, metric in catalogue().items():
+    for name, metric in EVERYTHING.items():
         assert name == metric.id
         assert name == metric.function.__name__ + (f"_{metric.field}" if metric.field else "")
     assert {metric.field for metric in catalogue().values()} == {None, "precision", "recall", "f1"}
@@ -24,7 +26,7 @@ def test_ids_are_function_names_with_the_field():
 
 
 def test_all_papers_are_used():
-    assert {metric.paper for metric in catalogue().values()} == set(PAPERS.values())
+    assert {metric.paper for metric in EVERYTHING.values()} == set(PAPERS.values())
 
 
 def test_the_paper_is_quoted_for_metrics_that_exist():
@@ -58,10 +60,52 @@ def test_facts_of_some():
 
 
 def test_pooled_are_the_metrics_that_do_not_depend_on_the_order_of_steps():
-    in_any_order = {metric.id for metric in catalogue().values() if "sequential" not in metric.properties}
-    pooled = {metric.id for metric in catalogue().values() if metric.pools}
-    # PATE takes series itself; the precision of `composite` stays with its recall.
-    assert pooled == in_any_order - {"composite_precision"} | {"pate", "pate_ap", "pate_f1"}
+    in_any_order = {metric.id for metric in EVERYTHING.values() if "sequential" not in metric.properties}
+    pooled = {metric.id for metric in EVERYTHING.values() if metric.pools}
+    # PATE takes series itself; the precision of `composite` stays with its recall. Two judge nothing but where the
+    # alarms of found events lie, which the probe does not see.
+    left_out = {"composite_precision", "alarming_precision", "timing_after_rate"}
+    assert pooled == in_any_order - left_out | {"pate", "pate_ap", "pate_f1"}
+
+
+def test_emerging_metrics_and_those_on_channels_are_there_where_they_are_asked_for():
+    emerging = {metric.function.__name__ for metric in EVERYTHING.values() if metric.emerging}
+    assert emerging == {
+        "balanced_point_adjusted",
+        "confidence_consistency",
+        "detection_quality",
+        "detection_quality_predictions",
+        "normalised_affiliation",
+        "operator_interest",
+        "unbiased_affiliation",
+    }
+    listed = {metric.function.__name__ for metric in catalogue().values()}
+    assert not emerging & listed
+    assert {"event_wise_f_beta", "soft_event", "szcore_event", "pa_average_precision"} <= listed
+    assert not any(metric.channels for metric in catalogue().values())
+    assert set(catalogue(channels=True)) - set(catalogue()) == {m.id for m in EVERYTHING.values() if m.channels}
+    assert "channel_ndcg" in catalogue(channels=True)
+    assert [metric.id for metric in find_metrics("operator_interest_f1")] == ["operator_interest_f1"]
+    found = pv.evaluate([0, 1, 1, 0], [0.1, 0.9, 2.0, 0.0], metrics=["detection_quality", "confidence_consistency"])
+    assert found.reasons == {
+        "detection_quality": "the metric is undefined: it takes scores from 0 to 1; these lie between 0 and 2"
+    }
+
+
+def test_parts_have_ranges_of_their_own():
+    low = {part: EVERYTHING[f"unbiased_affiliation_{part}"].low for part in ("precision", "recall", "f1")}
+    assert low == {"precision": -math.inf, "recall": 0, "f1": -2}
+
+
+def test_an_f_beta_of_its_own_takes_the_place_of_that_beside_the_f1():
+    for name in ("event_wise_f_beta", "affected_channels_f_beta"):
+        (metric,) = find_metrics(name)
+        assert metric.function.__name__ == name
+        assert metric.parameters == {"beta": 0.5}
+    assert [metric.id for metric in find_metrics("event_wise_f_beta(beta=2)")] == ["event_wise_f_beta(beta=2)"]
+    below = pv.PRF(-0.5, 1.0, -2 / 3)
+    assert below.f_beta(1) == -2 / 3
+    assert below.f_beta(2) == pytest.approx(-5 * 0.5 / 3)
 
 
 def test_find():

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from pateval.catalog import DEFINITION_HISTORY, catalogue, find_metrics, initials
 from pateval.cli import pateval
 
+LISTED = catalogue(channels=True)
+
 
 def run(*arguments):
     result = CliRunner().invoke(pateval, ["metrics", *arguments], catch_exceptions=False)
@@ -24,11 +26,11 @@ def run(*arguments):
 def test_the_whole_table():
     lines = run().splitlines()
     assert lines[0].split() == ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
-    assert [line.split()[0] for line in lines[2:]] == list(catalogue())
+    assert [line.split()[0] for line in lines[2:]] == list(LISTED)
     row = next(line for line in lines if line.startswith("mean_detection_delay"))
     assert row.split()[1:8] == ["predictions", "0", "to", "inf", "lower", "needed", "s--o--"]
     markdown = run("--format", "markdown").splitlines()
-    assert [line.split("|")[1].strip() for line in markdown[2 : 2 + len(catalogue())]] == list(catalogue())
+    assert [line.split("|")[1].strip() for line in markdown[2 : 2 + len(LISTED)]] == list(LISTED)
     assert len(run("pate", "nab", "--format", "markdown").splitlines()) == 4  # no history below a choice
     assert "](https://arxiv.org/abs/2405.12096)" in markdown[2]
 
@@ -65,10 +67,31 @@ def test_options_global_options_and_definition_are_shown():
 
 
 def test_f_beta_is_listed_only_when_asked_for():
-    assert "_f_beta" not in run()
-    listed = [line.split()[0] for line in run("--all").splitlines()[2:]]
-    assert listed == [metric.id for metric in find_metrics(None, with_f_beta=True)]
+    assert "point_f_beta" not in run()
+    established, emerging = run("--all").split("\n\nEmerging: ")
+    listed = [line.split()[0] for table in (established, emerging) for line in table.splitlines()[2:]]
+    everything = find_metrics(None, with_f_beta=True, emerging=True, channels=True)
+    assert [name for name in listed if not name.startswith("-")] == [metric.id for metric in everything]
     assert "  computed by   pateval.point(...).f_beta" in run("point_f_beta").splitlines()
+
+
+def test_emerging_ones_are_listed_when_asked_for_with_what_is_wrong_with_them():
+    assert "operator_interest" not in run()
+    table = run("--emerging")
+    assert table.startswith(run())
+    assert "Emerging: a preprint's or one group's so far." in table
+    emerging = [metric for metric in catalogue(emerging=True).values() if metric.emerging]
+    for text in (table, run("--format", "markdown")):
+        lines = text.splitlines()
+        for metric in emerging:
+            (line,) = [line for line in lines if line.removeprefix("| ").startswith(f"{metric.id} ")]
+            assert metric.faults in line
+    text = run("operator_interest_f1")
+    assert "  emerging      computed where it is named" in text
+    assert "labels and predictions, steps by channels: a threshold is needed" in run("affected_channels_f1")
+    records = json.loads(run("--emerging", "--format", "json"))
+    assert {record["metric"] for record in records if record["emerging"]} == {metric.id for metric in emerging}
+    assert "operator_interest_f1" not in {record["metric"] for record in json.loads(run("--format", "json"))}
 
 
 def test_a_metric_of_ones_own():
@@ -91,7 +114,7 @@ def test_a_metric_of_ones_own():
     ]
 
 
-@pytest.mark.parametrize("name", catalogue())
+@pytest.mark.parametrize("name", catalogue(channels=True, emerging=True))
 def test_every_entry_can_be_shown(name):
     text = run(name)
     assert all(word in text for word in ("computed by", "range", "paper", "https://", "faults", "coverage"))
@@ -99,7 +122,7 @@ def test_every_entry_can_be_shown(name):
 
 def test_for_programs():
     records = json.loads(run("--format", "json"))
-    assert [record["metric"] for record in records] == list(catalogue())
+    assert [record["metric"] for record in records] == list(LISTED)
     first = records[0]
     assert first["options"] == {"early": [0, 100], "delay": [0, 100], "thresholds": None}
     assert "".join(name[0] for name in first["properties"]) == initials(catalogue()["pate"].properties)

@@ -1,8 +1,6 @@
-"""Delays, offsets, timing and false alarms."""
+"""Delays, offsets and false alarms."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 from hypothesis import given
@@ -16,7 +14,6 @@ from pateval.metrics.delays import (
     mean_detection_delay,
     mean_detection_offset,
     onset_detection_rate,
-    timing_quality,
 )
 from support.cases import prediction_cases
 from support.strategies import labels_and_predictions
@@ -32,7 +29,7 @@ def check(function, expected, labels, predictions, **options):
         assert function(labels, predictions, **options) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["mean_detection_delay", "censored_detection_delay", "timing_quality"])
+@pytest.mark.parametrize("name", ["mean_detection_delay", "censored_detection_delay"])
 @given(pair=labels_and_predictions())
 def test_agrees_with_the_definition(name, pair):
     check(globals()[name], getattr(oracle, name)(*pair), *pair)
@@ -58,17 +55,7 @@ def test_by_hand():
     assert oracle.offsets(labels, predictions, 4, 2) == [-2, -4]
     assert oracle.mean_detection_offset(labels, predictions, 4, 2) == -3
     assert oracle.onset_detection_rate(labels, predictions, 2, 2) == 1 / 2
-    assert oracle.timing_quality(labels, predictions) == pytest.approx(1 / 2)
     assert oracle.false_alarm_rate(labels, predictions, 100) == 10
-
-
-def test_timing_by_hand():
-    # one step early of a reach of four; then the reach is cut to the onset before, three steps away
-    assert oracle.timing_quality([0, 1, 1, 1, 1], [1, 1, 0, 0, 0]) == pytest.approx((3 / 4) ** math.e)
-    labels, predictions = [1, 1, 0, 1, 1, 1, 1], [1, 0, 1, 1, 0, 0, 0]
-    assert oracle.timing_quality(labels, predictions) == pytest.approx((1 + (2 / 3) ** math.e) / 2)
-    # a quarter late: 1 / (1 + (1 / 3) ** e)
-    assert oracle.timing_quality([1, 1, 1, 1], [0, 1, 0, 0]) == pytest.approx(1 / (1 + (1 / 3) ** math.e))
 
 
 @pytest.mark.parametrize("case", prediction_cases("event"))
@@ -105,7 +92,6 @@ def test_golden_false_alarms(case):
         censored_detection_delay,
         mean_detection_offset,
         onset_detection_rate,
-        timing_quality,
         false_alarm_rate,
     ],
 )

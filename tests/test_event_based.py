@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles import event_based as oracle
 from pateval._validation import UndefinedMetricError
-from pateval.metrics.event_based import composite, event_wise, revised_point_adjusted, segment
+from pateval.metrics.event_based import (
+    alarming_precision,
+    composite,
+    event_wise,
+    event_wise_f_beta,
+    revised_point_adjusted,
+    segment,
+)
 from support.cases import prediction_cases
 from support.strategies import labels_and_predictions
 
@@ -16,6 +24,7 @@ FUNCTIONS = [
     (segment, oracle.segment),
     (event_wise, oracle.event_wise),
     (revised_point_adjusted, oracle.revised_point_adjusted),
+    (alarming_precision, oracle.alarming_precision),
 ]
 NAMED = {"composite": composite, "eventwise": event_wise, "merlion_rpa": revised_point_adjusted}
 
@@ -35,6 +44,28 @@ def test_by_hand():
     assert oracle.segment(labels, predictions)[:2] == pytest.approx((3 / 4, 1))
     assert oracle.event_wise(labels, predictions)[:2] == pytest.approx((3 / 4 * 2 / 5, 1))
     assert oracle.revised_point_adjusted(labels, predictions)[:2] == pytest.approx((3 / 6, 1))
+
+
+def test_alarms_by_hand():
+    # The first event is touched by two runs, the second by one that touches the third, too, the last by none.
+    labels = [1, 1, 1, 0, 0, 1, 0, 1, 0, 1]
+    predictions = [1, 0, 1, 0, 0, 1, 1, 1, 0, 0]
+    assert oracle.alarming_precision(labels, predictions) == 3 / (3 + 1)
+    assert oracle.alarming_precision(labels, [1] * 10) == 1
+    assert oracle.alarming_precision(labels, [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]) == 0
+
+
+@given(labels_and_predictions(), st.sampled_from([0.25, 0.5, 1, 2, 10]))
+def test_f_beta_agrees_with_the_definition(pair, beta):
+    expected = oracle.event_wise_f_beta(*pair, beta)
+    assert event_wise_f_beta(*pair, beta=beta) == pytest.approx(expected, abs=1e-12)
+    assert event_wise_f_beta(*pair, beta=beta) == pytest.approx(event_wise(*pair).f_beta(beta), abs=1e-12)
+
+
+def test_f_beta_by_hand():
+    assert oracle.f_beta_of(0.5, 1.0, 0.5) == pytest.approx(1.25 * 0.5 / (0.25 * 0.5 + 1))
+    with pytest.raises(ValueError, match="beta must be a finite number above 0; got 0"):
+        event_wise_f_beta([0, 1], [0, 1], beta=0)
 
 
 @pytest.mark.parametrize("case", prediction_cases("event"))

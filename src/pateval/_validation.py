@@ -1,7 +1,7 @@
 """The one door: every public function checks its input here, once, and works on what comes back.
 
-Nothing below this file checks again. Arrays are returned as plain one-dimensional NumPy arrays
-(``bool`` for labels and predictions, ``float32`` or ``float64`` for scores) that are never written to.
+Nothing below this file checks again. Arrays are returned as plain NumPy arrays (``bool`` for labels and predictions,
+``float32`` or ``float64`` for scores) that are never written to: one-dimensional, or steps by channels where asked for.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ class UndefinedMetricError(ValueError):
     """The metric has no value for this input, for example because the labels hold no anomaly."""
 
 
-def number_array(values: object, name: str, *, allow_missing: bool = False) -> npt.NDArray[Any]:
-    """Return ``values`` as a one-dimensional, non-empty NumPy array of numbers.
+def number_array(values: object, name: str, *, allow_missing: bool = False, channels: bool = False) -> npt.NDArray[Any]:
+    """Return ``values`` as a non-empty NumPy array of numbers.
 
-    Missing entries raise, or become NaN with ``allow_missing``.
+    It has one dimension, or with ``channels`` two: steps, then channels. Missing entries raise, or become NaN with
+    ``allow_missing``.
     """
     array = to_numpy(values, name, allow_missing=allow_missing)
-    if array.ndim != 1:
+    if array.ndim != (2 if channels else 1):
         shape = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
-        raise ValueError(f"{name} must be one-dimensional, one value per time step; got {shape}")
+        wanted = "two-dimensional, time steps by channels" if channels else "one-dimensional, one value per time step"
+        raise ValueError(f"{name} must be {wanted}; got {shape}")
     if array.size == 0:
-        raise ValueError(f"{name} must hold at least one time step; got an empty array")
+        raise ValueError(f"{name} must hold at least one time step{' and channel' * channels}; got an empty array")
     if array.dtype.kind == "O":
         array = _numbers_from_objects(array, name, allow_missing=allow_missing)
     if array.dtype.kind not in "biuf":
@@ -48,29 +50,30 @@ def number_array(values: object, name: str, *, allow_missing: bool = False) -> n
     return array
 
 
-def binary_array(values: object, name: str, *, other: object = None) -> BoolArray:
+def binary_array(values: object, name: str, *, other: object = None, channels: bool = False) -> BoolArray:
     """Return 0/1 ``values`` as booleans; ``other`` is the argument it may have been swapped with."""
-    array = number_array(values, name)
+    array = number_array(values, name, channels=channels)
     if array.dtype == np.bool_:
         return array
     result = array != 0
-    if array.dtype.kind in "iu" and np.bitwise_or.reduce(array) in (0, 1):  # no value has another bit
+    if array.dtype.kind in "iu" and np.bitwise_or.reduce(array, axis=None) in (0, 1):  # no value has another bit
         return result
     wrong = array != result
     if wrong.any():
         first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-        what = "NaN" if array.dtype.kind == "f" and np.isnan(array[first]) else repr(array[first].item())
-        hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other) else ""
+        value = array.flat[first]
+        what = "NaN" if array.dtype.kind == "f" and np.isnan(value) else repr(value.item())
+        hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other, channels) else ""
         raise ValueError(
-            f"{name} must be 0 or 1 at every step; found {what} at index {first} "
+            f"{name} must be 0 or 1 at every step; found {what} at {_place(array, first)} "
             f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
         )
     return result
 
 
-def finite_array(values: object, name: str) -> FloatArray:
+def finite_array(values: object, name: str, *, channels: bool = False) -> FloatArray:
     """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size)."""
-    array = number_array(values, name)
+    array = number_array(values, name, channels=channels)
     if array.dtype != np.float32:
         array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
     # One sum sees any NaN or infinity; it may also overflow on huge finite values, so it only raises suspicion.
@@ -80,9 +83,9 @@ def finite_array(values: object, name: str) -> FloatArray:
         wrong = ~np.isfinite(array)
         if wrong.any():
             first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-            what = "NaN" if np.isnan(array[first]) else "an infinite value"
+            what = "NaN" if np.isnan(array.flat[first]) else "an infinite value"
             raise ValueError(
-                f"{name} must be finite at every step; found {what} at index {first} "
+                f"{name} must be finite at every step; found {what} at {_place(array, first)} "
                 f"({count} such {'value' if count == 1 else 'values'} in {array.size})"
             )
     return array
@@ -108,6 +111,31 @@ def scores_with_gaps(values: object) -> FloatArray:
     array = array.astype(np.float32 if array.dtype in (np.float16, np.float32) else np.float64, copy=False)
     finite_array(np.where(np.isnan(array), 0, array), "scores")
     return array
+
+
+def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
+    """Check truth and 0/1 predictions of several channels together."""
+    checked = (
+        binary_array(labels, "labels", other=predictions, channels=True),
+        binary_array(predictions, "predictions", channels=True),
+    )
+    _same_shape(*checked, "predictions")
+    return checked
+
+
+def scored_channels(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores of several channels together."""
+    checked = (
+        binary_array(labels, "labels", other=scores, channels=True),
+        finite_array(scores, "scores", channels=True),
+    )
+    _same_shape(*checked, "scores")
+    return checked
+
+
+def has_channels(labels: object) -> bool:
+    """Whether labels have two dimensions, time steps by channels."""
+    return np.ndim(to_numpy(labels, "labels")) == 2
 
 
 def series_starts(series: object, length: int) -> IntArray:
@@ -190,6 +218,17 @@ def fraction(value: object, name: str) -> float:
     return checked
 
 
+def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
+    """Check a finite number above 0, and not below ``least``."""
+    accepted = f"a finite number, {least:g} or more" if least else "a finite number above 0"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {accepted}; got {in_words(value)}")
+    checked = float(value)
+    if not (least <= checked < np.inf and checked > 0):
+        raise ValueError(f"{name} must be {accepted}; got {checked}")
+    return checked
+
+
 def choice(value: object, name: str, allowed: Iterable[str]) -> str:
     """Check that ``value`` is one of the ``allowed`` words."""
     options = tuple(allowed)
@@ -209,15 +248,29 @@ def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -
         raise ValueError(f"labels and {name} must have the same length; got {first.size} and {second.size}")
 
 
+def _same_shape(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
+    if first.shape != second.shape:
+        shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (first.shape, second.shape))
+        raise ValueError(f"labels and {name} must have the same steps and channels; got {shapes}")
+
+
+def _place(array: npt.NDArray[Any], index: int) -> str:
+    """Where a value of the flattened array lies, in words."""
+    if array.ndim == 1:
+        return f"index {index}"
+    step, channel = divmod(index, array.shape[1])
+    return f"step {step}, channel {channel}"
+
+
 def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
     """More than a few classes, or values between whole numbers."""
     values = array[~np.isnan(array)] if array.dtype.kind == "f" else array
     return bool(np.any(values != np.round(values))) or np.unique(values).size > 5
 
 
-def _is_binary(values: object) -> bool:
+def _is_binary(values: object, channels: bool) -> bool:
     try:
-        binary_array(values, "values")
+        binary_array(values, "values", channels=channels)
     except (TypeError, ValueError):
         return False
     return True
@@ -265,7 +318,7 @@ def _from_tensor(values: object, name: str) -> object:
 def _refuse_nulls(values: object, name: str) -> None:
     """Refuse the missing values of pyarrow and polars columns, which NumPy would turn into NaN or objects."""
     nulls = getattr(values, "null_count", None)
-    if nulls is None:
+    if nulls is None or hasattr(values, "columns"):  # in a frame they become NaN, which is refused later
         return
     total = int(nulls() if callable(nulls) else nulls)
     if total:
@@ -283,10 +336,10 @@ def is_missing(array: npt.NDArray[Any]) -> BoolArray:
                 item is None
                 or type(item).__name__ in ("NAType", "NaTType")
                 or (isinstance(item, float) and item != item)
-                for item in array
+                for item in array.flat
             ],
             dtype=np.bool_,
-        )
+        ).reshape(array.shape)
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype.kind in "mM":
@@ -299,13 +352,13 @@ def _numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: 
     missing = is_missing(array)
     if missing.any() and not allow_missing:
         raise ValueError(
-            f"{name} must hold no missing values; found one at index {int(np.argmax(missing))} "
+            f"{name} must hold no missing values; found one at {_place(array, int(np.argmax(missing)))} "
             f"({int(np.count_nonzero(missing))} in {array.size})"
         )
-    for index, item in enumerate(array):
+    for index, item in enumerate(array.flat):
         if not isinstance(item, (Real, np.bool_)):
             raise TypeError(
                 f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
-                f"{type(item).__name__} at index {index}"
+                f"{type(item).__name__} at {_place(array, index)}"
             )
     return array.astype(np.float64)

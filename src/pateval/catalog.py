@@ -2,7 +2,8 @@
 
 A metric's id is its function's name, plus ``_precision``, ``_recall`` or ``_f1`` where the function returns all three,
 plus the options that are not at their defaults: ``pate(early=20,delay=20)``. Such functions have ``_f_beta`` too, which
-is listed only where it is asked for. To add a metric is to add a row here; CONTRIBUTING.md walks through it.
+is listed only where it is asked for, as are emerging metrics. To add a metric is to add a row here; CONTRIBUTING.md
+walks through it.
 """
 
 from __future__ import annotations
@@ -59,6 +60,13 @@ _SINGLE = "judges a single number per series; says nothing of false alarms"
 _ONCE = "every flagged step outside an event costs on its own; an event of a single step has no value"
 _CLIFFS = "thresholds are cliffs; with delta > 0 precision may exceed 1"
 _TOP = "looks at the highest scores only"
+_MIXED = "points of events are added to steps, so it depends on the sampling rate"
+_CHANNELS = "judges the order of channels at anomalous steps only: false alarms are ignored"
+_BLAMED = "one predicted step blames a channel; predictions outside anomalies are ignored"
+_NOT_MONOTONE = (
+    "not monotone: a wrong step beside an event can raise it; near zones as long as the gaps reward everything"
+)
+_BELOW = "below chance more recall is worse, and silence is better than that"
 
 _INITIALS = {name[0]: name for name in PROPERTIES}  # s e d o c t
 _UNIT = (0.0, 1.0)
@@ -94,8 +102,20 @@ def _trapezoid_area(curve: m.TsCurve) -> float:
     return curve.area
 
 
-def _average_precision(curve: m.TsCurve) -> float:
+def _average_precision(curve: m.TsCurve | m.EventWeightedCurve) -> float:
     return curve.average_precision
+
+
+def _best_f1(curve: m.EventWeightedCurve) -> float:
+    return curve.best_f1
+
+
+def _hit_rate(ranking: m.ChannelRanking) -> float:
+    return ranking.hit_rate
+
+
+def _ndcg(ranking: m.ChannelRanking) -> float:
+    return ranking.ndcg
 
 
 @dataclass(frozen=True)
@@ -131,6 +151,12 @@ class Row:
         What the first table of the PATE paper claims, by initial; None where it has no such row.
     definition : int
         Goes up when the numbers change; `DEFINITION_HISTORY` then gets a line.
+    channels : bool
+        Takes arrays of steps by channels.
+    emerging : bool
+        A preprint's or one group's so far: computed and listed where it is asked for.
+    field_ranges : mapping, optional
+        Ranges of those parts of a `PRF` that have another than ``range``.
     """
 
     function: Callable[..., Any]
@@ -146,6 +172,9 @@ class Row:
     facts: Mapping[str, str] | None = None
     paper_claims: str | None = None
     definition: int = 1
+    channels: bool = False
+    emerging: bool = False
+    field_ranges: Mapping[str, tuple[float, float]] | None = None
 
 
 _TRAPEZOID, _STEPS = {"area": "trapezoid"}, {"area": "average_precision"}
@@ -207,13 +236,54 @@ _ROWS = (
     Row(m.timing_quality, "esa", "so", "missed events are ignored"),
     Row(m.false_alarm_rate, "sktime", "s", "predicting nothing is best", range=_POSITIVE, higher_is_better=False),
     Row(m.latency_sparsity_aware, "latency", "s so so", "the reference is erratic where events are close"),
+    # Newer ones, on scores.
+    Row(m.event_weighted_best_f1, "time_series_bench", "st", f"{_LUCK}; {_MIXED}",
+        shared=SharedWork(m.event_weighted_curve, _best_f1)),
+    Row(m.event_weighted_average_precision, "time_series_bench", "st", f"{_LUCK}; {_MIXED}",
+        shared=SharedWork(m.event_weighted_curve, _average_precision)),
+    Row(m.pa_average_precision, "time_series_bench", "st", _LUCK),
+    # Newer ones, on predictions.
+    Row(m.event_wise_f_beta, "esa", "s", _TOUCH),
+    Row(m.alarming_precision, "esa", "-", "false alarms are ignored, and flagging everything scores 1"),
+    Row(m.timing_after_rate, "esa", "-", "missed events are ignored, and late alarms count like timely ones"),
+    Row(m.event_weighted, "time_series_bench", "s s s", f"{_LUCK}; {_MIXED}"),
+    Row(m.soft_event, "soft_event", "sed sedc sedc", _POINTS),
+    Row(m.szcore_event, "szcore", "sed sed sed", "the defaults suit seizures; flagging everything scores up to 1"),
+    Row(m.szcore_false_alarm_rate, "szcore", "sed", "predicting nothing is best", range=_POSITIVE,
+        higher_is_better=False),
+    # On several channels.
+    Row(m.channel_hit_rate, "tranad", "ct", _CHANNELS, pools=True, channels=True,
+        shared=SharedWork(m.channel_ranking, _hit_rate)),
+    Row(m.channel_ndcg, "tranad", "ct", _CHANNELS, pools=True, channels=True,
+        shared=SharedWork(m.channel_ranking, _ndcg)),
+    Row(m.affected_channels, "esa", "s s s", _BLAMED, channels=True),
+    Row(m.affected_channels_f_beta, "esa", "s", _BLAMED, channels=True),
+    # Emerging.
+    Row(m.detection_quality, "dqe", "sedt", f"depends on the values of the scores; {_NOT_MONOTONE}", emerging=True),
+    Row(m.confidence_consistency, "cce", "sct", "one extreme score squeezes all others and decides", emerging=True,
+        range=(-1.0, 1.0)),
+    Row(m.detection_quality_predictions, "dqe", "sed", _NOT_MONOTONE, emerging=True),
+    Row(m.normalised_affiliation, "simad", "sed sedc sedc", f"takes one half for chance; {_BELOW}", emerging=True,
+        range=(-1.0, 1.0), field_ranges={"recall": _UNIT}),
+    Row(m.unbiased_affiliation, "simad", "sed sedc sedc", f"ill-conditioned where nearly all is anomalous; {_BELOW}",
+        emerging=True, range=(-2.0, 1.0), field_ranges={"precision": (-math.inf, 1.0), "recall": _UNIT}),
+    Row(m.operator_interest, "oipr", "sedo sdoc sedoc", "its options are a choice; long alerts count by their steps",
+        emerging=True),
+    Row(m.balanced_point_adjusted, "balanced", "sed sed sed", f"a perfect detector is below 1; {_LUCK}", emerging=True),
 )
 # fmt: on
 
 
 @cache
-def catalogue() -> dict[str, Metric]:
-    """All metrics by their id, in the order of the table; those of F-beta are left out.
+def catalogue(*, channels: bool = False, emerging: bool = False) -> dict[str, Metric]:
+    """The metrics that are computed by default, by their id, in the order of the table.
+
+    Parameters
+    ----------
+    channels : bool
+        With those on labels of several channels, which are computed by default for such labels only.
+    emerging : bool
+        With the emerging ones: preprints' or one group's so far, which are computed where they are asked for.
 
     Examples
     --------
@@ -221,13 +291,14 @@ def catalogue() -> dict[str, Metric]:
     >>> metric.takes, metric.higher_is_better, metric.paper.link
     ('predictions', True, 'arXiv:2206.13167')
     """
-    return {metric.id: metric for metric in _all_metrics().values() if metric.field != "f_beta"}
+    return {metric.id: metric for metric in find_metrics(None, channels=channels, emerging=emerging)}
 
 
 @cache
 def _all_metrics() -> dict[str, Metric]:
     """The catalogue with F-beta beside every F1."""
     metrics: dict[str, Metric] = {}
+    functions = {row.function.__name__ for row in _ROWS}
     for row in _ROWS:
         signature = inspect.signature(row.function)
         is_prf = signature.return_annotation == "PRF"
@@ -235,13 +306,16 @@ def _all_metrics() -> dict[str, Metric]:
         fields = dict(zip(FIELDS, [*words, words[-1]], strict=True)) if is_prf else {None: row.rewards}
         for field, rewards in fields.items():
             name = f"{row.function.__name__}_{field}" if field else row.function.__name__
+            if field and name in functions:
+                continue  # it has a row of its own
+            low, high = (row.field_ranges or {}).get(field or "", row.range)
             metrics[name] = Metric(
                 id=name,
                 function=row.function,
                 field=field,
                 takes=list(signature.parameters)[1],
-                low=row.range[0],
-                high=row.range[1],
+                low=low,
+                high=high,
                 higher_is_better=row.higher_is_better,
                 pools=row.pools,
                 definition=row.definition,
@@ -253,6 +327,8 @@ def _all_metrics() -> dict[str, Metric]:
                 properties=_properties(rewards),
                 paper_properties=None if row.paper_claims is None else _properties(row.paper_claims),
                 faults=row.faults,
+                channels=row.channels,
+                emerging=row.emerging,
             )
     return metrics
 
@@ -277,8 +353,10 @@ def find_metrics(
     *,
     global_values: Mapping[str, Any] | None = None,
     with_f_beta: bool = False,
+    emerging: bool = False,
+    channels: bool = False,
 ) -> list[Metric]:
-    """Look metrics up; all of the catalogue for None.
+    """Look metrics up; for None those that are computed by default.
 
     Parameters
     ----------
@@ -292,6 +370,10 @@ def find_metrics(
         option bound at its default is left out of an id unless such a value differs from it.
     with_f_beta : bool
         With None: the F-beta metrics, too.
+    emerging : bool
+        With None: the emerging metrics, too.
+    channels : bool
+        With None: the metrics on labels with several channels, too.
 
     Returns
     -------
@@ -308,7 +390,13 @@ def find_metrics(
     ValueError: unknown metric 'point_f2'; did you mean 'point_f1'? ('pateval metrics' lists them)
     """
     if metrics is None:
-        return list((_all_metrics() if with_f_beta else catalogue()).values())
+        return [
+            metric
+            for metric in _all_metrics().values()
+            if (with_f_beta or metric.field != "f_beta")
+            and (emerging or not metric.emerging)
+            and (channels or not metric.channels)
+        ]
     wanted = [metrics] if isinstance(metrics, (str, Metric)) or callable(metrics) else list(metrics)
     if not wanted:
         raise ValueError("metrics must name at least one metric; got an empty collection")

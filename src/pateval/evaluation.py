@@ -24,9 +24,12 @@ from pateval._validation import (
     IntArray,
     UndefinedMetricError,
     binary_array,
+    binary_channels,
     binary_pair,
     buffer_lengths,
+    has_channels,
     non_negative_integer,
+    scored_channels,
     scored_pair,
     series_starts,
 )
@@ -45,6 +48,8 @@ from pateval.thresholds import (
 )
 
 ORACLE = "oracle"
+_CHANNELS = "takes one label per step; these labels are steps by channels"
+_NO_CHANNELS = "needs labels of steps by channels; these have one per step"
 THRESHOLD_RULES: dict[str, tuple[str, Callable[..., float], str]] = {
     "quantile": ("the highest share of scores", quantile_threshold, "fraction"),
     "standard-deviation": ("standard deviations above the mean", standard_deviation_threshold, "deviations"),
@@ -211,12 +216,13 @@ def evaluate(
     threshold: float | str = ORACLE,
     series: npt.ArrayLike | None = None,
 ) -> Evaluation:
-    """Compute metrics of one detector, all of them by default.
+    """Compute metrics of one detector, by default all but the emerging ones.
 
     Parameters
     ----------
     labels : array-like of 0/1
-        Truth for each time step.
+        Truth for each time step. Labels of two dimensions are steps by channels, and so must scores and predictions be:
+        metrics that judge channels then have a value, all others are undefined, with that as the reason.
     scores : array-like of float, optional
         Higher is more anomalous.
     predictions : array-like of 0/1, optional
@@ -224,7 +230,8 @@ def evaluate(
     metrics : str, Metric, function, or iterable of these, optional
         Metric ids, as ``pateval metrics`` lists them, with options or without: ``"pate(early=20,delay=20)"``; functions
         whose second parameter is named ``scores`` or ``predictions``, or ``"package.module:function"``; what
-        `define_metric` makes. The whole catalogue by default.
+        `define_metric` makes. By default the whole catalogue, less emerging metrics, which are named to be computed,
+        and, for labels of one dimension, those that need channels.
     early, delay : int or iterable of int
         Buffer lengths for PATE and its kin; options in a metric's id win over them.
     window : int
@@ -232,7 +239,8 @@ def evaluate(
     threshold : float or str
         A number (a step is predicted where its score is at least that), or a rule: "oracle" (the threshold with the
         best point F1: it uses the labels, and tables say so), "quantile", "standard-deviation", "median-deviation" or
-        "peaks-over-threshold", each with an optional figure as in "quantile:0.02" or "standard-deviation:3".
+        "peaks-over-threshold", each with an optional figure as in "quantile:0.02" or "standard-deviation:3". With
+        channels, one threshold for all of them, from the scores of all.
     series : array-like, optional
         Which series each step belongs to. Metrics that can be are computed over all steps together; the others are the
         mean over the series where they are defined, and listed in ``means``.
@@ -258,6 +266,8 @@ def evaluate(
     point_f1 (oracle)              0.6667
     mean_detection_delay (oracle)  1.0000
     predictions: score >= 0.9 (oracle: best point F1)
+    >>> pv.evaluate([[0, 0], [1, 0]], [[0.1, 0.2], [0.9, 0.3]], metrics="channel_ndcg")
+    channel_ndcg  1.0000
     >>> pv.evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="pate").reasons
     {'pate': 'the metric is undefined: the labels hold no anomaly'}
     >>> pv.evaluate(labels, scores, metrics=["pate", "pate(early=0,delay=0)", "vus_pr(variant=original)"], window=4)
@@ -270,24 +280,25 @@ def evaluate(
         "delay": buffer_lengths(delay, "delay"),
         "window": non_negative_integer(window, "window"),
     }
-    wanted = find_metrics(metrics, global_values=options)
     if scores is None and predictions is None:
         raise ValueError("evaluate needs scores, predictions or both")
+    channels = has_channels(labels)
+    wanted = find_metrics(metrics, global_values=options, channels=channels)
     checked_scores: FloatArray | None = None
     checked_predictions: BoolArray | None = None
     if scores is not None:
-        labels, checked_scores = scored_pair(labels, scores)
+        labels, checked_scores = (scored_channels if channels else scored_pair)(labels, scores)
     if predictions is not None:
-        labels, checked_predictions = binary_pair(labels, predictions)
-    labels = _read_only(binary_array(labels, "labels"))
-    starts = series_starts(series, labels.size)
+        labels, checked_predictions = (binary_channels if channels else binary_pair)(labels, predictions)
+    labels = _read_only(binary_array(labels, "labels", channels=channels))
+    starts = series_starts(series, len(labels))
     rule, choose = threshold_rule(threshold)
     origin: str | float = describe_threshold(threshold) if checked_predictions is None else "given"
     used, no_predictions = None, "needs predictions, or scores to make them from"
     if checked_predictions is None and checked_scores is not None and any(metric.needs_threshold for metric in wanted):
         try:
-            used = choose(labels, checked_scores)
-            checked_predictions = apply_threshold(checked_scores, used)
+            used = choose(labels.ravel(), checked_scores.ravel())
+            checked_predictions = apply_threshold(checked_scores.ravel(), used).reshape(labels.shape)
         except UndefinedMetricError as error:
             no_predictions = str(error)
 
@@ -309,7 +320,7 @@ def evaluate(
         if not pooled:
             means.add(metric.id)
     notes = []
-    if checked_scores is not None and (reason := coarseness(checked_scores)):
+    if checked_scores is not None and not channels and (reason := coarseness(checked_scores)):
         notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
     used_rule = None if used is None else rule
     return Evaluation(
@@ -397,6 +408,8 @@ class _Work:
     def value(self, metric: Metric) -> tuple[float, str | None]:
         """Value of one metric, or NaN and the reason."""
         given = self.scores if metric.takes == "scores" else self.predictions
+        if metric.channels != (self.labels.ndim == 2):
+            return math.nan, _NO_CHANNELS if metric.channels else _CHANNELS
         if given is None:
             return math.nan, "needs scores" if metric.takes == "scores" else self.no_predictions
         options = metric.effective_options(self.options)
@@ -429,14 +442,14 @@ class _Work:
         """Number of the series of each step, where there are several."""
         if self.starts.size == 1:
             return None
-        return np.repeat(np.arange(self.starts.size), np.diff(np.append(self.starts, self.labels.size)))
+        return np.repeat(np.arange(self.starts.size), np.diff(np.append(self.starts, len(self.labels))))
 
 
 def _parts(whole: _Work) -> list[_Work]:
     def cut(array: npt.NDArray[Any] | None, begin: int, stop: int) -> Any:
         return None if array is None else array[begin:stop]
 
-    stops = np.append(whole.starts[1:], whole.labels.size)
+    stops = np.append(whole.starts[1:], len(whole.labels))
     return [
         _Work(
             whole.labels[begin:stop],

@@ -32,7 +32,7 @@ GLOBAL_OPTIONS: dict[str, Any] = {"early": (0, 100), "delay": (0, 100), "window"
 """Options that `evaluate` and its kin hand to every metric that takes them, and their defaults."""
 
 # Parameters that describe the data or what to do with its steps, not the metric: they are no part of an id.
-DATA_PARAMETERS = frozenset({"series", "times", "time_unit", "max_gap", "ignore", "missing"})
+DATA_PARAMETERS = frozenset({"series", "times", "time_unit", "max_gap", "ignore", "missing", "anomalies", "subsystems"})
 # Keys that a signature uses for itself, so that no option may have such a name.
 RESERVED_KEYS = frozenset({"metric", "clock", "ignored", "module", "definition", "pateval", *KINDS, *DATA_PARAMETERS})
 
@@ -103,6 +103,10 @@ class Metric:
         What the first table of the PATE paper claims; None where it has no such row.
     faults : str
         How it can be fooled.
+    channels : bool
+        Whether it takes arrays of steps by channels.
+    emerging : bool
+        Whether it is a preprint's or one group's so far: computed where it is asked for, and not by default.
     """
 
     id: str
@@ -123,6 +127,8 @@ class Metric:
     properties: frozenset[str] = frozenset()
     paper_properties: frozenset[str] | None = None
     faults: str = ""
+    channels: bool = False
+    emerging: bool = False
 
     @property
     def name(self) -> str:
@@ -310,8 +316,11 @@ class Metric:
             if self.field == "f_beta" and "beta" in self.options:
                 PRF(1.0, 1.0, 1.0).f_beta(self.options["beta"])
             for place, trial in enumerate(trials):
+                given = _TRIAL_LABELS, _TRIAL_INPUT[self.takes]
+                if self.channels:
+                    given = given[0][:, np.newaxis], given[1][:, np.newaxis]
                 try:
-                    self.function(_TRIAL_LABELS, _TRIAL_INPUT[self.takes], **trial)
+                    self.function(*given, **trial)
                 except UndefinedMetricError:
                     return
                 except (ValueError, TypeError):

@@ -38,7 +38,8 @@ class PRF(NamedTuple):
 
         .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
-        It is 0 where precision and recall are 0.
+        It is 0 where precision and recall are 0. A precision below 0, which some metrics have, counts by its size and
+        gives the result its sign.
 
         Parameters
         ----------
@@ -55,7 +56,7 @@ class PRF(NamedTuple):
         square = float(beta) ** 2
         if square == 1.0:
             return self.f1
-        return ratio((1 + square) * self.precision * self.recall, square * self.precision + self.recall)
+        return ratio((1 + square) * self.precision * self.recall, square * abs(self.precision) + self.recall)
 
 
 def ratio(part: float, whole: float) -> float:

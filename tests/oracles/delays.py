@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from oracles.runs import runs_of
 
 
@@ -34,24 +32,6 @@ def mean_detection_offset(labels, predictions, early, delay):
 
 def onset_detection_rate(labels, predictions, early, delay):
     return mean([value is not None for value in offsets(labels, predictions, early, delay)])
-
-
-def timing_quality(labels, predictions):
-    events, qualities = runs_of(labels), []
-    for i, event in enumerate(events):
-        touching = [run for run in runs_of(predictions) if set(run) & set(event)]
-        if not touching:
-            continue
-        length = len(event)
-        reach = min(length, event[0] - events[i - 1][0]) if i else length
-        x = touching[0][0] - event[0]
-        if x <= -reach:
-            qualities.append(0.0)
-        elif x <= 0:
-            qualities.append(((x + reach) / reach) ** math.e)
-        else:
-            qualities.append(1 / (1 + (x / (length - x)) ** math.e))
-    return mean(qualities)
 
 
 def false_alarm_rate(labels, predictions, per=1):

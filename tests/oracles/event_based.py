@@ -37,3 +37,25 @@ def event_wise(labels, predictions):
 def revised_point_adjusted(labels, predictions):
     found, missed, _, false_steps, _ = counts(labels, predictions)
     return prf(found, false_steps, missed)
+
+
+def f_beta_of(precision, recall, beta):
+    """Weighted harmonic mean, 0 where there is nothing to divide by."""
+    whole = beta**2 * precision + recall
+    return (1 + beta**2) * precision * recall / whole if whole else 0.0
+
+
+def event_wise_f_beta(labels, predictions, beta):
+    precision, recall, _ = event_wise(labels, predictions)
+    return f_beta_of(precision, recall, beta)
+
+
+def alarming_precision(labels, predictions):
+    """Events found, of those and the alarms that repeat an alarm."""
+    found = repeated = 0
+    for event in runs_of(labels):
+        alarms = [run for run in runs_of(predictions) if set(run) & set(event)]
+        if alarms:
+            found += 1
+            repeated += len(alarms) - 1
+    return found / (found + repeated) if found else 0.0

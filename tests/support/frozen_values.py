@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import pateval as pv
-from pateval.catalog import find_metrics
+from pateval.catalog import catalogue, find_metrics
 
 FILE = Path(__file__).parents[1] / "golden" / "frozen_values.json"
 TOLERANCE = 1e-12
@@ -30,7 +30,17 @@ SETTINGS = [  # beside the defaults of every metric
     "range_based_f1(alpha=0.2,cardinality=reciprocal,bias=front)",
     "point_adjusted_k_f1(k=50)",
     "nab(profile=low_fn)",
+    "event_wise_f_beta(beta=2)",
+    "event_weighted_f1(weight=sqrt,delay=5)",
+    "event_weighted_average_precision(base=2,delay=10)",
+    "soft_event_f1(tolerance=4)",
+    "szcore_event_f1(start_tolerance=2,end_tolerance=3,minimum_overlap=0.3,maximum_length=10,minimum_gap=3)",
+    "operator_interest_f1(discovery=auto,observation=auto)",
+    "detection_quality(near=7.5,thresholds=20)",
+    "balanced_point_adjusted_f1(width=5)",
+    "channel_ndcg(percent=150)",
 ]
+UNIT_SCORES = "scores from 0 to 1"  # which one metric asks for
 
 
 def inputs() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -50,17 +60,23 @@ def inputs() -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         late = np.concatenate([np.zeros(3), labels[:-3]])
         scores = np.floor(64 * (noise + 0.5 * late)) / 64
         found[name] = (labels, scores, scores >= 0.95)
+    labels, scores, predictions = found["three events"]
+    found[UNIT_SCORES] = (labels, scores / 2, predictions)
+    found["three channels"] = tuple(np.column_stack(parts) for parts in zip(*list(found.values())[:3], strict=True))
     return found
 
 
 def current_values() -> dict[str, dict[str, object]]:
     """Definition and numbers of every metric as the code has them now; None where a metric is undefined."""
-    metrics = find_metrics([*(metric.id for metric in find_metrics(None)), *SETTINGS])
+    metrics = find_metrics([*catalogue(channels=True, emerging=True), *SETTINGS])
     values: dict[str, dict[str, object]] = {
         metric.id: {"definition": metric.definition, "values": {}} for metric in metrics
     }
-    for name, (labels, scores, predictions) in inputs().items():
-        for metric, value in pv.evaluate(labels, scores, predictions, metrics=metrics).items():
+    for name, given in inputs().items():
+        wanted = [metric for metric in metrics if metric.channels == (given[0].ndim == 2)]
+        if name == UNIT_SCORES:
+            wanted = [metric for metric in wanted if metric.name == "detection_quality"]
+        for metric, value in pv.evaluate(*given, metrics=wanted).items():
             values[metric]["values"][name] = None if math.isnan(value) else value
     return values
 

@@ -64,6 +64,21 @@ def labels_and_scores(draw: st.DrawFn, max_size: int = 40, with_anomaly: bool = 
     return labels, scores
 
 
+@st.composite
+def channel_pairs(draw: st.DrawFn, *, scores: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Truth of a few channels, with at least one anomaly, and scores or predictions of the same shape."""
+    size, channels = draw(st.integers(1, 15)), draw(st.integers(1, 4))
+    columns = [draw(binary_series(min_size=size, max_size=size)) for _ in range(channels)]
+    labels = np.column_stack(columns)
+    if not labels.any():
+        labels[draw(st.integers(0, size - 1)), draw(st.integers(0, channels - 1))] = 1
+    if not scores:
+        return labels, np.column_stack([draw(binary_series(min_size=size, max_size=size)) for _ in range(channels)])
+    levels = draw(st.sampled_from([1, 2, 4, 1000]))  # constant, many ties, hardly any
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return labels, rng.integers(0, levels, size=(size, channels)) / levels
+
+
 def split_series(draw: st.DrawFn, size: int) -> np.ndarray:
     """Cut ``size`` steps into one or more contiguous series; return the series number per step."""
     cuts = sorted(draw(st.lists(st.integers(1, max(1, size - 1)), max_size=3, unique=True)))

@@ -4,15 +4,17 @@ The series has 1,000 steps and one event of 40 in its very middle. Everything is
 respect in question can make a difference: the two halves of the series are mirror images, alarms stand apart from the
 event by a step, and a run that is moved keeps its place in the grid of five steps that some metrics look through.
 A metric on scores sees each detection twice, as 0/1 and over a background of three low levels that repeats every five
-steps; a metric on predictions sees the 0/1.
+steps; a metric on predictions sees the 0/1. A metric on channels sees it beside a second channel where nothing happens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval._validation import BoolArray, Buffers, FloatArray, IntArray, buffer_lengths
 from pateval.catalog import PROPERTIES, MetricLike, find_metrics
@@ -87,20 +89,27 @@ def probe(
     wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
     labels = _flag((START, STOP))
+    kinds = (False, _as_it_is), (True, _beside_a_quiet_channel)
+    layouts = [([metric for metric in wanted if metric.channels == several], lay_out) for several, lay_out in kinds]
+    layouts = [layout for layout in layouts if layout[0]]
 
     def values(detection: BoolArray, order: slice | IntArray = slice(None)) -> FloatArray:
         """Values of all metrics, a row for 0/1 scores and one for graded ones, higher being better."""
         forms = (detection.astype(np.float64), np.where(detection, 1.0, np.resize(_LEVELS, STEPS)))
         found = [
-            evaluate(
-                labels[order],
-                scores[order],
-                detection[order],
-                metrics=wanted,
-                early=early,
-                delay=delay,
-                window=window,
-            )
+            {
+                name: value
+                for metrics, lay_out in layouts
+                for name, value in evaluate(
+                    lay_out(labels[order]),
+                    lay_out(scores[order]),
+                    lay_out(detection[order]),
+                    metrics=metrics,
+                    early=early,
+                    delay=delay,
+                    window=window,
+                ).items()
+            }
             for scores in forms
         ]
         return signs * np.array([[form[metric.id] for metric in wanted] for form in found])
@@ -146,6 +155,14 @@ def _flag(*stretches: tuple[int, int]) -> BoolArray:
     for start, stop in stretches:
         flagged[start:stop] = True
     return flagged
+
+
+def _as_it_is(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return values
+
+
+def _beside_a_quiet_channel(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.stack([values, np.zeros_like(values)], axis=1)
 
 
 def _differ(first: FloatArray, second: FloatArray) -> BoolArray:

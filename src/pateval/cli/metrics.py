@@ -12,31 +12,39 @@ from pateval.io.text_table import render
 if TYPE_CHECKING:
     from pateval.catalog import Metric
 
+_EMERGING = "a preprint's or one group's so far. They are computed where they are named, and rank nothing by default."
+
 
 @click.command("metrics", short_help="The catalogue of metrics.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "everything", is_flag=True, help="List the F-beta of every F1, too.")
+@click.option("--emerging", is_flag=True, help="List the emerging metrics, too, and what is wrong with each.")
+@click.option("--all", "everything", is_flag=True, help="List the emerging metrics and the F-beta of every F1, too.")
 @output.format_option
-def command(ids: tuple[str, ...], everything: bool, style: str) -> None:
-    """List all metrics, or describe those with the given IDs in full.
+def command(ids: tuple[str, ...], emerging: bool, everything: bool, style: str) -> None:
+    """List the metrics, or describe those with the given IDs in full.
 
-    An ID may carry options, as in 'pate(early=20,delay=20)', or be package.module:function.
+    An ID may carry options, as in 'pate(early=20,delay=20)', or be package.module:function. Emerging metrics are a
+    preprint's or one group's so far: they are computed where they are named.
 
     Properties are those of the first table of the PATE paper, by initial: sequential, early, delayed, onset, coverage,
     threshold-free; as `pateval audit` measures them.
     """
     from pateval.catalog import find_metrics
 
-    found = find_metrics(options.metric_names(ids), with_f_beta=everything)
+    emerging = emerging or everything
+    found = find_metrics(options.metric_names(ids), with_f_beta=everything, emerging=emerging, channels=True)
     if ids and style == "table":
         click.echo("\n\n".join(_in_full(metric) for metric in found))
     elif style in ("json", "csv"):
         facts = [_facts(metric, style) for metric in found]
         output.show(list(facts[0]), [list(fact.values()) for fact in facts], style)
     else:
-        output.show(_columns(style), [_row(metric, style) for metric in found], style)
+        established = [metric for metric in found if ids or not metric.emerging]
+        output.show(_columns(style), [_row(metric, style) for metric in established], style)
         if style == "markdown" and not ids:
             click.echo(f"\n{_after_the_table()}")
+        elif emerging and not ids:
+            click.echo(f"\nEmerging: {_EMERGING}\n{_emerging(style, with_f_beta=everything)}")
 
 
 def _columns(style: str) -> list[str]:
@@ -66,6 +74,15 @@ def _row(metric: Metric, style: str) -> list[str]:
     return [*row, options_text or "-", str(metric.definition)] if style == "markdown" else row
 
 
+def _emerging(style: str, *, with_f_beta: bool = False) -> str:
+    """The emerging metrics, each with what is wrong with it."""
+    from pateval.catalog import find_metrics
+
+    found = [metric for metric in find_metrics(None, with_f_beta=with_f_beta, emerging=True) if metric.emerging]
+    rows = [[*_row(metric, style), metric.faults] for metric in found]
+    return render([*_columns(style), "faults"], rows, style)
+
+
 def _after_the_table() -> str:
     """What the page says below its table."""
     from pateval.catalog import DEFINITION_HISTORY, PROPERTIES
@@ -82,7 +99,13 @@ def _after_the_table() -> str:
         "[signatures.md](signatures.md) says what else may change."
     )
     table = render(["since", "functions", "definition", "what changed"], history, "markdown")
-    return "\n\n".join([f"Properties: {meanings}.", reach, "## Definition history", rule, table])
+    shape = (
+        "`channel_` and `affected_channels` metrics take labels, scores and predictions of steps by channels; "
+        "`anomalies` and `subsystems` of the latter describe the data, so they are given to the function and are no "
+        "part of an id."
+    )
+    emerging = ["## Emerging", f"Emerging metrics are {_EMERGING}", _emerging("markdown")]
+    return "\n\n".join([f"Properties: {meanings}.", reach, shape, *emerging, "## Definition history", rule, table])
 
 
 def _in_full(metric: Metric) -> str:
@@ -100,7 +123,7 @@ def _in_full(metric: Metric) -> str:
         *([f"  {metric.summary.replace('`', '')}"] if metric.summary else []),
         "",
         f"  computed by   {parts}",
-        f"  takes         labels and {metric.takes}{': a threshold is needed' if metric.needs_threshold else ''}",
+        f"  takes         labels and {metric.takes}{_shape(metric)}",
         f"  range         {_range(metric)}, {_better(metric)} is better",
         f"  options       {accepted or 'none'}",
         *([f"  set here      {bound}"] if bound else []),
@@ -108,6 +131,11 @@ def _in_full(metric: Metric) -> str:
         f"  many series   {'all steps together' if metric.pools else 'mean over the series'}",
         f"  paper         {paper}",
         *([f"                {link}"] if link else []),
+        *(
+            ["  emerging      computed where it is named: a preprint's or one group's so far"]
+            if metric.emerging
+            else []
+        ),
         f"  definition    {metric.definition}",
         f"  faults        {metric.faults or 'not stated'}",
     ]
@@ -120,6 +148,12 @@ def _in_full(metric: Metric) -> str:
         differs = "  (differ)" if claimed is not None and claim != measured else ""
         lines.append(f"    {name:<16}{measured:<10}{claim:<10}  {text}{differs}")
     return "\n".join(lines)
+
+
+def _shape(metric: Metric) -> str:
+    """What else must be said of what a metric takes."""
+    shape = ", steps by channels" if metric.channels else ""
+    return f"{shape}: a threshold is needed" if metric.needs_threshold else shape
 
 
 def _facts(metric: Metric, style: str) -> dict[str, Any]:
@@ -139,6 +173,8 @@ def _facts(metric: Metric, style: str) -> dict[str, Any]:
         "higher_is_better": metric.higher_is_better,
         "needs_threshold": metric.needs_threshold,
         "pools_series": metric.pools,
+        "channels": metric.channels,
+        "emerging": metric.emerging,
         "options": " ".join(f"{name}={value!r}" for name, value in metric.parameters.items()) if flat else accepted,
         "global_options": " ".join(metric.global_options) if flat else list(metric.global_options),
         "definition": metric.definition,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,67 +178,6 @@ def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: in
     labels, predictions = binary_pair(labels, predictions)
     early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
-
-
-def timing_quality(labels: ArrayLike, predictions: ArrayLike) -> float:
-    r"""Mean timing quality of the detected events (the timing curve of ESA-ADB).
-
-    A detected event of L steps is one touched by a predicted run; x is the offset from its first step to the first
-    step of the first such run, and its quality
-
-    .. math::
-       q(x) = \Bigl(\frac{x + a}{a}\Bigr)^{e} \text{ for } -a < x \le 0, \qquad
-       q(x) = \frac{1}{1 + \bigl(\frac{x}{L - x}\bigr)^{e}} \text{ for } 0 < x < L,
-
-    and 0 elsewhere, with a the smaller of L and the distance to the onset of the event before (L for the first), and
-    e Euler's number.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 1 where every detected event is seen at its first step.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or no event is detected.
-
-    Warnings
-    --------
-    Missed events and false alarms are ignored. Read it next to `event_wise`.
-
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
-
-    Examples
-    --------
-    >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0])
-    0.5
-    >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0])
-    1.0
-    """
-    labels, predictions = binary_pair(labels, predictions)
-    require_anomaly(labels)
-    starts, stops = runs(labels)
-    run_starts, run_stops = runs(predictions)
-    lengths = stops - starts
-    first = np.searchsorted(run_stops, starts, side="right")
-    offset = np.append(run_starts, 2 * labels.size)[first] - starts
-    detected = _some(offset < lengths)
-    offset, length = offset[detected], lengths[detected]
-    reach = np.minimum(lengths, np.diff(starts, prepend=starts[0] - lengths[0]))[detected]
-    ahead = np.maximum(offset + reach, 0) / reach
-    behind = np.maximum(offset, 0) / (length - np.maximum(offset, 0))
-    return float(np.mean(np.where(offset <= 0, ahead**math.e, 1 / (1 + behind**math.e))))
 
 
 def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, binary_pair, require_anomaly
+from pateval._validation import BoolArray, binary_pair, positive_number, require_anomaly
 from pateval.events import count_inside, runs
 from pateval.prf import PRF, ratio
 
@@ -193,6 +193,100 @@ def revised_point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     """
     tally = _tally(*binary_pair(labels, predictions))
     return PRF.from_counts(tally.found, tally.false_steps, tally.missed)
+
+
+def event_wise_f_beta(labels: ArrayLike, predictions: ArrayLike, *, beta: float = 0.5) -> float:
+    r"""F-beta of `event_wise`: its precision and recall, weighted (the corrected event-wise score of ESA-ADB).
+
+    .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+    with P and R of `event_wise`.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    beta : float, default 0.5
+        How many times recall counts as much as precision; above 0. The default is that of the benchmark, where a false
+        alarm costs more than a miss.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 0 where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    One correct step per event is a perfect score: neither coverage nor delay counts.
+
+    References
+    ----------
+    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+       arXiv:2406.17826.
+
+    Examples
+    --------
+    >>> event_wise_f_beta([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0], beta=1)
+    0.3333333333333333
+    >>> round(event_wise_f_beta([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0]), 4)
+    0.2778
+    """
+    beta = positive_number(beta, "beta")
+    return event_wise(labels, predictions).f_beta(beta)
+
+
+def alarming_precision(labels: ArrayLike, predictions: ArrayLike) -> float:
+    r"""Share of alarms that are not repeated: one alarm per event found is best.
+
+    .. math:: \frac{H}{H + \sum_{i=1}^{H} (n_i - 1)}
+
+    with H the events touched by a predicted run and :math:`n_i` the number of runs that touch event i. A run that
+    touches two events counts for both.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better; 0 where no event is touched.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    It counts repeated alarms and nothing else: false alarms cost nothing, and flagging every step scores 1.
+
+    References
+    ----------
+    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+       arXiv:2406.17826.
+
+    Examples
+    --------
+    >>> alarming_precision([0, 1, 1, 1, 0, 0, 1, 1], [0, 1, 0, 1, 0, 0, 1, 0])
+    0.6666666666666666
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    run_starts, run_stops = runs(predictions)
+    alarms = np.searchsorted(run_starts, stops) - np.searchsorted(run_stops, starts, side="right")
+    return ratio(int(np.count_nonzero(alarms)), int(alarms.sum()))
 
 
 @dataclass(frozen=True)

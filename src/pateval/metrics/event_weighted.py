@@ -1,0 +1,342 @@
+"""Point adjustment in which an event counts for some points instead of for its length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval._validation import (
+    FloatArray,
+    IntArray,
+    binary_pair,
+    choice,
+    non_negative_integer,
+    require_anomaly,
+    scored_pair,
+)
+from pateval.events import count_inside, runs, within
+from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.prf import PRF
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_WEIGHTS = ("log", "sqrt", "one", "length")
+
+
+class EventWeightedCurve(NamedTuple):
+    """Precision and recall at the thresholds where another event is found, recall ascending.
+
+    Examples
+    --------
+    >>> curve = EventWeightedCurve(np.array([1.0, 0.5]), np.array([0.5, 1.0]))
+    >>> curve.best_f1, curve.average_precision
+    (0.6666666666666666, 0.75)
+    """
+
+    precision: FloatArray
+    recall: FloatArray
+
+    @property
+    def best_f1(self) -> float:
+        """Highest F1."""
+        return float(np.max(2 * self.precision * self.recall / (self.precision + self.recall)))
+
+    @property
+    def average_precision(self) -> float:
+        """Sum of precision times recall gained."""
+        return float(np.dot(np.diff(self.recall, prepend=0.0), self.precision))
+
+
+def event_weighted(
+    labels: ArrayLike, predictions: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+) -> PRF:
+    r"""Precision, recall and F1 with events that count for some points each (TimeSeriesBench).
+
+    An event of L steps counts for w(L) points. It is detected where a step among its first ``delay + 1`` is predicted,
+    any step by default:
+
+    .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{\sum w}
+
+    with TP the points of the detected events and FP the predicted normal steps. Predicted steps of an event that is
+    detected too late are neither right nor wrong.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    weight : {"log", "sqrt", "one", "length"}
+        What an event of L steps counts: the largest n with ``base**n <= L + base``; the square root of L, rounded down;
+        1; L itself, which is point adjustment.
+    base : int, default 3
+        Base of the logarithm, 2 or more.
+    delay : int, optional
+        Steps after an event's first step within which a detection is in time; any by default.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Points of events are added to single steps, so the value depends on the sampling rate; and a lucky step still pays
+    for a whole event, as under `point_adjusted`.
+
+    Notes
+    -----
+    The authors' program floors an inexact logarithm: with base 3 an event of 240 steps counts 4 there, 5 here.
+
+    References
+    ----------
+    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
+       ISSRE 2024, arXiv:2402.10802.
+
+    Examples
+    --------
+    >>> event_weighted([0, 1, 1, 1, 1, 1, 1, 0, 1, 0], [0, 0, 0, 1, 0, 0, 0, 0, 0, 1])
+    PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
+    """
+    labels, predictions = binary_pair(labels, predictions)
+    weight, base, delay = _options(weight, base, delay)
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    points = _points(stops - starts, weight, base)
+    found = count_inside(predictions, starts, _in_time(starts, stops, delay)) > 0
+    false_positive = int(np.count_nonzero(predictions)) - int(count_inside(predictions, starts, stops).sum())
+    return PRF.from_counts(points[found].sum(), false_positive, points[~found].sum())
+
+
+def event_weighted_best_f1(
+    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+) -> float:
+    """Best F1 of `event_weighted` over all thresholds.
+
+    A step is predicted where its score is at least the threshold; every distinct score is tried.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        Higher is more anomalous, one value per time step.
+    weight : {"log", "sqrt", "one", "length"}
+        What an event counts; see `event_weighted`.
+    base : int, default 3
+        Base of the logarithm, 2 or more.
+    delay : int, optional
+        Steps after an event's first step within which a detection is in time; any by default.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    The threshold is chosen with the labels, which no detector has; and it inherits what is wrong with `event_weighted`.
+
+    Notes
+    -----
+    The authors' program also stops inside a tie, in the order of time, and so finds values that no threshold gives.
+
+    References
+    ----------
+    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
+       ISSRE 2024, arXiv:2402.10802.
+
+    Examples
+    --------
+    >>> event_weighted_best_f1([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
+    0.8
+    """
+    return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay).best_f1
+
+
+def event_weighted_average_precision(
+    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+) -> float:
+    r"""Average precision of `event_weighted`.
+
+    .. math:: \sum_t (R_t - R_{t'})\, P_t
+
+    over every distinct score t from the highest down, with t' the one before and recall 0 ahead of the first.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        Higher is more anomalous, one value per time step.
+    weight : {"log", "sqrt", "one", "length"}
+        What an event counts; see `event_weighted`.
+    base : int, default 3
+        Base of the logarithm, 2 or more.
+    delay : int, optional
+        Steps after an event's first step within which a detection is in time; any by default.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    It depends on the share of anomalies and on the sampling rate: compare on the same labels only. It inherits what is
+    wrong with `event_weighted`.
+
+    Notes
+    -----
+    The authors' program loses an event of one step at the end of the series.
+
+    References
+    ----------
+    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
+       ISSRE 2024, arXiv:2402.10802.
+
+    Examples
+    --------
+    >>> event_weighted_average_precision([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
+    0.8333333333333333
+    """
+    return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay).average_precision
+
+
+def pa_average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
+    """Average precision of single steps after every event took its highest score (PA-AUPRC).
+
+    It is `event_weighted_average_precision` with ``weight="length"`` and any delay.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        Higher is more anomalous, one value per time step.
+
+    Returns
+    -------
+    float
+        In [0, 1], higher is better.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    Point adjustment rewards luck: one high score pays for a whole event; see `point_adjusted`.
+
+    References
+    ----------
+    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
+       ISSRE 2024, arXiv:2402.10802.
+
+    Examples
+    --------
+    >>> pa_average_precision([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
+    0.9166666666666666
+    """
+    return event_weighted_curve(labels, scores, weight="length").average_precision
+
+
+def event_weighted_curve(
+    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+) -> EventWeightedCurve:
+    """Precision and recall of `event_weighted` at every threshold where recall rises.
+
+    Between two such thresholds only false alarms are added, so nothing else can decide a best F1 or an area of steps.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        Higher is more anomalous, one value per time step.
+    weight : {"log", "sqrt", "one", "length"}
+        What an event counts; see `event_weighted`.
+    base : int, default 3
+        Base of the logarithm, 2 or more.
+    delay : int, optional
+        Steps after an event's first step within which a detection is in time; any by default.
+
+    Returns
+    -------
+    EventWeightedCurve
+        Arrays ``precision`` and ``recall``.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Examples
+    --------
+    >>> curve = event_weighted_curve([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
+    >>> curve.precision.tolist(), curve.recall.tolist()
+    ([1.0, 0.6666666666666666], [0.5, 1.0])
+    """
+    labels, scores = scored_pair(labels, scores)
+    weight, base, delay = _options(weight, base, delay)
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    lengths = _in_time(starts, stops, delay) - starts
+    highest = np.maximum.reduceat(scores[within(starts, lengths)], np.cumsum(lengths) - lengths)
+    thresholds, place = np.unique(-highest, return_inverse=True)
+    gained = np.bincount(place, weights=_points(stops - starts, weight, base))
+    normal = scores[~labels]
+    false_positive = count_at_thresholds(normal, -thresholds)[0] if normal.size else np.zeros(thresholds.size)
+    true_positive = np.cumsum(gained)
+    return EventWeightedCurve(true_positive / (true_positive + false_positive), true_positive / true_positive[-1])
+
+
+def _options(weight: str, base: int, delay: int | None) -> tuple[str, int, int | None]:
+    base = non_negative_integer(base, "base")
+    if base < 2:
+        raise ValueError(f"base must be an integer of 2 or more; got {base}")
+    return (
+        choice(weight, "weight", _WEIGHTS),
+        base,
+        None if delay is None else non_negative_integer(delay, "delay"),
+    )
+
+
+def _in_time(starts: IntArray, stops: IntArray, delay: int | None) -> IntArray:
+    """Where the steps of each event end within which a detection is in time."""
+    longest = int((stops - starts).max())
+    return stops if delay is None or delay >= longest else np.minimum(stops, starts + delay + 1)
+
+
+def _points(lengths: IntArray, weight: str, base: int) -> IntArray:
+    """What events of these lengths count."""
+    if weight == "one":
+        return np.ones_like(lengths)
+    if weight == "length":
+        return lengths
+    if weight == "sqrt":
+        return np.sqrt(lengths).astype(np.intp)
+    longest = int(lengths.max())
+    base = min(base, longest + 2)  # from here on the largest power that fits is the first
+    powers = [1]
+    while powers[-1] * base <= longest + base:
+        powers.append(powers[-1] * base)
+    return np.searchsorted(powers, lengths + base, side="right") - 1

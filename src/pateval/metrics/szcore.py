@@ -1,0 +1,216 @@
+"""Events as epileptologists count seizures: merged, cut, widened, and alarms per day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval._validation import (
+    BoolArray,
+    IntArray,
+    binary_pair,
+    fraction,
+    non_negative_integer,
+    positive_integer,
+    require_anomaly,
+)
+from pateval.events import runs, within
+from pateval.prf import PRF
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+_SLACK = 1e-6  # by which an overlap must exceed the minimum
+
+
+def szcore_event(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    start_tolerance: int = 30,
+    end_tolerance: int = 60,
+    minimum_overlap: float = 0.0,
+    maximum_length: int = 300,
+    minimum_gap: int = 90,
+) -> PRF:
+    r"""Event-based precision, recall and F1 of SzCORE.
+
+    In labels and predictions alike, runs with a gap shorter than ``minimum_gap`` are joined, and runs longer than
+    ``maximum_length`` are cut into pieces of that length from their start. Each true piece is widened by the
+    tolerances, within the series. It is detected where more than ``minimum_overlap`` of its widened steps are
+    predicted; a false alarm is a predicted piece that shares no step with a detected widened piece.
+
+    .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{\text{true pieces}}
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    start_tolerance, end_tolerance : int, default 30 and 60
+        Steps by which a true piece is widened ahead of it and after it.
+    minimum_overlap : float, default 0
+        Share of the widened piece that must be exceeded; below 1.
+    maximum_length : int, default 300
+        Steps after which a run is cut.
+    minimum_gap : int, default 90
+        Runs nearer to each other than this are joined.
+
+    Returns
+    -------
+    PRF
+        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly.
+
+    Warnings
+    --------
+    The defaults suit seizures with one step per second; on short series they join nearly everything. One predicted step
+    may detect several widened pieces, and flagging every step scores up to 1.
+
+    References
+    ----------
+    .. [1] J. Dan et al., "SzCORE: seizure community open-source research evaluation framework", Epilepsia 2024,
+       arXiv:2402.13005.
+
+    Examples
+    --------
+    >>> labels = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    >>> szcore_event(labels, [0, 0, 1, 0, 0, 0, 0, 0, 1, 0], start_tolerance=1, end_tolerance=2, minimum_gap=3)
+    PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
+    """
+    options = _options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
+    labels, predictions = binary_pair(labels, predictions)
+    require_anomaly(labels)
+    return PRF.from_counts(*_counts(labels, predictions, options))
+
+
+def szcore_false_alarm_rate(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    per: int = 86400,
+    start_tolerance: int = 30,
+    end_tolerance: int = 60,
+    minimum_overlap: float = 0.0,
+    maximum_length: int = 300,
+    minimum_gap: int = 90,
+) -> float:
+    """Rate of the false alarms of `szcore_event` per unit of time.
+
+    Their number, times ``per``, over the length of the series. It needs no event: without any, all alarms are false.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    predictions : array-like of 0 and 1
+        What the detector flagged, one value per time step.
+    per : int, default 86400
+        The unit of time, in steps: a day where a step is a second.
+    start_tolerance, end_tolerance : int, default 30 and 60
+        Steps by which a true piece is widened ahead of it and after it.
+    minimum_overlap : float, default 0
+        Share of the widened piece that must be exceeded; below 1.
+    maximum_length : int, default 300
+        Steps after which a run is cut.
+    minimum_gap : int, default 90
+        Runs nearer to each other than this are joined.
+
+    Returns
+    -------
+    float
+        0 or more, **lower is better**; 0 where nothing is predicted.
+
+    Warnings
+    --------
+    Silence scores 0. Read it next to the recall of `szcore_event`.
+
+    References
+    ----------
+    .. [1] J. Dan et al., "SzCORE: seizure community open-source research evaluation framework", Epilepsia 2024,
+       arXiv:2402.13005.
+
+    Examples
+    --------
+    >>> labels, predictions = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0, 1, 0]
+    >>> szcore_false_alarm_rate(labels, predictions, per=60, start_tolerance=1, end_tolerance=2, minimum_gap=3)
+    6.0
+    """
+    per = positive_integer(per, "per")
+    options = _options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
+    labels, predictions = binary_pair(labels, predictions)
+    return _counts(labels, predictions, options).false_alarms * per / labels.size
+
+
+class _Options(NamedTuple):
+    start_tolerance: int
+    end_tolerance: int
+    minimum_overlap: float
+    maximum_length: int
+    minimum_gap: int
+
+
+class _Counts(NamedTuple):
+    detected: int
+    false_alarms: int
+    missed: int
+
+
+def _options(
+    start_tolerance: int, end_tolerance: int, minimum_overlap: float, maximum_length: int, minimum_gap: int
+) -> _Options:
+    checked = _Options(
+        non_negative_integer(start_tolerance, "start_tolerance"),
+        non_negative_integer(end_tolerance, "end_tolerance"),
+        fraction(minimum_overlap, "minimum_overlap"),
+        positive_integer(maximum_length, "maximum_length"),
+        non_negative_integer(minimum_gap, "minimum_gap"),
+    )
+    if checked.minimum_overlap == 1:
+        raise ValueError("minimum_overlap must be below 1, as it must be exceeded; got 1")
+    return checked
+
+
+def _counts(labels: BoolArray, predictions: BoolArray, options: _Options) -> _Counts:
+    size = labels.size
+    merged = _merged(predictions, options.minimum_gap)
+    alarm_starts, alarm_stops = _cut(*merged, min(options.maximum_length, size))
+    starts, stops = _cut(*_merged(labels, options.minimum_gap), min(options.maximum_length, size))
+    wide_starts = np.maximum(starts - min(options.start_tolerance, size), 0)
+    wide_stops = np.minimum(stops + min(options.end_tolerance, size), size)
+    covered = _covered(wide_stops, *merged) - _covered(wide_starts, *merged)
+    detected = covered / (wide_stops - wide_starts) > options.minimum_overlap + _SLACK
+    found = int(np.count_nonzero(detected))
+    # Widened pieces stay in order, so the first that ends after an alarm begins is the one that could meet it.
+    meets = np.searchsorted(wide_stops[detected], alarm_starts, side="right")
+    true_alarms = np.append(wide_starts[detected], size)[meets] < alarm_stops
+    return _Counts(found, int(np.count_nonzero(~true_alarms)), starts.size - found)
+
+
+def _merged(mask: BoolArray, minimum_gap: int) -> tuple[IntArray, IntArray]:
+    """Runs, those with short gaps between them joined."""
+    starts, stops = runs(mask)
+    apart = starts[1:] - stops[:-1] >= minimum_gap
+    return (starts[np.append(True, apart)], stops[np.append(apart, True)]) if starts.size else (starts, stops)
+
+
+def _cut(starts: IntArray, stops: IntArray, longest: int) -> tuple[IntArray, IntArray]:
+    """Runs cut into pieces of at most so many steps."""
+    pieces = -(-(stops - starts) // longest)
+    begins = np.repeat(starts, pieces) + longest * within(np.zeros_like(starts), pieces)
+    return begins, np.minimum(begins + longest, np.repeat(stops, pieces))
+
+
+def _covered(places: IntArray, starts: IntArray, stops: IntArray) -> IntArray:
+    """Count the steps of the runs ahead of each place."""
+    lengths = stops - starts
+    before = np.append(0, np.cumsum(lengths))
+    run = np.searchsorted(starts, places)  # the runs that begin ahead of it
+    beyond = np.maximum(np.append(0, stops)[run] - places, 0)
+    return before[run] - beyond
