@@ -1,4 +1,4 @@
-"""Measure how fast a leaderboard is, how well it spreads, and whether its memory stays flat.
+"""Measure how fast a leaderboard is, how well it uses its workers, and whether the memory of its parent stays flat.
 
 Each measurement runs in a process of its own, so that its peak memory is its own. Run one of
 
@@ -68,41 +68,50 @@ def peak_memory() -> tuple[float, float]:
     return own, children
 
 
+def processor_time() -> tuple[float, float]:
+    """Processor time in seconds of this process, and of all its children that have ended."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
+
+
 def run_once(options: argparse.Namespace) -> None:
-    """Compute one leaderboard and print its cost as JSON; the parent measures by calling this."""
+    """Compute one leaderboard, write its files, and print its cost as JSON; the parent measures by calling this."""
     from pateval.leaderboards import leaderboard
 
     started = time.perf_counter()
-    board = leaderboard(
-        options.files,
-        label="label",
-        score="score",
-        series="series",
-        metrics=options.metrics.split(",") if options.metrics else None,
-        workers=options.workers,
-        chance=options.chance,
-        progress=options.progress,
-    )
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        board = leaderboard(
+            options.files,
+            label="label",
+            score="score",
+            series="series",
+            metrics=options.metrics.split(",") if options.metrics else None,
+            workers=options.workers,
+            chance=options.chance,
+            progress=options.progress,
+            output=folder,
+        )
     if board.failures:
         sys.exit(f"{len(board.failures)} failures, the first: {board.failures[0]}")
-    with tempfile.TemporaryDirectory() as folder:
-        board.save(folder)
     own, children = peak_memory()
+    own_time, children_time = processor_time()
     print(
         json.dumps(
             {
                 "units": board.run["units"],
                 "metrics": len(board.metrics),
                 "seconds": time.perf_counter() - started,
-                "in_units": sum(each.seconds for each in board.timings),
                 "memory": own,
                 "worker_memory": children,
+                "share": own_time / (own_time + children_time),
             }
         )
     )
 
 
-def measured(files: list[str], *, workers: int, metrics: str, chance: int) -> dict[str, float]:
+def measured(
+    files: list[str], *, workers: int, metrics: str, chance: int, folder: str | None = None
+) -> dict[str, float]:
     """Run one leaderboard in a process of its own."""
     command = [
         sys.executable,
@@ -116,27 +125,38 @@ def measured(files: list[str], *, workers: int, metrics: str, chance: int) -> di
         "--progress",
     ]
     command += ["--metrics", metrics] if metrics else []
+    command += ["--folder", folder] if folder else []
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
 
 def throughput(options: argparse.Namespace) -> None:
-    """Units per second on synthetic data, and memory for a tenth of the series and for all."""
+    """Units per second on synthetic data; memory and share of the parent for a tenth of the series and for all."""
+    memory = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         print(f"{options.detectors} detectors, {options.steps:,} steps per series, {options.workers} workers")
         for series in dict.fromkeys((max(1, options.series // 10), options.series)):
             place = Path(folder) / str(series)
             place.mkdir()
             files = write_synthetic(place, series, options.detectors, options.steps)
-            found = measured(files, workers=options.workers, metrics=options.metrics, chance=options.chance)
+            found = measured(
+                files,
+                workers=options.workers,
+                metrics=options.metrics,
+                chance=options.chance,
+                folder=options.folder,
+            )
+            memory.append(found["memory"])
             print(
                 f"{series:,} series: {found['units']:,} units x {found['metrics']} metrics "
                 f"in {found['seconds']:.1f} s, {found['units'] / found['seconds']:.1f} units/s, "
                 f"{found['units'] * options.steps / found['seconds'] / 1e6:.2f} M points/s; peak memory "
-                f"{found['memory']:.0f} MB here, {found['worker_memory']:.0f} MB per worker",
+                f"{found['memory']:.0f} MB in the parent, {found['worker_memory']:.0f} MB in a worker; "
+                f"the parent takes {found['share']:.1%} of the processor time",
                 flush=True,
             )
+        print(f"memory of the parent grows by {memory[-1] / memory[0] - 1:.0%}")
 
 
 def speedup(options: argparse.Namespace) -> None:
@@ -214,6 +234,7 @@ def main() -> None:
     once.add_argument("files", nargs="+")
     once.add_argument("--chance", type=int, default=0)
     once.add_argument("--progress", action="store_true")
+    once.add_argument("--folder")
     once.set_defaults(run=run_once)
 
     options = parser.parse_args()

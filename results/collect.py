@@ -1,78 +1,119 @@
-"""Turn what `train.py` wrote on the accelerator into the score files and the training log that are kept here.
+"""Turn what train.py sent back into score files, and note what need not be trained again.
 
-    python results/collect.py --trained FOLDER --data NPZ_FOLDER --to results
+    python results/collect.py FOLDER... --data build/impact --to results/scores
 
-``FOLDER`` holds ``{MSL,SMAP,SMD}_seed0.npz``, ``train_log.json`` and ``probe.json``, and under ``honest`` the same for
-the runs whose weights a held-out end of the training data chose. ``NPZ_FOLDER`` is what `prepare.py` made.
+``FOLDER`` holds ``scores-N.zip``. Score files go to ``--to``/protocol/data set/detector.parquet, with the training
+scores beside them; runs that are there already stay. ``done.json`` in the data folder lists all runs ever collected.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import numpy.typing as npt
 
-DATASETS = ("MSL", "SMAP", "SMD")
-# USAD and DCdetector keep their last weights: nothing chooses, so there is nothing to hold out.
-CHOOSING = ("lstm", "transformer", "anomaly_transformer")
+sys.path.insert(0, str(Path(__file__).parent))
 
+from impact import DATASETS, DETECTORS, PROTOCOLS, plans
+from train import DONE, EXACT_SHARE, THINNING
 
-def write_scores(target: Path, prepared: dict[str, Any], scores: np.ndarray, log: dict[str, Any]) -> None:
-    """Write one detector's scores on one data set, series by series, with its settings in the metadata."""
-    stops = np.append(prepared["test_starts"][1:], prepared["labels"].size)
-    lengths = stops - prepared["test_starts"]
-    table = pa.table(
-        {
-            "series": pa.array(np.repeat(prepared["names"], lengths)).dictionary_encode(),
-            "step": np.concatenate([np.arange(length, dtype=np.int32) for length in lengths]),
-            "label": prepared["labels"].astype(np.uint8),
-            "score": scores.astype(np.float32),
-        }
-    )
-    kept = {key: value for key, value in log.items() if key != "history"}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    table = table.replace_schema_metadata({"pateval": json.dumps(kept)})
-    pq.write_table(
-        table,
-        target,
-        compression="zstd",
-        compression_level=19,
-        use_dictionary=["series"],
-        column_encoding={"step": "DELTA_BINARY_PACKED", "label": "PLAIN", "score": "BYTE_STREAM_SPLIT"},
-    )
+from pateval.runner import run_plans
+from pateval.runner.work import write_part
+from pateval.score_files import read_metadata, training_verdicts
 
 
-def main() -> None:
-    """Write score files and log."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trained", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--to", type=Path, default=Path(__file__).parent)
-    chosen = parser.parse_args()
-    logs: list[dict[str, Any]] = []
-    for protocol, folder in {"authors": chosen.trained, "held-out": chosen.trained / "honest"}.items():
-        by_pair = {
-            (log["dataset"], log["detector"]): log for log in json.loads((folder / "train_log.json").read_text())
-        }
-        for dataset in DATASETS:
-            prepared = dict(np.load(chosen.data / f"{dataset}.npz"))
-            for detector, scores in np.load(folder / f"{dataset}_seed0.npz").items():
-                if protocol == "held-out" and detector not in CHOOSING:
+def thicken(kept: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32]:
+    """Bring thinned training scores back to their number: exact at the top, interpolated below."""
+    exact = count - int(EXACT_SHARE * count)
+    places = np.concatenate([np.arange(0, exact, THINNING), np.arange(exact, count)])
+    return np.interp(np.arange(count), places, kept.astype(np.float64)).astype(np.float32)
+
+
+def unpack(archive: Path, to: Path, seeds: tuple[int, ...] | None) -> list[dict[str, Any]]:
+    """Write the runs of an archive, or some of them, as parts beside their score files; return their records."""
+    records = []
+    with zipfile.ZipFile(archive) as files:
+        for name in files.namelist():
+            protocol, dataset, detector, file = name.split("/")
+            with np.load(io.BytesIO(files.read(name))) as part:
+                record: dict[str, Any] = json.loads(str(part["provenance"]))
+                if seeds is not None and record["seed"] not in seeds:
                     continue
-                log = {"protocol": protocol, **by_pair[dataset, detector]}
-                logs.append({key: value for key, value in log.items() if key != "history"})
-                write_scores(chosen.to / "scores" / protocol / dataset / f"{detector}.parquet", prepared, scores, log)
-    record = {"runs": logs, "probe": json.loads((chosen.trained / "probe.json").read_text())}
-    (chosen.to / "training.json").write_text(json.dumps(record, indent=1) + "\n")
-    written = sorted((chosen.to / "scores").rglob("*.parquet"))
-    total = sum(path.stat().st_size for path in written)
-    print(f"{len(written)} score files, {total / 2**20:.1f} MB")
+                scores, training_scores = (
+                    np.ascontiguousarray(part[kind].T).view(np.float32).reshape(-1)
+                    for kind in ("scores", "training_scores")
+                )
+            record["training_scores_thinned"] = (
+                f"the top {EXACT_SHARE:.0%} are exact; of the others every {THINNING}th is, the rest interpolated"
+            )
+            target = to / protocol / dataset / ".parts" / detector / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_part(target, scores, thicken(training_scores, record["training_scores"]), record)
+            records.append({"protocol": protocol, "dataset": dataset, "detector": detector, **record})
+    return records
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write score files and the list of what is done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument("--data", type=Path, default=Path("build/impact"), help="folder written by prepare.py")
+    parser.add_argument("--to", type=Path, default=Path(__file__).parent / "scores")
+    parser.add_argument("--seeds", type=lambda text: tuple(map(int, text.split(","))), default=None, help="only these")
+    parser.add_argument("--device", default="cuda", help="what the detectors were trained on")
+    parser.add_argument("--epochs", type=int, default=None, help="as given to train.py")
+    parser.add_argument("--no-graph", action="store_true", help="as given to train.py")
+    parser.add_argument("--overwrite", action="store_true", help="replace score files of other settings")
+    options = parser.parse_args(arguments)
+    archives = [path for folder in options.folders for path in sorted(folder.glob("scores-*.zip"))]
+    records = [record for archive in archives for record in unpack(archive, options.to, options.seeds)]
+    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    if options.no_graph:
+        changes["cuda_graph"] = False
+    for protocol in PROTOCOLS:
+        for dataset in DATASETS:
+            for detector in DETECTORS:
+                mine = [
+                    record
+                    for record in records
+                    if (record["protocol"], record["dataset"], record["detector"]) == (protocol, dataset, detector)
+                ]
+                if mine:
+                    made = plans(
+                        options.data,
+                        options.to,
+                        protocols=(protocol,),
+                        datasets=(dataset,),
+                        detectors=(detector,),
+                        seeds=tuple(sorted(record["seed"] for record in mine)),
+                        device=options.device,
+                        changes=changes,
+                        overwrite=options.overwrite,
+                    )
+                    # Nothing is trained here: what has no part is out of time at once.
+                    ((result,),) = run_plans(made, minutes=0.0)
+                    if result.stopped:
+                        what = f"{protocol}/{dataset}/{detector}"
+                        raise SystemExit(f"{what}: what came back belongs to other settings, data or version")
+    files = sorted(options.to.rglob("*.parquet"))
+    kept = {path: read_metadata(path) for path in files}
+    here = {run["key"] for known in kept.values() if known.get("format") for run in known["runs"]}
+    listed = options.data / DONE
+    before = set(json.loads(listed.read_text())) if listed.exists() else set()
+    listed.write_text(json.dumps(sorted(here | before)))
+    for row in training_verdicts(files):
+        print(f"{row['file']} {row['series']} run {row['run']}: {row['verdict']}")
+    size = sum(path.stat().st_size for path in options.to.rglob("*") if path.is_file())
+    print(f"{len(records)} runs collected; {len(here)} in {len(files)} score files, {size / 2**20:.1f} MiB in all")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

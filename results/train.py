@@ -1,383 +1,201 @@
-"""Train the deep detectors on the prepared arrays; needs Python, NumPy, torch and this repository's ``src``.
+"""Train the paper's detectors on the packed data; needs Python, NumPy, torch and this repository's ``src``.
 
-    PYTHONPATH=src python results/train.py --data build/npz --out OUT --probe --plain      time 50 steps of each pair
-    PYTHONPATH=src python results/train.py --data build/npz --out OUT --jobs 6             train them all
+    PYTHONPATH=src python results/train.py --data build/impact --out OUT --protocols paper --jobs 8 --minutes 8
 
-Each (detector, data set, seed) runs in a process of its own, ``--jobs`` at a time on one device, longest first, and is
-resumable: what is done, and the state after each epoch of what is not, is kept in ``--work``. ``OUT`` receives one
-``<data set>_seed<seed>.npz`` with the float32 test scores of each detector, all test steps, and ``train_log.json`` with
-settings, versions, seconds, history and thresholds.
+Everything is done by `pateval.runner`: the seeds of a detector train side by side, ``--jobs`` fits share the device,
+and what is finished or half trained stays in ``--work``. ``OUT`` receives few files of bounded size (``scores-N.zip``),
+which collect.py turns into score files; what collect.py has, by its list in the data folder, is not trained again.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import io
 import json
 import os
-import platform
-import subprocess
 import sys
 import time
-import zlib
+import zipfile
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-DETECTORS = ("lstm", "transformer", "usad", "anomaly_transformer", "dcdetector")
-DATASETS = ("MSL", "SMAP", "SMD")
-RATIOS = (0.1, 0.5, 0.6, 1.0)
-# Relative durations, only to start the long ones first.
-COST = {
-    "usad": 5,
-    "transformer": 4,
-    "lstm": 4,
-    "anomaly_transformer": 2,
-    "dcdetector": 1,
-    "MSL": 1,
-    "SMAP": 2.5,
-    "SMD": 8,
-}
+sys.path.insert(0, str(Path(__file__).parent))
+
+from impact import DATASETS, DETECTORS, PROTOCOLS, SEEDS, plans
+
+from pateval.runner import DetectionProgress, run_plans
+from pateval.runner.work import read_part
+
+DONE = "done.json"
+# Of seed 0 the scores come back as they are. Of the others 12 bits of the mantissa do: they differ by about a hundredth
+# of a per cent, and a third of the size is saved.
+MANTISSA_BITS = 12
+# Training scores come back exactly where a threshold may lie, and every so many of the rest.
+EXACT_SHARE = 0.05
+THINNING = 16
+FILE_BYTES = int(15.5 * 2**20)
 
 
-def read(options: argparse.Namespace, dataset: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Return training and test series of a data set, cut to ``--limit-rows`` if asked."""
-    with np.load(options.data / f"{dataset}.npz") as arrays:
-        train, test = (np.ascontiguousarray(arrays[part][: options.limit_rows]) for part in ("train", "test"))
-    return train, test
+def round_mantissa(values: npt.NDArray[np.float32], bits: int) -> npt.NDArray[np.float32]:
+    """Round to so many bits of the mantissa, ties up; the order of values stays as it is, up to ties."""
+    dropped = 23 - bits
+    pattern = values.view(np.uint32) + np.uint32(1 << (dropped - 1))
+    return (pattern & ~np.uint32((1 << dropped) - 1)).view(np.float32)
 
 
-def build(options: argparse.Namespace, name: str, dataset: str, seed: int, *, graph: bool) -> Any:
-    """Return the detector with the settings of the paper's table."""
-    from pateval.detectors import make, settings_class
-    from pateval.detectors.presets import dataset_settings
-
-    settings = {**dataset_settings(name, dataset, variant=options.variant), "seed": seed, "device": options.device}
-    settings["cuda_graph"] = graph
-    known = settings_class(name).__dataclass_fields__
-    if "select_on_test" in known:
-        settings["select_on_test"] = options.select_on_test
-    if "variant" in known:
-        settings["variant"] = options.variant
-    if options.epochs is not None:
-        settings["epochs"] = options.epochs
-    return make(name, **settings)
+def thin(training_scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Keep the top of sorted scores and every sixteenth of the others; `collect.thicken` undoes it."""
+    exact = len(training_scores) - int(EXACT_SHARE * len(training_scores))
+    return np.concatenate([training_scores[:exact:THINNING], training_scores[exact:]])
 
 
-def pair_name(name: str, dataset: str, seed: int) -> str:
-    """Return what a pair is called in the output."""
-    return f"{dataset}_{name}_seed{seed}"
-
-
-def work_file(options: argparse.Namespace, pair: tuple[str, str, int], suffix: str) -> Path:
-    """Return a pair's file in the work folder; runs with other options have other files."""
-    wanted = (
-        options.variant,
-        options.select_on_test,
-        options.graph,
-        options.epochs,
-        options.limit_rows,
-        options.device,
-    )
-    path: Path = options.work / f"{pair_name(*pair)}_{zlib.crc32(repr(wanted).encode()):08x}.{suffix}"
-    return path
-
-
-def train_pair(options: argparse.Namespace, name: str, dataset: str, seed: int) -> dict[str, Any]:
-    """Train one detector, score, and save scores and log in the work folder."""
-    import torch
-
-    from pateval.detectors.presets import threshold_ratio
-    from pateval.detectors.windows import drop_tail
-
-    started = time.perf_counter()
-    train, test = read(options, dataset)
-    detector = build(options, name, dataset, seed, graph=options.graph)
-    pair = (name, dataset, seed)
-    checkpoint = work_file(options, pair, "checkpoint")
-
-    def progress(epoch: Any) -> None:
-        every = max(1, epoch.epochs // 10)
-        if epoch.number % every == 0 or epoch.number <= 2:
-            values = " ".join(f"{value:.6g}" for value in epoch.validation)
-            print(
-                f"epoch {epoch.number}/{epoch.epochs} loss {epoch.loss:.6g} validation {values} "
-                f"lr {epoch.learning_rate:.3g} {epoch.seconds:.3f} s {epoch.steps} steps{' *' if epoch.kept else ''}",
-                flush=True,
-            )
-
-    extra = {"test": test} if getattr(detector.settings, "select_on_test", False) else {}
-    detector.fit(train, progress=progress, checkpoint=checkpoint, **extra)
-    fitted = time.perf_counter()
-    test_scores = detector.score(test).astype(np.float32)
-    window = detector.settings.window
-    train_scores = drop_tail(detector.score(drop_tail(train, window)).astype(np.float32), window)
-    both = np.concatenate([train_scores, drop_tail(test_scores, window)]).astype(np.float64)
-    history = detector.history_
-    kept = [epoch.number for epoch in history if epoch.kept]
-    device = torch.device(options.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    log = {
-        "detector": name,
-        "dataset": dataset,
-        "seed": seed,
-        "settings": dataclasses.asdict(detector.settings),
-        "train_steps": len(train),
-        "test_steps": len(test),
-        "features": train.shape[1],
-        "seconds_total": time.perf_counter() - started,
-        "seconds_fit": fitted - started,
-        "seconds_epochs": sum(epoch.seconds for epoch in history),
-        "epochs": len(history),
-        "epoch_kept": kept[-1] if kept else None,
-        "optimizer_steps": sum(epoch.steps for epoch in history),
-        "history": [
-            [e.number, e.loss, *e.validation, e.learning_rate, round(e.seconds, 4)]
-            for e in history
-            if e.number % max(1, len(history) // 50) == 0 or e.number in (1, len(history))
-        ],
-        # The paper's rule: training and test scores together, whole windows only, linear interpolation.
-        "threshold_ratio": threshold_ratio(name, dataset),
-        "thresholds": {str(ratio): float(np.percentile(both, 100 - ratio)) for ratio in RATIOS},
-        "train_score_percentiles": {
-            str(level): float(np.percentile(train_scores, level)) for level in (50, 90, 99, 99.4, 99.5, 99.9, 100)
-        },
-        "versions": {
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "torch": torch.__version__,
-            "cuda": torch.version.cuda,
-        },
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu",
+def packed(path: Path) -> bytes:
+    """Return a part file in the form in which it travels: byte planes, compressed."""
+    scores, training_scores, provenance = read_part(path)
+    if provenance["seed"]:
+        scores = round_mantissa(scores.astype(np.float32), MANTISSA_BITS)
+        provenance["mantissa_bits"] = MANTISSA_BITS
+    planes = {
+        name: np.ascontiguousarray(values.astype(np.float32).view(np.uint8).reshape(-1, 4).T)
+        for name, values in (("scores", scores), ("training_scores", thin(training_scores)))
     }
-    np.save(work_file(options, pair, "npy"), test_scores)
-    work_file(options, pair, "json").write_text(json.dumps(log))
-    checkpoint.unlink(missing_ok=True)
-    return log
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, provenance=np.array(json.dumps(provenance)), **planes)  # type: ignore[arg-type]  # stubs
+    return buffer.getvalue()
 
 
-def is_done(options: argparse.Namespace, pair: tuple[str, str, int]) -> bool:
-    """Whether a pair's scores are in the work folder."""
-    return work_file(options, pair, "json").exists()
+def write_files(
+    work: Path, out: Path, files: int, *, protocols: Sequence[str], done: Collection[str]
+) -> tuple[int, int]:
+    """Put what is finished into at most so many files of bounded size; return how many runs are in, and left behind.
+
+    Runs whose key is in ``done`` were collected before and do not travel again.
+    """
+    found = [path for name in protocols for path in sorted((work / name).glob("*/.parts/*/*.npz"))]
+    parts = [path for path in found if path.stem.rpartition("-")[2] not in done]
+    with ThreadPoolExecutor() as pool:
+        contents = list(pool.map(packed, parts))
+    room = [FILE_BYTES] * files
+    bins: list[list[int]] = [[] for _ in range(files)]
+    left = 0
+    for index, content in enumerate(contents):
+        # A few hundred bytes of directory for each.
+        size = len(content) + 400
+        place = next((number for number, free in enumerate(room) if free >= size), None)
+        if place is None:
+            left += 1
+            continue
+        room[place] -= size
+        bins[place].append(index)
+    out.mkdir(parents=True, exist_ok=True)
+    for number, chosen in enumerate(bins):
+        if chosen:
+            with zipfile.ZipFile(out / f"scores-{number}.zip", "w") as archive:
+                for index in chosen:
+                    archive.writestr(str(parts[index].relative_to(work)).replace("/.parts/", "/"), contents[index])
+    return len(parts) - left, left
 
 
-def collect(options: argparse.Namespace, pairs: list[tuple[str, str, int]]) -> list[dict[str, Any]]:
-    """Write what is done to the output folder: few files, since few may travel back."""
-    options.out.mkdir(parents=True, exist_ok=True)
-    done = [pair for pair in pairs if is_done(options, pair)]
-    for dataset, seed in sorted({(dataset, seed) for _, dataset, seed in done}):
-        scores = {
-            name: np.load(work_file(options, (name, dataset, seed), "npy"))
-            for name, other, number in done
-            if (other, number) == (dataset, seed)
-        }
-        np.savez_compressed(options.out / f"{dataset}_seed{seed}.npz", **scores)
-    logs = [json.loads(work_file(options, pair, "json").read_text()) for pair in done]
-    (options.out / "train_log.json").write_text(json.dumps(logs, indent=1))
-    return logs
+class Reporter:
+    """Prints a line for each run that ends, and one about a training now and then."""
 
+    def __init__(self) -> None:
+        self.begun = self.last = time.perf_counter()
 
-def train_all(options: argparse.Namespace, pairs: list[tuple[str, str, int]]) -> int:
-    """Train all pairs, ``--jobs`` processes at a time; return how many did not finish."""
-    started = time.perf_counter()
-    waiting = sorted(
-        (pair for pair in pairs if not is_done(options, pair)), key=lambda pair: -COST[pair[0]] * COST[pair[1]]
-    )
-    print(f"{len(pairs)} pairs, {len(pairs) - len(waiting)} done before, {options.jobs} at a time", flush=True)
-    running: dict[tuple[str, str, int], subprocess.Popen[bytes]] = {}
-    failed: list[tuple[str, str, int]] = []
-    deadline = started + 60 * options.minutes
-    while waiting or running:
-        while waiting and len(running) < options.jobs and time.perf_counter() < deadline:
-            pair = waiting.pop(0)
-            running[pair] = start(options, pair)
-        for pair, process in list(running.items()):
-            if process.poll() is None:
-                continue
-            del running[pair]
-            minutes = (time.perf_counter() - started) / 60
-            if process.returncode == 0 and is_done(options, pair):
-                log = json.loads(work_file(options, pair, "json").read_text())
-                print(
-                    f"[{minutes:5.2f} min] {pair_name(*pair)} done in {log['seconds_total'] / 60:.2f} min", flush=True
-                )
-            else:
-                failed.append(pair)
-                tail = work_file(options, pair, "log").read_text()[-1500:]
-                print(f"[{minutes:5.2f} min] {pair_name(*pair)} FAILED ({process.returncode})\n{tail}", flush=True)
-            collect(options, pairs)
-        if time.perf_counter() > deadline:
-            for pair, process in running.items():
-                print(
-                    f"{pair_name(*pair)} stopped at the time limit; it goes on from its checkpoint next time",
-                    flush=True,
-                )
-                process.terminate()
-                process.wait()
-            break
-        time.sleep(0.2)
-    logs = collect(options, pairs)
-    print(f"\n{'pair':40} {'minutes':>7} {'epochs':>6} {'kept':>5} {'steps':>7} {'ms/step':>8}")
-    for log in logs:
-        steps = max(1, log["optimizer_steps"])
+    def show(self, progress: DetectionProgress) -> None:
+        """Print what is worth it."""
+        now = time.perf_counter()
+        if progress.state in ("kept", "started") or (progress.state == "training" and now - self.last < 15):
+            return
+        self.last = now
+        left = "" if progress.seconds_left is None else f", {progress.seconds_left:.0f} s left"
         print(
-            f"{pair_name(log['detector'], log['dataset'], log['seed']):40} {log['seconds_total'] / 60:7.2f} "
-            f"{log['epochs']:6} {log['epoch_kept'] or 0:5} {steps:7} {1000 * log['seconds_epochs'] / steps:8.2f}"
+            f"[{(now - self.begun) / 60:5.2f} min, {progress.done:3} of {progress.total}] {progress.detector} on "
+            f"{progress.series} (seed {progress.run}) {progress.state} {progress.message}{left}",
+            flush=True,
         )
-    for path in sorted(options.out.glob("*.npz")):
-        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
-    left = len(pairs) - len(logs)
-    print(f"{len(logs)} of {len(pairs)} pairs done, {(time.perf_counter() - started) / 60:.2f} minutes", flush=True)
-    return left
 
 
-def start(options: argparse.Namespace, pair: tuple[str, str, int]) -> subprocess.Popen[bytes]:
-    """Start the process of one pair; its output goes to a file in the work folder."""
-    command = [sys.executable, __file__, *options.given, "--pair", *map(str, pair)]
-    environment = {**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8", "PYTHONUNBUFFERED": "1"}
-    with work_file(options, pair, "log").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
-
-
-def probe(options: argparse.Namespace, pairs: list[tuple[str, str, int]]) -> None:
-    """Time some steps of each pair: lean, as a CUDA graph where there is one, and plain if asked."""
-    import torch
-
-    sys.path.insert(0, str(Path(__file__).parent))
-    on_gpu = (options.device or ("cuda" if torch.cuda.is_available() else "cpu")).startswith("cuda")
-    ways = ["lean"] + ["graph"] * on_gpu + ["plain"] * options.plain
-    rows = []
-    print(
-        f"{'pair':40}" + "".join(f"{way + ' ms':>10}" for way in ways) + "   full schedule, minutes (lean)", flush=True
-    )
-    for name, dataset, seed in pairs:
-        times: dict[str, float | str] = {}
-        total = 0
-        for way in ways:
-            try:
-                times[way], total = time_steps(options, name, dataset, seed, way)
-            except RuntimeError as error:
-                times[way] = f"{type(error).__name__}: {error}"[:300]
-        shown = "".join(f"{value:10.2f}" if isinstance(value, float) else f"{'failed':>10}" for value in times.values())
-        lean = times["lean"]
-        minutes = lean * total / 60000 if isinstance(lean, float) else float("nan")
-        print(f"{pair_name(name, dataset, seed):40}{shown}   {total} steps {minutes:6.2f}", flush=True)
-        for way, value in times.items():
-            if isinstance(value, str):
-                print(f"    {way}: {value}", flush=True)
-        rows.append({"detector": name, "dataset": dataset, "milliseconds": times, "steps_in_full": total})
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "probe.json").write_text(json.dumps(rows, indent=1))
-
-
-def time_steps(options: argparse.Namespace, name: str, dataset: str, seed: int, way: str) -> tuple[float, int]:
-    """Return milliseconds per step of one way to train, and the steps of the full schedule."""
-    import torch
-    from plain import plain_batches, plain_step
-
-    from pateval.detectors.training import deterministic_kernels, graph_step, visiting_order
-
-    train, test = read(options, dataset)
-    detector = build(options, name, dataset, seed, graph=way == "graph")
-    extra = {"test": test} if getattr(detector.settings, "select_on_test", False) else {}
-    with deterministic_kernels():
-        recipe = detector.plan(train, **extra)
-        device = recipe.windows.device
-        count, size = len(recipe.windows), min(recipe.batch_size, len(recipe.windows))
-        recipe.model.train()
-        if recipe.begin is not None:
-            recipe.begin(2)
-        if way == "plain":
-            host = [b for b in plain_batches(train, detector.settings.window, size) if len(b) == size]
-            plain = plain_step(name, recipe.model, detector.settings, device)
-
-            def once(index: int) -> None:
-                plain(host[index % len(host)])
-
-        else:
-            step = graph_step(recipe) if way == "graph" else recipe.step
-            order = torch.from_numpy(visiting_order(count, 42)).to(device)
-            whole = count // size
-
-            def once(index: int) -> None:
-                first = index % whole * size
-                step(recipe.windows[order[first : first + size]])
-
-        for index in range(min(6, options.steps)):
-            once(index)
-        _wait(device)
-        started = time.perf_counter()
-        for index in range(options.steps):
-            once(index)
-        _wait(device)
-    elapsed = 1000 * (time.perf_counter() - started) / options.steps
-    return elapsed, -(-count // recipe.batch_size) * recipe.epochs
-
-
-def _wait(device: Any) -> None:
-    import torch
-
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def parse(arguments: list[str]) -> argparse.Namespace:
+def parse(arguments: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
+
+    def names(known: tuple[str, ...]) -> Any:
+        def read(text: str) -> tuple[str, ...]:
+            chosen = tuple(text.split(","))
+            if unknown := sorted(set(chosen) - set(known)):
+                raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; there are {', '.join(known)}")
+            return chosen
+
+        return read
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("build/npz"), help="folder written by prepare.py")
+    parser.add_argument("--data", type=Path, default=Path("build/impact"), help="folder written by prepare.py")
     parser.add_argument("--out", type=Path, default=Path("build/trained"), help="where results go")
-    parser.add_argument("--work", type=Path, default=Path("build/training"), help="finished pairs and checkpoints")
-    parser.add_argument("--detectors", default=",".join(DETECTORS))
-    parser.add_argument("--datasets", default=",".join(DATASETS))
-    parser.add_argument("--seeds", default="0")
-    parser.add_argument("--variant", default="paper", choices=("paper", "original"))
-    parser.add_argument(
-        "--select-on-test", action="store_true", help="the test series chooses the weights, as in the paper"
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads of each process")
-    parser.add_argument("--minutes", type=float, default=1e6, help="stop after so long; checkpoints stay")
-    parser.add_argument("--device", default=None)
-    parser.add_argument("--graph", action="store_true", help="replay the optimiser step as a CUDA graph")
+    parser.add_argument("--work", type=Path, default=Path("build/training"), help="finished runs and checkpoints")
+    parser.add_argument("--protocols", type=names(PROTOCOLS), default=PROTOCOLS)
+    parser.add_argument("--datasets", type=names(DATASETS), default=DATASETS)
+    parser.add_argument("--detectors", type=names(DETECTORS), default=DETECTORS)
+    parser.add_argument("--seeds", type=lambda text: tuple(map(int, text.split(","))), default=SEEDS)
+    parser.add_argument("--jobs", type=int, default=8, help="fits at a time, all seeds of a detector being one")
+    parser.add_argument("--minutes", type=float, default=8.0, help="stop after so long; run again to go on")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--no-graph", action="store_true", help="take optimiser steps one by one, without CUDA graphs")
+    parser.add_argument("--one-by-one", action="store_true", help="train the seeds of a detector one after the other")
+    parser.add_argument("--files", type=int, default=4, help="most files of scores, 15.5 MiB each")
     parser.add_argument("--epochs", type=int, default=None, help="instead of the full schedule, to try things")
-    parser.add_argument("--limit-rows", type=int, default=None, help="cut the series, to try things")
-    parser.add_argument("--probe", action="store_true", help="only time some steps of each pair")
-    parser.add_argument("--plain", action="store_true", help="with --probe: time the plain loop too")
-    parser.add_argument("--steps", type=int, default=50, help="steps that --probe times")
-    parser.add_argument(
-        "--pair", nargs=3, metavar=("DETECTOR", "DATASET", "SEED"), help="train one pair in this process"
-    )
-    options = parser.parse_args(arguments)
-    for given, known in ((options.detectors, DETECTORS), (options.datasets, DATASETS)):
-        if unknown := sorted(set(given.split(",")) - set(known)):
-            parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(known)}")
-    options.given = [argument for argument in arguments if argument not in ("--probe", "--plain")]
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run; the exit status is 1 where a pair did not finish."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
-    options.work.mkdir(parents=True, exist_ok=True)
-    if options.pair or options.probe or options.plain:
-        import torch
-
-        torch.set_num_threads(options.threads)
-    if options.pair:
-        name, dataset, seed = options.pair
-        train_pair(options, name, dataset, int(seed))
-        return 0
-    pairs = [
-        (name, dataset, int(seed))
-        for seed in options.seeds.split(",")
-        for dataset in options.datasets.split(",")
-        for name in options.detectors.split(",")
-    ]
-    if options.probe or options.plain:
-        probe(options, pairs)
-        return 0
-    return 1 if train_all(options, pairs) else 0
+    """Train, pack, and say what is left; the exit status is 1 where a run failed."""
+    options = parse(arguments)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    commit = options.data / "commit.txt"
+    if commit.exists():
+        os.environ.setdefault("PATEVAL_COMMIT", commit.read_text().strip())
+    listed = options.data / DONE
+    done = set(json.loads(listed.read_text())) if listed.exists() else set()
+    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    if options.no_graph:
+        changes["cuda_graph"] = False
+    begun = time.perf_counter()
+    failed = stopped = 0
+    # One after the other means calls with one seed each: the runner trains together what it is given together.
+    for seeds in [(seed,) for seed in options.seeds] if options.one_by_one else [options.seeds]:
+        left = options.minutes - (time.perf_counter() - begun) / 60
+        results = run_plans(
+            plans(
+                options.data,
+                options.work,
+                protocols=options.protocols,
+                datasets=options.datasets,
+                detectors=options.detectors,
+                seeds=seeds,
+                device=options.device,
+                changes=changes,
+            ),
+            jobs=options.jobs,
+            minutes=max(0.0, left),
+            assemble=False,
+            skip=done,
+            show=Reporter().show,
+        )
+        failed += sum(len(result.failures) for plan in results for result in plan)
+        stopped += sum(result.stopped for plan in results for result in plan)
+    trained = (time.perf_counter() - begun) / 60
+    sent, behind = write_files(options.work, options.out, options.files, protocols=options.protocols, done=done)
+    for path in sorted(options.out.glob("scores-*.zip")):
+        print(f"{path.name}: {path.stat().st_size / 2**20:.1f} MiB")
+    print(
+        f"{trained:.2f} minutes of training; {sent} runs in the files, {behind} too many, left in {options.work}; "
+        f"{stopped} not finished, {failed} failed"
+    )
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -32,3 +32,12 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data not at hand: set PATEVAL_DATA to its folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def nab(real_data: Path) -> Path:
+    """Folder of the published NAB scores, a Parquet file per detector."""
+    folder = real_data / "scores" / "NAB"
+    if not folder.is_dir():
+        pytest.skip("the NAB score files are not at hand")
+    return folder

@@ -283,7 +283,7 @@ def test_settings_and_metrics_of_ones_own():
     assert "constant" in found["cost"].beaten_by  # lower is better
     assert found["cost"].findings.properties == frozenset()
     assert "threshold_free" in found["pate"].findings.properties
-    assert repr(found).splitlines()[3].startswith("cost  ")
+    assert repr(found).splitlines()[4].startswith("cost  ")
 
 
 def test_several_series():
@@ -310,7 +310,7 @@ def test_bad_arguments():
 
 def test_it_is_a_table(found):
     lines = repr(found).splitlines()
-    assert len(lines) == len(catalogue()) + 2
+    assert len(lines) == len(catalogue()) + 3
     assert lines[0].split()[:4] == ["metric", "chance", "constant", "always_on"]
     assert lines[-1] == found.summary()
     assert "3 events, 19.0% anomalous, 5 draws from seed 0" in found.summary()

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from pateval.cli.data import command
 from pateval.datasets import sources
-from pateval.datasets.fetch import FetchError
+from pateval.datasets.archives import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,16 +30,42 @@ def test_list(tmp_path: Path) -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].split()[0] == "name"
-    assert len(lines) == 1 + len(sources.DATASETS)
-    here = {line.split()[0]: line.split()[-1] for line in lines[1:]}
-    assert here["SMD"] == "yes"
-    assert here["NAB"] == "no"
+    assert len(lines) == 2 + len(sources.DATASETS)
+    # An empty folder is no data set.
+    assert all(line.endswith("  no") for line in lines[2:])
 
 
-def test_list_as_json() -> None:
-    rows = json.loads(run("list", "--format", "json").stdout)
+def listed(root: Path) -> dict[str, tuple[str, str]]:
+    rows = json.loads(run("list", "--format", "json", "--root", str(root)).stdout)
     assert {row["name"] for row in rows} == {each.name for each in sources.DATASETS}
     assert all(row["licence"] for row in rows)
+    return {row["name"]: (row["here"], row["missing"]) for row in rows}
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    machines = next(each for each in sources.DATASETS if each.name == "SMD").members
+    assert len(machines) == 28
+    (tmp_path / "SMD").mkdir()
+    for name in machines[:-2]:
+        (tmp_path / "SMD" / f"{name}_test.parquet").touch()
+    assert listed(tmp_path)["SMD"] == (
+        "in part",
+        "26 of 28 series are here; missing: machine-3-10, machine-3-11",
+    )
+    for name in machines:
+        (tmp_path / "SMD" / f"{name}_test.parquet").touch()
+    assert listed(tmp_path)["SMD"] == ("yes", "")
+    assert "machine-3-11" not in run("list", "--root", str(tmp_path)).stdout
+
+
+def test_the_real_folder(real_data: Path) -> None:
+    here = listed(real_data)
+    assert here["SMD"][0] == "in part"
+    assert here["SMD"][1].startswith("19 of 28 series are here; missing: machine-1-1, ")
+    assert here["PSM"] == ("in part", "8,386 of 87,841 test rows and 0 of 132,481 training rows are here")
+    assert here["MSL"] == here["SMAP"] == here["NAB"] == ("yes", "")
+    assert here["UCR"] == ("in part", "1 of 250 series are here")
+    assert here["SWaT"] == ("no", "")
 
 
 def test_info() -> None:

@@ -103,7 +103,7 @@ def test_lof_and_isolation_forest_turn_the_sign(train: np.ndarray, values: np.nd
     )
     forest = IsolationForest(n_estimators=20, random_state=5).fit(learned)
     found = make("isolation_forest", window=4, trees=20, seed=5).fit(train).score(values)
-    np.testing.assert_allclose(found[3:], -forest.score_samples(seen))
+    np.testing.assert_allclose(found[3:], -forest.decision_function(seen))
 
 
 @pytest.mark.parametrize("name", ["moving_zscore", "pca", "knn", "isolation_forest", "mvn", "lof"])

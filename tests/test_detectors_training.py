@@ -78,7 +78,7 @@ def toy(values: list[tuple[float, ...]] | None = None, *, seen: list[Tensor] | N
 
 def test_every_window_is_visited_once_per_epoch_in_one_fixed_order() -> None:
     seen: list[Tensor] = []
-    history = run(toy(seen=seen, epochs=2))
+    history = run(toy(seen=seen, epochs=2)).history
     assert [len(batch) for batch in seen] == [4, 4, 2] * 2
     first, second = torch.cat(seen[:3]), torch.cat(seen[3:])
     assert first.tolist() == second.tolist() == visiting_order(10, 42).tolist()
@@ -99,27 +99,27 @@ def test_reshuffling_and_no_shuffling() -> None:
 
 def test_the_last_weights_are_kept_without_validation() -> None:
     recipe = toy()
-    history = run(recipe)
+    history = run(recipe).history
     assert recipe.model.weight.item() == 15
     assert all(epoch.kept for epoch in history)
 
 
 def test_the_best_weights_come_back() -> None:
     recipe = toy([(3.0,), (1.0,), (2.0,), (1.5,), (1.2,)])
-    history = run(recipe)
+    history = run(recipe).history
     assert [epoch.kept for epoch in history] == [True, True, False, False, False]
     assert recipe.model.weight.item() == 6
 
 
 def test_weights_are_replaced_only_if_neither_value_is_worse() -> None:
     recipe = toy([(3.0, 3.0), (2.0, 4.0), (3.0, 2.0), (2.5, 2.5), (1.0, 1.0)])
-    history = run(recipe)
+    history = run(recipe).history
     assert [epoch.kept for epoch in history] == [True, False, True, False, True]
 
 
 def test_early_stop() -> None:
     recipe = toy([(1.0,), (2.0,), (2.0,), (0.0,)], patience=2)
-    assert len(run(recipe)) == 3
+    assert len(run(recipe).history) == 3
     assert recipe.model.weight.item() == 3
 
 
@@ -193,15 +193,15 @@ def test_the_last_training_windows_are_held_out() -> None:
     train = np.arange(205.0)
     scaling, windows, held_out = windows_of(train)
     assert (len(windows), len(held_out)) == (18, 2)
-    back = held_out.numpy().astype(np.float64)[:, :, 0] * scaling.scale + scaling.shift
+    back = held_out[:].numpy().astype(np.float64)[:, :, 0] * scaling.scale + scaling.shift
     np.testing.assert_allclose(back.reshape(-1), np.arange(180, 200), atol=1e-4)
 
 
 def test_overlapping_windows_share_no_step_with_the_held_out_ones() -> None:
     train = np.arange(200.0)
     scaling, windows, held_out = windows_of(train, stride=1)
-    used = windows.numpy() * scaling.scale + scaling.shift
-    held = held_out.numpy() * scaling.scale + scaling.shift
+    used = windows[:].numpy() * scaling.scale + scaling.shift
+    held = held_out[:].numpy() * scaling.scale + scaling.shift
     assert used.max() < held.min()
 
 

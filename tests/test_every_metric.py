@@ -16,8 +16,8 @@ from hypothesis import given, settings
 import pateval as pv
 import pateval.metrics
 from pateval.catalog import PROPERTIES, catalogue
+from support.inputs import BAD_LABELS, BAD_SCORES, CONTAINERS
 from support.strategies import labels_and_predictions, labels_and_scores
-from test_validation import BAD_LABELS, BAD_SCORES, CONTAINERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
 

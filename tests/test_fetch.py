@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import io
 import json
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pateval.datasets.fetch import RECORD, FetchError, fetch, unpack
+from pateval.datasets.archives import FetchError, unpack
+from pateval.datasets.fetch import RECORD, fetch
 from pateval.datasets.sources import Dataset, Download, Mirror
 
 if TYPE_CHECKING:
@@ -306,16 +306,3 @@ def test_what_cannot_be_downloaded_says_how_to_get_it(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="fill in the form"):
         fetch(info("SWaT")[0], tmp_path)
-
-
-def test_a_missing_extra_is_named(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "pooch":
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install 'pateval\[data\]'"):
-        fetch(one(server), tmp_path)

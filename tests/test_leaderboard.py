@@ -14,29 +14,13 @@ import pytest
 from pateval.catalog import catalogue
 from pateval.evaluation import evaluate
 from pateval.leaderboards import Leaderboard, leaderboard
+from support.leaderboard_cases import wide_table
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-def small(seed=0, series=4, steps=300):
-    """A wide table of three detectors: good, fair, guess."""
-    generator = np.random.default_rng(seed)
-    labels = np.zeros(series * steps, dtype=int)
-    for number in range(series - 1):  # the last series has no anomaly
-        for start in generator.integers(20, steps - 40, 2):
-            labels[number * steps + start : number * steps + start + 15] = 1
-    noise = generator.random((3, labels.size))
-    return {
-        "series": np.repeat([f"s{i}" for i in range(series)], steps),
-        "label": labels,
-        "good": labels + noise[0],
-        "fair": 0.5 * labels + noise[1],
-        "guess": noise[2],
-    }
-
-
 def test_values_equal_direct_calls():
-    data = small()
+    data = wide_table()
     board = leaderboard(data, early=(0, 10), delay=5, window=20, threshold="quantile:0.1", chance=0)
     assert isinstance(board, Leaderboard)
     assert board.metrics == tuple(catalogue())
@@ -63,7 +47,7 @@ def test_values_equal_direct_calls():
 
 
 def test_the_good_is_better_than_the_guess():
-    board = leaderboard(small(series=9), metrics=["pate", "auc_roc", "temporal_distance"], chance=20)
+    board = leaderboard(wide_table(series=9), metrics=["pate", "auc_roc", "temporal_distance"], chance=20)
     summary = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
     for metric in board.metrics:
         ranks = [row["detector"] for row in board.ranks(metric).to_pylist()]
@@ -83,18 +67,18 @@ def test_the_good_is_better_than_the_guess():
 
 
 def test_chance_does_not_depend_on_the_rest(tmp_path):
-    whole = leaderboard(small(), metrics=["pate"], chance=3)
-    data = small()
+    whole = leaderboard(wide_table(), metrics=["pate"], chance=3)
+    data = wide_table()
     part = {name: column[data["series"] == "s1"] for name, column in data.items()}
     alone = leaderboard(part, metrics=["pate"], chance=3, event_draws=0)
-    assert alone.chance[0, 0, 0] == whole.chance[0, 1, 0]
-    other = leaderboard(small(), metrics=["pate"], chance=3, seed=1)
-    assert other.chance[0, 1, 0] != whole.chance[0, 1, 0]
-    assert leaderboard(small(), metrics=["pate"], chance=0).chance is None
+    assert alone.chance.of_metric(0)[0, 0] == whole.chance.of_metric(0)[0, 1]
+    other = leaderboard(wide_table(), metrics=["pate"], chance=3, seed=1)
+    assert other.chance.of_metric(0)[0, 1] != whole.chance.of_metric(0)[0, 1]
+    assert leaderboard(wide_table(), metrics=["pate"], chance=0).chance is None
 
 
 def test_a_single_series_has_limits_over_its_events():
-    data = small(series=2, steps=2000)
+    data = wide_table(series=2, steps=2000)
     one = {name: column[:2000] for name, column in data.items()}
     for start in range(100, 1900, 200):
         one["label"][start : start + 10] = 1
@@ -122,19 +106,23 @@ def test_a_single_series_has_limits_over_its_events():
         ({"threshold": math.nan}, "threshold must be a finite number"),
         ({"workers": 0}, "workers must be a positive integer"),
         ({"chance": -1}, "chance must be a non-negative integer"),
+        (
+            {"rank_by": "auc_pr", "metrics": ["pate"]},
+            r"rank_by must be one of the metrics computed \(pate\); got 'auc_pr'",
+        ),
         ({"label": "truth"}, "no label column 'truth'"),
     ],
 )
 def test_bad_options_are_refused_before_any_work(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        leaderboard(small(), **options)
+        leaderboard(wide_table(), **options)
 
 
 def test_containers_agree(tmp_path):
     import pandas as pd
     import polars as pl
 
-    data = small()
+    data = wide_table()
     expected = leaderboard(data, metrics=["pate", "point_f1"], chance=0).scores.to_pydict()
     path = tmp_path / "wide.csv"
     pd.DataFrame(data).to_csv(path, index=False)
@@ -158,7 +146,7 @@ def test_containers_agree(tmp_path):
 
 
 def test_a_fresh_series_computes_only_itself(tmp_path):
-    data = small(series=3)
+    data = wide_table(series=3)
     part = {name: column[:600] for name, column in data.items()}
     leaderboard(part, metrics=["pate"], cache=tmp_path, chance=2)
     board = leaderboard(data, metrics=["pate"], cache=tmp_path, chance=2)
@@ -175,14 +163,6 @@ def test_importing_is_light():
 
 
 DETECTORS = ("expose", "null", "random", "twitterADVec")
-
-
-@pytest.fixture(scope="module")
-def nab(real_data):
-    folder = real_data / "scores" / "NAB"
-    if not folder.is_dir():
-        pytest.skip("the NAB score files are not at hand")
-    return folder
 
 
 def test_nab_subset(nab, tmp_path):

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from test_leaderboard import nab, small  # noqa: F401  # nab is a fixture
-from test_leaderboard_dask import cluster, killing  # noqa: F401  # cluster is a fixture
+from support.dask_cluster import killing, running_cluster
+from support.leaderboard_cases import wide_table
 
 METRICS = "pate,pate_ap,auc_roc,point_f1"
 
@@ -31,7 +31,7 @@ def pateval(*arguments, **options):
 @pytest.fixture
 def files(tmp_path):
     """One file per detector."""
-    data = small()
+    data = wide_table()
     folder = tmp_path / "scores"
     folder.mkdir()
     for name in ("good", "fair", "guess"):
@@ -59,7 +59,9 @@ def test_files_in_folder_out(files, tmp_path):
     assert lines[2].split()[0] == "good"
     assert "warning" not in done.stdout.lower()
     table = pq.read_table(tmp_path / "out" / "scores.parquet")
-    assert table.column_names == ["detector", "series", "metric", "value", "reason"]
+    assert table.column_names == ["detector", "series", "metric", "value", "reason", "signature"]
+    assert set(table["metric"].to_pylist()) == set(METRICS.split(","))
+    assert not (tmp_path / "out" / "scores.partial").exists()
     assert table.num_rows == 3 * 4 * 4
     described = json.loads((tmp_path / "out" / "run.json").read_text())
     assert described["parameters"] == {"early": [0, 100], "delay": [0, 100], "window": 100, "threshold": "oracle"}
@@ -80,6 +82,8 @@ def test_formats(files):
     assert [float(row["mean"]) for row in rows] == [row["mean"] for row in data["summary"]]
     marked = pateval(*options, "--format", "markdown", "--early", "0..3", "--delay", 5).stdout
     assert marked.startswith("| detector | rank (pate) |")
+    named = pateval(files, "--metrics", "pate,auc_roc", "--chance", 0, "--rank-by", "auc_roc").stdout
+    assert named.splitlines()[0].split()[1:3] == ["rank", "(auc_roc)"]
 
 
 def test_bad_input_is_one_line(files, tmp_path):
@@ -89,6 +93,7 @@ def test_bad_input_is_one_line(files, tmp_path):
     one_line(pateval(files, "--score", "skore", *metrics), "fair.parquet", "no score column 'skore'")
     one_line(pateval(files, "--early", "x", *metrics), "'x' is not a buffer")
     one_line(pateval(files, "--workers", "0", *metrics), "--workers")
+    one_line(pateval(files, "--rank-by", "auc_roc", *metrics), "rank_by must be one of the metrics computed (pate)")
     (tmp_path / "empty").mkdir()
     one_line(pateval(tmp_path / "empty", *metrics), "the folder holds no data files")
 
@@ -131,7 +136,7 @@ def finished(cache):
     return len(list(Path(cache).rglob("*.json")))
 
 
-def test_ctrl_c_and_again(nab, tmp_path):  # noqa: F811
+def test_ctrl_c_and_again(nab, tmp_path):
     """Interrupted in the middle, then run again: nothing twice, and the bytes of an undisturbed run."""
     names = [nab / f"{name}.parquet" for name in ("expose", "knncad", "numenta")]
     options = ["--label", "label", "--score", "score", "--series", "series", "--chance", "0", "--metrics", METRICS]
@@ -162,16 +167,16 @@ def test_ctrl_c_and_again(nab, tmp_path):  # noqa: F811
     assert (tmp_path / "plain" / "scores.parquet").read_bytes() == (out / "scores.parquet").read_bytes()
 
 
-def test_dask_with_a_killed_worker(nab, cluster, tmp_path):  # noqa: F811
+def test_dask_with_a_killed_worker(nab, tmp_path):
     """The whole catalogue of three detectors on a real cluster, one of its two workers killed in the middle."""
-    client, workers = cluster
     names = [nab / f"{name}.parquet" for name in ("expose", "random", "twitterADVec")]
     options = ["--label", "label", "--score", "score", "--series", "series", "--chance", "0"]
     cache = tmp_path / "dask" / "cache"
-    with killing(workers[0], lambda: finished(cache) >= 20):
-        done = pateval(*names, *options, "--dask", client.scheduler.address, "-o", tmp_path / "dask")
-    assert done.returncode == 0, done.stderr
-    assert workers[0].wait(10) == -signal.SIGKILL
+    with running_cluster(tmp_path) as (client, workers):
+        with killing(workers[0], lambda: finished(cache) >= 20):
+            done = pateval(*names, *options, "--dask", client.scheduler.address, "-o", tmp_path / "dask")
+        assert done.returncode == 0, done.stderr
+        assert workers[0].wait(10) == -signal.SIGKILL
     described = json.loads((tmp_path / "dask" / "run.json").read_text())
     assert described["where"] == "ClientExecutor"
     assert described["computed"] > 100

@@ -11,8 +11,7 @@ import pytest
 
 from pateval.leaderboards.diagnostics import label_differences
 from pateval.leaderboards.plan import make_plan
-from support.leaderboard_fakes import compute
-from test_leaderboard_tasks import FACTS, rows, series, settings
+from support.leaderboard_cases import compute, rows, series, settings
 
 COLUMNS = {"label": "label", "score": "score", "series": "series"}
 
@@ -120,15 +119,15 @@ def test_bad_file(make, message, workers, tmp_path):
     pq.write_table(pa.table(good_table(1)), good)
     bad = make(tmp_path / "bad")
     with pytest.raises(ValueError, match="bad") as caught:
-        compute(make_plan([good, bad], **COLUMNS, strict=True), settings(), FACTS, workers=workers)
+        compute(make_plan([good, bad], **COLUMNS, strict=True), settings(), workers=workers)
     line = str(caught.value)
     assert line.startswith(str(bad))
     assert message in line
     assert "\n" not in line
     plan = make_plan([good, bad], **COLUMNS, strict=True, keep_going=True)
-    board = compute(plan, settings(), FACTS, workers=workers, keep_going=True)
+    board = compute(plan, settings(), workers=workers, keep_going=True)
     assert board.failures == (line,)
-    alone = compute(make_plan([good], **COLUMNS, strict=True), settings(), FACTS)
+    alone = compute(make_plan([good], **COLUMNS, strict=True), settings())
     assert [row for row in rows(board) if row[0] == "good"] == rows(alone)
     assert all(row[3] is None and row[4] == line for row in rows(board) if row[0] != "good")
 
@@ -166,7 +165,7 @@ def test_many_series_of_a_bad_file_are_one_line(tmp_path):
     pq.write_table(pa.table(table), tmp_path / "bad.parquet")
     pq.write_table(pa.table(table | {"label": labels}), tmp_path / "good.parquet")
     plan = make_plan(tmp_path)
-    board = compute(plan, settings(), FACTS, keep_going=True)
+    board = compute(plan, settings(), keep_going=True)
     assert len(board.failures) == 1
     assert board.failures[0].endswith("(and 2 more series of this file)")
 
@@ -211,10 +210,10 @@ def test_files_of_all_formats(tmp_path):
     pq.write_table(pa.table(table), tmp_path / "d.parquet")
     for suffix in ("parquet", "csv", "jsonl", "npz"):
         for workers in (1, 2) if suffix == "csv" else (1,):
-            found = rows(compute(make_plan(tmp_path / f"d.{suffix}"), settings(), FACTS, workers=workers))
+            found = rows(compute(make_plan(tmp_path / f"d.{suffix}"), settings(), workers=workers))
             expected = expected or found
             assert found == expected
-    assert rows(compute(make_plan(str(tmp_path / "*.parquet")), settings(), FACTS)) == expected
+    assert rows(compute(make_plan(str(tmp_path / "*.parquet")), settings())) == expected
 
 
 def test_labels_that_differ_are_reported_per_file(tmp_path):
@@ -230,16 +229,17 @@ def test_labels_that_differ_are_reported_per_file(tmp_path):
         }
         pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
     plan = make_plan(tmp_path)
-    board = compute(plan, settings(draws=2), FACTS)
+    board = compute(plan, settings(chance=2))
     assert board.warnings[0] == (
         f"{tmp_path / 'odd.parquet'}: labels differ from those of most detectors in 1 of 2 series, on 3 steps ('y'); "
         f"each file is scored with its own labels"
     )
     # Chance is that of the labels each file has.
-    chance = dict(zip(board.detectors, board.chance, strict=True))
+    chance = dict(zip(board.detectors, board.chance.of_metric(0), strict=True))
     assert np.array_equal(chance["a"], chance["b"])
-    assert np.array_equal(chance["a"][0], chance["odd"][0])
-    assert not np.array_equal(chance["a"][1], chance["odd"][1])
+    assert chance["a"][0] == chance["odd"][0]
+    assert chance["a"][1] != chance["odd"][1]
+    assert board.chance.levels.shape == (2, 2)  # once for each distinct labels
 
 
 def test_labels_of_another_length():
@@ -251,9 +251,9 @@ def test_labels_of_another_length():
             "c": {"label": labels[:50], "score": scores[:50]},
         }
     )
-    board = compute(plan, settings(), FACTS)
+    board = compute(plan, settings())
     assert (
         "c: labels differ from those of most detectors in 1 of 1 series, on 0 steps, and the length in 1"
         in (board.warnings[0])
     )
-    assert list(label_differences(plan, [])) == []
+    assert list(label_differences(plan, np.zeros(3, dtype=np.int32))) == []

@@ -8,14 +8,20 @@ import math
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pateval.experiments.paper_tables import DETECTORS, impact_table
+from pateval.io.table_files import as_csv
 from pateval.leaderboards import diagnostics, render
 from pateval.leaderboards.bootstrap import Interval
-from pateval.leaderboards.result import Leaderboard, MetricFacts, Timing
-from pateval.leaderboards.tasks import Outcome
-from test_statistics import DETECTORS, PAPER
+from pateval.leaderboards.result import ChanceLevels, Leaderboard, Timings
+from pateval.leaderboards.summary import MetricFacts
+
+PAPER = {metric: impact_table(metric) for metric in ("PATE", "PA-F1", "Standard-F1", "VUS-ROC")}
 
 
 def board_of(values, metrics, *, detectors=None, series=None, reasons=None, facts=None, present=None, **more):
@@ -39,7 +45,7 @@ def board_of(values, metrics, *, detectors=None, series=None, reasons=None, fact
 def paper():
     """The paper's table of five detectors on four data sets."""
     values = np.stack([np.array(PAPER[metric]).T for metric in PAPER], axis=2)
-    return board_of(values, list(PAPER), detectors=DETECTORS, series=["SMD", "MSL", "SWaT", "PSM"])
+    return board_of(values, list(PAPER), detectors=list(DETECTORS), series=["SMD", "MSL", "SWaT", "PSM"])
 
 
 def test_the_papers_ranks(paper):
@@ -74,7 +80,7 @@ def test_the_papers_significance(paper):
 
 
 def test_the_paper_has_too_few_series(paper):
-    lines = list(diagnostics.cautions(paper, []))
+    lines = list(diagnostics.find_warnings(paper, {}))
     assert len(lines) == 1
     assert lines[0].startswith("too few series for any claim: with 4 comparable series and 10 pairs of detectors")
     assert lines[0].endswith("corrected p-value is 1, so no difference can be significant")
@@ -93,11 +99,11 @@ def test_agreement_of_the_papers_metrics(paper):
 
 def test_summary_by_hand():
     values = [[[0.2, 8.0], [0.4, 2.0], [math.nan, math.nan]], [[0.6, 4.0], [0.8, math.nan], [math.nan, math.nan]]]
-    chance = [[[0.1, 10.0], [0.2, 4.0], [math.nan, math.nan]]] * 2
+    chance = ChanceLevels(np.array([[0.1, 10.0], [0.2, 4.0]]), np.array([[0, 1, -1], [0, 1, -1]], dtype=np.int32))
     board = board_of(
         values,
         ["pate", "delay"],
-        chance=np.array(chance),
+        chance=chance,
         facts={"delay": MetricFacts(higher_is_better=False, best=0.0)},
         pooled={("d0", "pate"): 0.33},
     )
@@ -135,8 +141,10 @@ def test_a_detector_without_values_does_not_take_the_others_with_it():
     assert [row["detector"] for row in board.ranks("pate").to_pylist()] in (["d0", "d2"], ["d2", "d0"])
     assert board.ranks("pate").to_pylist()[0]["series_used"] == 7
     assert board.significance("pate").left_out == ("d1",)
-    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(diagnostics.cautions(board, []))
-    assert "d1" in render.text(board)
+    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(
+        diagnostics.find_warnings(board, {})
+    )
+    assert repr(board).splitlines()[4].split() == ["d1", "-"]
 
 
 def test_nothing_defined_at_all():
@@ -144,8 +152,8 @@ def test_nothing_defined_at_all():
     assert board.summary().column("mean").to_pylist() == [None, None]
     assert board.significance("pate").detectors == ()
     assert board.ranks().num_rows == 0
-    assert render.text(board)
-    json.dumps(board.significance("pate").to_dict(), allow_nan=False)
+    assert [line.split()[0] for line in repr(board).splitlines()[2:4]] == ["d0", "d1"]
+    assert json.loads(board.significance("pate").to_json())["friedman"]["p_value"] is None
 
 
 def test_scores_leave_out_what_is_absent():
@@ -160,24 +168,18 @@ def test_scores_leave_out_what_is_absent():
         ("d1", "s1", "no anomaly"),
     ]
     assert dict(board.reasons()) == {("pate", "no anomaly"): 1}
-    assert board.to_pandas().shape == (3, 5)
-    assert board.to_polars().shape == (3, 5)
+    assert board.to_pandas().shape == (3, 6)
+    assert board.to_polars().shape == (3, 6)
 
 
-def test_cautions_about_coarse_scores_and_undefined_values():
+def test_warnings_about_coarse_scores_and_undefined_values():
     generator = np.random.default_rng(0)
     values = generator.random((3, 12, 2))
     values[:, :, 1] = values[:, :, 0]
     values[0, :, 1] -= 0.2
     values[:, 4] = math.nan
     board = board_of(values, ["pate", "pate_ap"])
-    facts = {"d0": (1, 1.0), "d1": (2, 0.9), "d2": (900, 0.01)}
-    outcomes = [
-        Outcome(name, series, distinct=distinct, top_share=share)
-        for name, (distinct, share) in facts.items()
-        for series in board.series
-    ]
-    lines = list(diagnostics.cautions(board, outcomes))
+    lines = list(diagnostics.find_warnings(board, {"d0": (12, 12), "d1": (9, 12)}))
     assert lines[0].startswith("detector 'd0': scores are coarse on 12 of 12 series, and pate (0.")
     assert lines[0].endswith("trust pate_ap")
     assert lines[1].startswith("scores are coarse on most series (at most two values")
@@ -191,7 +193,7 @@ def test_reasons_that_differ_in_a_number_are_one_line():
     values[0, :, 1] = 0.5
     codes = np.array([[[1, 0], [2, 0], [1, 0]]], dtype=np.int32)
     board = board_of(values, ["ucr_score", "pate"], reasons=(codes, ("", "one event; got 2", "one event; got 3")))
-    assert list(diagnostics.cautions(board, [])) == [
+    assert list(diagnostics.find_warnings(board, {})) == [
         "3 values are missing, in 3 of 3 series, for 'ucr_score': one event; got 2 (and 1 like it)"
     ]
 
@@ -205,7 +207,7 @@ def test_marks_of_the_overview():
         coarse=("d1",),
         run={"parameters": {"threshold": "oracle"}},
     )
-    header, body, remarks = render.overview(board)
+    header, body, remarks = board.overview()
     assert header[-1] == "point_f1 (oracle)"
     assert [row[0] for row in body] == ["d0", "d1 *"]
     assert "* coarse scores, which pate flatters: see pate_ap" in remarks
@@ -230,7 +232,8 @@ class Balanced(HTMLParser):
 def test_files(paper, tmp_path):
     from dataclasses import replace
 
-    timings = [Timing("LSTM", "SMD", 100, 0.123456789, True)]
+    place = [np.array([number], dtype=np.int32) for number in (paper.detectors.index("LSTM"), 0)]
+    timings = Timings(*place, np.array([100]), np.array([0.123456789]), np.array([True]))
     board = replace(paper, timings=timings, run={"versions": {"x": "1"}, "big": math.nan}, warnings=("careful",))
     board.save(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
@@ -244,7 +247,7 @@ def test_files(paper, tmp_path):
         "timings.csv",
     ]
     stored = pq.read_table(tmp_path / "out" / "scores.parquet")
-    assert stored.column_names == ["detector", "series", "metric", "value", "reason"]
+    assert stored.column_names == ["detector", "series", "metric", "value", "reason", "signature"]
     assert stored.equals(board.scores)
     with (tmp_path / "out" / "scores.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -266,7 +269,7 @@ def test_written_in_parts(tmp_path, monkeypatch):
     board.to_csv(tmp_path / "whole.csv")
     whole = board.scores.to_pylist()
     monkeypatch.setattr(result, "ROWS_AT_ONCE", 13)
-    assert len(list(board.score_parts())) == 4
+    assert len(list(board.score_parts())) == 3
     board.to_parquet(tmp_path / "parts.parquet")
     assert pq.read_table(tmp_path / "parts.parquet").to_pylist() == whole
     board.to_csv(tmp_path / "parts.csv")
@@ -274,9 +277,11 @@ def test_written_in_parts(tmp_path, monkeypatch):
 
 
 def test_undefined_values_are_empty_in_csv():
-    assert render.as_csv(board_of([[[math.nan]]], ["pate"]).scores).splitlines()[1] == (
-        "d0,s0,pate,,the labels hold no anomaly"
-    )
+    board = board_of([[[math.nan]]], ["pate"], signatures={"pate": "pate|early:0,100"})
+    assert as_csv(board.scores).splitlines() == [
+        "detector,series,metric,value,reason,signature",
+        'd0,s0,pate,,the labels hold no anomaly,"pate|early:0,100"',
+    ]
 
 
 def test_html_is_escaped_and_whole(tmp_path):
@@ -296,10 +301,11 @@ def test_text_markdown_json(paper):
     text = repr(paper)
     assert text.splitlines()[0].split()[:2] == ["detector", "rank"]
     assert len(text.splitlines()) >= 7
-    marked = render.markdown(paper)
+    marked = render.as_markdown(paper.overview())
     assert marked.splitlines()[1].startswith("| --- | ---: |")
-    data = json.loads(render.as_json(paper))
+    data = json.loads(paper.to_json())
     assert len(data["summary"]) == 20
+    assert data["rank_by"] == data["significance"]["metric"] == paper.rank_by == next(iter(PAPER))
     letters = render.group_letters(paper.significance("PATE"))
     assert set(letters.values()) == {"a"}
     assert [render._letter(i) for i in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
@@ -308,6 +314,44 @@ def test_text_markdown_json(paper):
 def test_many_metrics_show_the_best_known(paper):
     metrics = ["auc_roc", *(f"m{i}" for i in range(10)), "pate", "pate_ap"]
     board = board_of(np.random.default_rng(0).random((2, 3, 13)), metrics)
-    header, _, remarks = render.overview(board)
-    assert header == ["detector", "rank (pate)", "alike", "pate", "95 %", "pate_ap", "auc_roc"]
+    header, _, remarks = board.overview()
+    assert header == ["detector", "rank (pate_ap)", "alike", "pate_ap", "95 %", "pate", "auc_roc"]
     assert remarks[-1] == "10 more metrics in the files"
+
+
+def test_ranked_by_what_is_asked_for_in_its_direction():
+    values = np.array([[[0.9, 5.0, 0.1]] * 6, [[0.5, 1.0, 0.2]] * 6, [[0.1, 3.0, 0.3]] * 6])
+    facts = {"delay": MetricFacts(higher_is_better=False, best=0.0)}
+
+    def order(**options):
+        board = board_of(values, ["pate", "delay", "pate_ap"], facts=facts, **options)
+        return board.rank_by, [row[0] for row in board.overview().rows]
+
+    assert order() == ("pate_ap", ["d2", "d1", "d0"])
+    assert order(rank_by="pate") == ("pate", ["d0", "d1", "d2"])
+    assert order(rank_by="delay") == ("delay", ["d1", "d2", "d0"])
+    assert order(rank_by="pate( early = [0,100] )")[0] == "pate"
+    with pytest.raises(ValueError, match="metric 'nab' is not in this leaderboard"):
+        order(rank_by="nab")
+    by_delay = board_of(values, ["pate", "delay"], facts=facts, rank_by="delay")
+    assert by_delay.significance().metric == "delay"
+    assert by_delay.significance().detectors == ("d1", "d2", "d0")
+    assert "<td>d1</td>" in by_delay.to_html()
+    assert by_delay.to_html().index("<td>d1</td>") < by_delay.to_html().index("<td>d0</td>")
+
+
+def test_as_frames_and_plain_data(paper):
+    for backend, kind in {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}.items():
+        assert isinstance(paper.to_frame(backend), kind)
+        assert paper.to_frame(backend).shape == (80, 6)
+        pairs = paper.significance("PATE").to_frame(backend)
+        assert isinstance(pairs, kind)
+        assert pairs.shape == (10, 11)
+    pairs = paper.significance("PATE").to_frame("pandas")
+    assert pairs.loc[3, ["detector", "other", "wins"]].tolist() == [
+        "Transformer",
+        paper.significance("PATE").detectors[4],
+        4,
+    ]
+    with pytest.raises(ValueError, match="backend must be one of 'pandas', 'polars', 'pyarrow'; got 'excel'"):
+        paper.to_frame("excel")

@@ -1,4 +1,4 @@
-"""The machinery: plans, batches, workers, cache. Metrics are stand-ins here."""
+"""The machinery: plans, batches, workers, cache, with two small metrics of our own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,54 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import support.leaderboard_fakes as fakes
+import pateval as pv
 from pateval.leaderboards import cache, executors
-from pateval.leaderboards.plan import make_batches, make_plan, read_batch
-from pateval.leaderboards.result import MetricFacts
-from pateval.leaderboards.tasks import Settings, run_batch, set_stop
-from support.leaderboard_fakes import compute
-
-FACTS = {"gap": MetricFacts(), "lag": MetricFacts(higher_is_better=False, best=0.0)}
-
-
-def settings(evaluate=fakes.plain, **options):
-    return Settings(fakes.METRICS, code=cache.fingerprint(), evaluate=evaluate, **options)
-
-
-def series(seed, steps=60, *, anomalies=True):
-    generator = np.random.default_rng(seed)
-    labels = np.zeros(steps, dtype=np.uint8)
-    if anomalies:
-        labels[10:20] = 1
-        labels[40:43] = 1
-    return labels, generator.random(steps).round(4)
-
-
-def write_detectors(folder, detectors=3, number=7, *, mark=None):
-    """One Parquet file per detector; the series named ``mark`` of the first detector starts with -1."""
-    folder.mkdir(exist_ok=True)
-    for d in range(detectors):
-        columns = {"series": [], "label": [], "score": []}
-        for s in range(number):
-            labels, scores = series(100 * d + s, steps=60 + s, anomalies=s != 2)
-            if mark == s and d == 0:
-                scores[0] = -1
-            columns["series"] += [f"s{s}"] * labels.size
-            columns["label"] += labels.tolist()
-            columns["score"] += scores.tolist()
-        pq.write_table(pa.table(columns), folder / f"d{d}.parquet")
-    return sorted(folder.glob("*.parquet"))
-
-
-def rows(board):
-    """All values with their reasons, comparable: NaN equals itself."""
-    return [tuple(None if value != value else value for value in row.values()) for row in board.scores.to_pylist()]
-
-
-def parquet_bytes(board, folder):
-    path = Path(folder) / "check.parquet"
-    board.to_parquet(path)
-    return path.read_bytes()
+from pateval.leaderboards.batches import make_batches, read_batch
+from pateval.leaderboards.plan import make_plan
+from pateval.leaderboards.tasks import run_batch, set_stop
+from support import leaderboard_metrics as metrics
+from support.leaderboard_cases import compute, parquet_bytes, rows, series, settings, write_detectors
 
 
 def test_plan_and_batches(tmp_path):
@@ -75,9 +35,10 @@ def test_plan_and_batches(tmp_path):
     assert plan.detectors == ("d0", "d1", "d2")
     assert plan.series == tuple(f"s{s}" for s in range(7))
     assert len(plan.jobs) == 21
+    assert [len(batch.jobs) for batch in make_batches(plan)] == [7, 7, 7]  # a file is read once
     batches = list(make_batches(plan, workers=2))
-    assert [job for batch in batches for job in batch.jobs] == list(plan.jobs)
-    assert {len(batch.jobs) for batch in batches} == {2, 1}
+    assert sorted(job for batch in batches for job in batch.jobs) == list(plan.jobs)
+    assert len(batches) == 8
     for batch in batches:
         for job, item in read_batch(batch):
             d, s = int(job.detector[1:]), int(job.series[1:])
@@ -94,22 +55,22 @@ def test_one_wide_table_and_one_long_table_are_the_same(tmp_path):
     long = pa.concat_tables(
         [t.append_column("detector", pa.array([p.stem] * len(t))) for p, t in zip(files, tables, strict=True)]
     )
-    expected = rows(compute(make_plan(files), settings(), FACTS))
+    expected = rows(compute(make_plan(files)))
     shuffled = long.take(np.argsort(np.tile(np.arange(len(wide)), 3), kind="stable"))
     for data in (wide, long, shuffled, long.to_pandas(), wide.to_pandas()):
         plan = make_plan(data)
-        board = compute(plan, settings(), FACTS)
+        board = compute(plan, settings())
         assert rows(board) == expected
     for name, table in (("wide", wide), ("long", long)):
         pq.write_table(table, tmp_path / f"{name}.pq", row_group_size=100)
-        assert rows(compute(make_plan(tmp_path / f"{name}.pq"), settings(), FACTS)) == expected
+        assert rows(compute(make_plan(tmp_path / f"{name}.pq"), settings())) == expected
     partitioned = tmp_path / "partitioned"
     pq.write_to_dataset(long, partitioned, partition_cols=["detector"])
-    assert rows(compute(make_plan(partitioned), settings(), FACTS)) == expected
+    assert rows(compute(make_plan(partitioned), settings())) == expected
     pq.write_to_dataset(long, tmp_path / "deep", partition_cols=["detector", "series"])
     plan = make_plan(tmp_path / "deep")
     assert all(len(batch.content.pieces) <= len(batch.jobs) for batch in make_batches(plan))
-    assert rows(compute(plan, settings(), FACTS)) == expected
+    assert rows(compute(plan, settings())) == expected
 
 
 def test_mappings():
@@ -172,79 +133,85 @@ def detectors(tmp_path):
 
 def test_every_way_gives_the_same_bytes(detectors, tmp_path):
     plan = make_plan(detectors)
-    alone = compute(plan, settings(draws=2), FACTS)
+    alone = compute(plan, settings(chance=2))
     expected = parquet_bytes(alone, tmp_path)
-    two = compute(plan, settings(draws=2), FACTS, workers=2)
+    two = compute(plan, settings(chance=2), workers=2)
     assert parquet_bytes(two, tmp_path) == expected
-    assert np.array_equal(two.chance, alone.chance, equal_nan=True)
+    for m in range(2):
+        assert np.array_equal(two.chance.of_metric(m), alone.chance.of_metric(m), equal_nan=True)
     with ThreadPoolExecutor(3) as threads:
-        assert parquet_bytes(compute(plan, settings(), FACTS, executor=threads), tmp_path) == expected
+        assert parquet_bytes(compute(plan, settings(), executor=threads), tmp_path) == expected
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        assert parquet_bytes(compute(plan, settings(), FACTS, executor=processes), tmp_path) == expected
+        assert parquet_bytes(compute(plan, settings(), executor=processes), tmp_path) == expected
     folder = str(tmp_path / "cache")
-    first = compute(plan, settings(cache=folder), FACTS)
-    again = compute(plan, settings(cache=folder), FACTS, workers=2)
+    first = compute(plan, settings(cache=folder))
+    again = compute(plan, settings(cache=folder), workers=2)
     assert parquet_bytes(first, tmp_path) == parquet_bytes(again, tmp_path) == expected
     assert (first.run["computed"], first.run["from_cache"]) == (21, 0)
     assert (again.run["computed"], again.run["from_cache"]) == (0, 21)
 
 
-def test_only_what_changed_is_computed_again(detectors, tmp_path):
+def test_only_what_changed_is_computed_again(detectors, tmp_path, monkeypatch):
     folder = str(tmp_path / "cache")
-    log = str(tmp_path / "log")
+    log = tmp_path / "log"
+    monkeypatch.setenv(metrics.LOG, str(log))
 
-    def run(metrics=fakes.METRICS, **options):
-        before = len(Path(log).read_text().splitlines()) if Path(log).exists() else 0
-        chosen = Settings(tuple(metrics), {"log": log} | options, folder, cache.fingerprint(), evaluate=fakes.counting)
-        compute(make_plan(detectors), chosen, FACTS)
-        return Path(log).read_text().splitlines()[before:]
+    def run(*chosen):
+        before = len(log.read_text().splitlines()) if log.exists() else 0
+        compute(make_plan(detectors), settings(chosen or metrics.PLAIN, cache=folder))
+        return log.read_text().splitlines()[before:]
 
-    assert len(run(["gap"])) == 21
-    assert run(["gap"]) == []
-    added = run(["gap", "lag"])  # another metric: only that one is computed
+    scaled = metrics.gap.with_options(scale=2)
+    assert len(run("support.leaderboard_metrics:gap")) == 21
+    assert run(metrics.gap) == []
+    added = run(metrics.gap, metrics.lag)  # another metric: only that one is computed
     assert len(added) == 21
-    assert all(line.endswith(" lag") for line in added)
-    assert run(["lag"]) == []
-    assert len(run(["gap"], scale=2)) == 21  # another parameter
+    assert all(line.startswith("lag ") for line in added)
+    assert run(metrics.lag) == []
+    assert len(run(scaled)) == 21  # another option
+    raised = pv.define_metric(metrics.gap_of_means, id="gap", takes="scores", definition=2)
+    assert len(run(raised)) == 21  # another definition
+    assert run(scaled, raised, metrics.lag) == []
     # Another content of one series in one file: that series alone.
     table = pq.read_table(detectors[1]).to_pydict()
     table["score"][0] += 0.5
     pq.write_table(pa.table(table), detectors[1])
-    assert len(run(["gap"])) == 1
+    assert len(run(metrics.gap)) == 1
     # A file in the cache that is damaged is computed again, whatever the damage.
     for damage in ("{", "[]", '{"values": {"gap": "text"}}', '{"values": 3}', '{"seconds": "long"}'):
-        run()
-        run(scale=2)
-        max(Path(folder).rglob("*.json"), key=lambda path: path.stat().st_mtime_ns).write_text(damage)
-        assert len(run()) + len(run(scale=2)) == 1, damage
+        run(metrics.gap)
+        sorted(Path(folder).rglob("*.json"))[0].write_text(damage)
+        assert len(run(metrics.gap)) <= 1, damage
+        assert run(metrics.gap) == []
 
 
 def test_another_version_of_the_metrics_counts_as_new(detectors, tmp_path, monkeypatch):
     plan = make_plan(detectors)
     folder = str(tmp_path / "cache")
-    compute(plan, settings(cache=folder), FACTS)
+    compute(plan, settings(cache=folder))
     monkeypatch.setattr(cache, "fingerprint", lambda: "other")
-    assert compute(plan, settings(cache=folder), FACTS).run["computed"] == 21
+    assert compute(plan, settings(cache=folder)).run["computed"] == 21
     # A worker with other code than ours refuses.
-    refused = compute(plan, Settings(fakes.METRICS, code="mine", evaluate=fakes.plain), FACTS)
+    refused = compute(plan, replace(settings(), code="mine"))
     assert refused.run["failed"] == 21
     assert "other metric code" in refused.failures[0]
 
 
-def test_a_worker_that_dies_once_is_replaced(tmp_path):
+def test_a_worker_that_dies_once_is_replaced(tmp_path, monkeypatch):
     plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
-    expected = compute(plan, settings(), FACTS)
-    flag = str(tmp_path / "flag")
-    board = compute(plan, settings(fakes.deadly_once, parameters={"flag": flag}), FACTS, workers=2)
-    assert Path(flag).exists()
+    expected = compute(plan, settings())
+    flag = tmp_path / "flag"
+    monkeypatch.setenv(metrics.FLAG, str(flag))
+    board = compute(plan, settings(metrics.DEADLY_ONCE), workers=2)
+    assert flag.exists()
     assert rows(board) == rows(expected)
     assert board.failures == ()
 
 
 def test_a_series_that_always_kills_becomes_a_row(tmp_path):
     plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
-    board = compute(plan, settings(fakes.deadly), FACTS, workers=2)
-    expected = compute(plan, settings(), FACTS)
+    board = compute(plan, settings(metrics.DEADLY), workers=2)
+    expected = compute(plan, settings())
     dead = board.scores.filter(pa.compute.match_substring(board.scores["reason"], "died")).to_pylist()
     assert [(row["detector"], row["series"], row["metric"]) for row in dead] == [
         ("d0", "s3", "gap"),
@@ -259,13 +226,15 @@ def test_a_series_that_always_kills_becomes_a_row(tmp_path):
 def test_a_broken_metric_leaves_the_others(tmp_path):
     plan = make_plan(write_detectors(tmp_path / "scores", mark=3))
     folder = tmp_path / "cache"
-    board = compute(plan, settings(fakes.broken, cache=str(folder)), FACTS)
+    board = compute(plan, settings(metrics.BROKEN, cache=str(folder)))
     rows = {(r["detector"], r["series"], r["metric"]): r for r in board.scores.to_pylist()}
     assert rows["d0", "s3", "lag"]["reason"] == "failed: ZeroDivisionError: no lag at all"
     assert not math.isnan(rows["d0", "s3", "gap"]["value"])
     assert board.failures == ("detector 'd0', series 's3': lag failed: ZeroDivisionError: no lag at all",)
     # What broke is not kept: it is tried again.
-    assert compute(plan, settings(cache=str(folder)), FACTS).run["computed"] == 1
+    again = compute(plan, settings(metrics.BROKEN, cache=str(folder)))
+    assert again.run["computed"] == 1
+    assert again.failures == board.failures
 
 
 def test_workers_that_cannot_start_say_why(detectors, tmp_path):
@@ -273,8 +242,8 @@ def test_workers_that_cannot_start_say_why(detectors, tmp_path):
     script.write_text(
         "import sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_leaderboard_tasks import FACTS, compute, make_plan, settings\n"
-        f"compute(make_plan({[str(path) for path in detectors]!r}), settings(), FACTS, workers=2)\n"
+        "from support.leaderboard_cases import compute_files\n"
+        f"compute_files({[str(path) for path in detectors]!r}, workers=2)\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
@@ -299,11 +268,11 @@ class Flaky(ThreadPoolExecutor):
 
 def test_an_executor_that_loses_work(detectors):
     plan = make_plan(detectors)
-    expected = compute(plan, settings(), FACTS)
+    expected = compute(plan, settings())
     with Flaky(4) as executor:
-        assert rows(compute(plan, settings(), FACTS, executor=executor)) == rows(expected)
+        assert rows(compute(plan, settings(), executor=executor)) == rows(expected)
     with Flaky(1000) as executor:
-        board = compute(plan, settings(), FACTS, executor=executor)
+        board = compute(plan, settings(), executor=executor)
     assert board.run["failed"] == 21
     assert "lost 3 times: ConnectionError: worker gone" in board.failures[0]
 
@@ -314,12 +283,12 @@ def test_an_executor_that_broke(tmp_path):
         ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
         pytest.raises(RuntimeError, match="the executor stopped working"),
     ):
-        compute(plan, settings(fakes.deadly), FACTS, executor=executor)
+        compute(plan, settings(metrics.DEADLY), executor=executor)
 
 
 def test_a_full_disk_loses_nothing(detectors, tmp_path, monkeypatch):
     plan = make_plan(detectors)
-    expected = compute(plan, settings(), FACTS)
+    expected = compute(plan, settings())
     replace, calls = os.replace, []
 
     def full(source, target):
@@ -330,7 +299,7 @@ def test_a_full_disk_loses_nothing(detectors, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", full)
     folder = tmp_path / "cache"
-    board = compute(plan, settings(cache=str(folder)), FACTS)
+    board = compute(plan, settings(cache=str(folder)))
     assert rows(board) == rows(expected)
     assert any(
         "finished work could not be kept (No space left on device): 16 results are in memory only" in line
@@ -339,25 +308,29 @@ def test_a_full_disk_loses_nothing(detectors, tmp_path, monkeypatch):
     monkeypatch.undo()
     assert len(list(folder.rglob("*.json"))) == 5
     assert list(folder.rglob("*.tmp")) == []
-    assert compute(plan, settings(cache=str(folder)), FACTS).run["from_cache"] == 5
+    assert compute(plan, settings(cache=str(folder))).run["from_cache"] == 5
 
 
 def test_a_worker_elsewhere_without_our_disk(detectors, tmp_path):
     """The worker's cache is another folder, as on another machine; the results are still kept here."""
     plan = make_plan(detectors)
     folder = tmp_path / "cache"
-    elsewhere = partial(run_elsewhere, folder=str(tmp_path / "nowhere"))
-    with ThreadPoolExecutor(1) as executor:
-        executor.submit_as_is = executor.submit
-        executor.submit = lambda run, batch: executor.submit_as_is(elsewhere, run, batch)
-        compute(plan, settings(cache=str(folder)), FACTS, executor=executor)
+    with Elsewhere(str(tmp_path / "nowhere")) as executor:
+        compute(plan, settings(cache=str(folder)), executor=executor)
     assert len(list(folder.rglob("*.json"))) == 21
 
 
-def run_elsewhere(run, batch, *, folder):
-    from dataclasses import replace
+class Elsewhere(ThreadPoolExecutor):
+    """Runs batches with another cache folder than the one it was told."""
 
-    return run_batch(batch, replace(run.keywords["settings"], cache=folder))
+    def __init__(self, folder):
+        super().__init__(1)
+        self.folder = folder
+
+    def submit(self, run, argument):
+        if isinstance(run, partial):
+            run = partial(run.func, settings=replace(run.keywords["settings"], cache=self.folder))
+        return super().submit(run, argument)
 
 
 def test_stopping_between_series(detectors):
@@ -372,14 +345,13 @@ def test_stopping_between_series(detectors):
 
 
 SCRIPT = """
-import sys
+import json, sys
 sys.path.insert(0, {tests!r})
-from test_leaderboard_tasks import *
+from support.leaderboard_cases import compute_files, settings
+from support.leaderboard_metrics import gap
 if __name__ == "__main__":
-    chosen = Settings(fakes.METRICS, {{"log": {log!r}, "pause": 0.05}}, {cache!r}, cache.fingerprint(),
-                      evaluate=fakes.counting)
     try:
-        board = compute(make_plan({files!r}), chosen, FACTS, workers={workers})
+        board = compute_files({files!r}, chosen=settings(gap, cache={cache!r}), workers={workers})
     except KeyboardInterrupt:
         sys.exit(130)
     board.to_parquet({out!r})
@@ -395,14 +367,16 @@ def test_interrupted_and_resumed(tmp_path, workers):
     script.write_text(
         SCRIPT.format(
             tests=str(Path(__file__).parent),
-            log=str(log),
             cache=str(tmp_path / "cache"),
             files=files,
             out=str(out),
             workers=workers,
         )
     )
-    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    environment = os.environ | {metrics.LOG: str(log), metrics.PAUSE: "0.05"}
+    process = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True, env=environment
+    )
     deadline = time.time() + 60
     while time.time() < deadline and not (log.exists() and len(log.read_text().splitlines()) >= 10):
         time.sleep(0.02)
@@ -412,7 +386,7 @@ def test_interrupted_and_resumed(tmp_path, workers):
     half = log.read_text().splitlines()
     assert 10 <= len(half) < 48
     assert not out.exists()
-    done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([sys.executable, script], stdout=subprocess.PIPE, text=True, check=True, env=environment)
     counts = json.loads(done.stdout)
     lines = log.read_text().splitlines()
     # In this process Ctrl-C may cut off the series in hand between its line and its file.
@@ -420,7 +394,7 @@ def test_interrupted_and_resumed(tmp_path, workers):
     assert 48 <= len(lines) <= 48 + slack
     assert len(set(lines)) == 48
     assert counts["computed"] + len(half) - slack <= 48 <= counts["computed"] + len(half)
-    expected = compute(make_plan(files), settings(), FACTS)
+    expected = compute(make_plan(files), settings(metrics.gap))
     assert out.read_bytes() == parquet_bytes(expected, tmp_path)
 
 
@@ -428,41 +402,44 @@ def test_limits_over_the_events_of_a_single_series(tmp_path):
     generator = np.random.default_rng(3)
     labels = np.tile(np.repeat([0, 1, 0], [20, 5, 15]), 12)
     data = {"label": labels, "a": labels + generator.random(labels.size), "b": generator.random(labels.size)}
-    chosen = settings(cache=str(tmp_path), event_draws=50, event_metrics=("gap",))
-    board = compute(make_plan(data), chosen, FACTS)
+    chosen = settings(cache=str(tmp_path), event_draws=50)
+    board = compute(make_plan(data), chosen)
     by_row = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
     for detector in "ab":
         row = by_row[detector, "gap"]
         assert row["low"] < row["mean"] < row["high"]
-        assert by_row[detector, "lag"]["low"] is None
     # They are kept like everything else, and the values do not depend on them.
     assert len(list(tmp_path.rglob("*.json"))) == 4
-    again = compute(make_plan(data), chosen, FACTS, workers=2)
+    again = compute(make_plan(data), chosen, workers=2)
     assert again.intervals == board.intervals
-    assert compute(make_plan(data), settings(cache=str(tmp_path)), FACTS).run["computed"] == 0
+    assert compute(make_plan(data), settings(cache=str(tmp_path))).run["computed"] == 0
     # With several series there is no need for them.
     several = make_plan(data | {"series": np.repeat([0, 1], labels.size // 2)})
-    assert compute(several, settings(event_draws=50, event_metrics=("gap",)), FACTS).intervals == {}
+    assert compute(several, settings(event_draws=50)).intervals == {}
 
 
 def test_no_threads_fight_in_the_workers(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    pool = executors._Pool(1)
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    pool = executors._Processes(2)
     try:
-        assert pool.submit(environment, None).result() == ["1", "1", "1"]
+        # Both have been started, and ours is as it was, before anything is submitted.
+        assert dict(os.environ) == before
+        assert {pool.submit(environment, None).result() for _ in range(4)} == {("1", "1", "1")}
+        assert len(pool._executor._processes) == 2
     finally:
         pool.close()
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "OPENBLAS_NUM_THREADS" not in os.environ
+    assert dict(os.environ) == before
 
 
 def environment(_):
-    return [os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS"), str(pa.cpu_count())]
+    return os.environ.get("OMP_NUM_THREADS"), os.environ.get("OPENBLAS_NUM_THREADS"), str(pa.cpu_count())
 
 
 def test_progress(detectors):
     seen = []
-    compute(make_plan(detectors), settings(draws=1), FACTS, progress=lambda *report: seen.append(report))
+    compute(make_plan(detectors), settings(chance=1), progress=lambda *report: seen.append(report))
     assert seen[0] == ("scores", 0, 21)
     assert ("scores", 21, 21) in seen
     # One chance level per series, since all files agree on the labels.
@@ -470,7 +447,7 @@ def test_progress(detectors):
 
 
 def test_the_bar_goes_to_standard_error(detectors, capsys):
-    compute(make_plan(detectors), settings(), FACTS, progress=True)
+    compute(make_plan(detectors), settings(), progress=True)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "scores" in captured.err

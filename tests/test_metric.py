@@ -326,7 +326,6 @@ def test_series_and_global_options():
         ),
         ("support.user_metrics:flagged_share(size=2)", "the metric flagged_share has no option 'size'; it takes scale"),
     ],
-    ids=str,
 )
 def test_what_is_refused_of_ones_own(metric, message):
     scores = np.arange(LABELS.size)

@@ -15,7 +15,8 @@ import pytest
 import pateval.runner
 from pateval.datasets import Series, join
 from pateval.io import find_layout, open_table, scored_series
-from pateval.runner import Candidate, Event, candidate, detect, read_provenance
+from pateval.runner import Candidate, DetectionProgress, candidate, detect
+from pateval.score_files import read_metadata
 
 
 @dataclass
@@ -58,10 +59,15 @@ DATA = [series("one"), series("two/b.csv", 5), series("three", 8, None)]
 
 
 def test_one_file_per_detector(tmp_path: Path) -> None:
-    events: list[Event] = []
-    outcomes = detect([fake("a"), fake("b", seed=1)], DATA, tmp_path, show=events.append)
-    assert [outcome.path for outcome in outcomes] == [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "b.parquet"]
+    events: list[DetectionProgress] = []
+    results = detect([fake("a"), fake("b", seed=1)], DATA, tmp_path, show=events.append)
+    assert [result.path for result in results] == [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "a.parquet",
+        "a.training",
+        "b.parquet",
+        "b.training",
+    ]
     table = pq.read_table(tmp_path / "a.parquet")
     assert table.column_names == ["series", "step", "label", "score"]
     assert table.column("step").to_pylist() == [*range(6), *range(5), *range(8)]
@@ -86,11 +92,11 @@ def test_the_leaderboards_reader_understands_them(tmp_path: Path) -> None:
 
 def test_provenance(tmp_path: Path) -> None:
     detect([fake("a", seed=7)], DATA, tmp_path)
-    known = read_provenance(tmp_path / "a.parquet")
+    known = read_metadata(tmp_path / "a.parquet")
     assert known["detector"] == "a"
     assert known["settings"] == {"seed": 7}
     assert (known["seed"], known["device"], known["failed"]) == (7, "cpu", {})
-    assert {"python", "numpy", "pateval"} <= set(known["versions"])
+    assert {"python", "numpy"} <= set(known["versions"])
     assert [run["series"] for run in known["runs"]] == ["one", "two/b.csv", "three"]
     assert [run["fitted_on"] for run in known["runs"]] == ["train", "train", "test"]
     assert all(run["fit_seconds"] >= 0 for run in known["runs"])
@@ -99,10 +105,10 @@ def test_provenance(tmp_path: Path) -> None:
 def test_provenance_of_other_files(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(_any_parquet(tmp_path)).replace_schema_metadata(None), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="not written by pateval detect"):
-        read_provenance(tmp_path / "x.parquet")
+        read_metadata(tmp_path / "x.parquet")
     (tmp_path / "y.parquet").write_text("no")
     with pytest.raises(ValueError, match="not a readable Parquet file"):
-        read_provenance(tmp_path / "y.parquet")
+        read_metadata(tmp_path / "y.parquet")
 
 
 def _any_parquet(folder: Path) -> Path:
@@ -114,7 +120,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same(tmp_path: Path) -> Non
     calls: list[str] = []
     detect([fake("a", calls)], DATA, tmp_path)
     before = (tmp_path / "a.parquet").read_bytes()
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     detect([fake("a", calls)], DATA, tmp_path, show=events.append)
     assert len(calls) == 3
     assert [event.state for event in events] == ["kept"] * 3
@@ -132,7 +138,7 @@ def test_same_seed_same_scores_other_seed_other_scores(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     calls: list[str] = []
 
-    def interrupt(event: Event) -> None:
+    def interrupt(event: DetectionProgress) -> None:
         if event.series == "three" and event.state == "started":
             raise KeyboardInterrupt
 
@@ -140,7 +146,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
         detect([fake("a", calls)], DATA, tmp_path, show=interrupt)
     assert len(calls) == 2
     assert not (tmp_path / "a.parquet").exists()
-    assert len(list((tmp_path / ".parts" / "a").glob("*.parquet"))) == 2
+    assert len(list((tmp_path / ".parts" / "a").glob("*.npz"))) == 2
     detect([fake("a", calls)], DATA, tmp_path)
     assert len(calls) == 3
     assert not (tmp_path / ".parts").exists()
@@ -153,7 +159,7 @@ def test_more_series_later_and_changed_data(tmp_path: Path) -> None:
     detect([fake("a", calls)], DATA[:2], tmp_path)
     detect([fake("a", calls)], DATA[1:], tmp_path)
     assert len(calls) == 3
-    assert [run["series"] for run in read_provenance(tmp_path / "a.parquet")["runs"]] == ["two/b.csv", "three", "one"]
+    assert [run["series"] for run in read_metadata(tmp_path / "a.parquet")["runs"]] == ["two/b.csv", "three", "one"]
     changed = Series("one", DATA[0].test + 1, DATA[0].labels, DATA[0].train)
     detect([fake("a", calls)], [changed], tmp_path)
     assert len(calls) == 4
@@ -164,12 +170,12 @@ def test_more_series_later_and_changed_data(tmp_path: Path) -> None:
 
 def test_a_failing_pair_does_not_stop_the_others(tmp_path: Path) -> None:
     data = [*DATA, series("bad", 6, 7)]
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     broken, fine = detect([fake("a", broken="no\nluck"), fake("b")], data, tmp_path, show=events.append)
     assert broken.failures == {"bad": "RuntimeError: no luck"}
     assert fine.failures == {}
     assert set(pq.read_table(tmp_path / "a.parquet").column("series").to_pylist()) == {"one", "two/b.csv", "three"}
-    assert read_provenance(tmp_path / "a.parquet")["failed"] == broken.failures
+    assert read_metadata(tmp_path / "a.parquet")["failed"] == broken.failures
     assert json.loads((tmp_path / "failures.json").read_text()) == {"a": broken.failures}
     (trace,) = (tmp_path / ".parts" / "a").glob("bad-*.error.txt")
     assert "RuntimeError" in trace.read_text()
@@ -186,15 +192,15 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
 
     detect([Candidate("a", build)], data, tmp_path)
     luck.pop(0)
-    (outcome,) = detect([Candidate("a", build)], data, tmp_path)
-    assert outcome.failures == {}
+    (result,) = detect([Candidate("a", build)], data, tmp_path)
+    assert result.failures == {}
     assert len(calls) == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.parquet", "a.training"]
 
 
 def test_when_everything_fails_there_is_no_file(tmp_path: Path) -> None:
-    (outcome,) = detect([fake("a", broken="no")], [series("bad", 6, 7)], tmp_path)
-    assert outcome.path is None
+    (result,) = detect([fake("a", broken="no")], [series("bad", 6, 7)], tmp_path)
+    assert result.path is None
     assert not (tmp_path / "a.parquet").exists()
     assert json.loads((tmp_path / "failures.json").read_text())["a"]["bad"] == "RuntimeError: no"
 
@@ -212,8 +218,8 @@ def test_bad_scores_are_failures(tmp_path: Path, scores: Any, reason: str) -> No
         def score(self, values: Any) -> Any:  # noqa: ARG002 - the protocol
             return scores
 
-    (outcome,) = detect([Candidate("a", Bad)], [series("s")], tmp_path)
-    assert reason in outcome.failures["s"]
+    (result,) = detect([Candidate("a", Bad)], [series("s")], tmp_path)
+    assert reason in result.failures["s"]
 
 
 def test_other_settings_are_not_overwritten_unasked(tmp_path: Path) -> None:
@@ -221,7 +227,7 @@ def test_other_settings_are_not_overwritten_unasked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a\.parquet: holds scores of other settings \(seed 1, now 2\)"):
         detect([fake("a", seed=2)], DATA, tmp_path)
     detect([fake("a", seed=2)], DATA[:1], tmp_path, overwrite=True)
-    assert read_provenance(tmp_path / "a.parquet")["seed"] == 2
+    assert read_metadata(tmp_path / "a.parquet")["seed"] == 2
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_rows == 6
     with pytest.raises(ValueError, match="another device, number format"):
         detect([fake("a", seed=2)], DATA[:1], tmp_path, single=True)
@@ -252,7 +258,7 @@ def test_detectors_get_what_they_ask_for(tmp_path: Path) -> None:
         def score(self, values: Any, labels: Any = None) -> Any:  # noqa: ARG002 - the protocol
             return np.asarray(labels, dtype=float)
 
-    events: list[Event] = []
+    events: list[DetectionProgress] = []
     detect([Candidate("honest", Asks)], DATA[:1], tmp_path, show=events.append)
     assert seen["test"] is None
     assert isinstance(seen["checkpoint"], Path)
@@ -292,6 +298,8 @@ def test_candidates_from_the_registry(tmp_path: Path) -> None:
 
 
 def test_the_runner_knows_no_metric() -> None:
-    tree = ast.parse(Path(pateval.runner.__file__).read_text())
-    imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    files = list(Path(pateval.runner.__file__).parent.glob("*.py"))
+    assert len(files) > 5
+    trees = [ast.parse(path.read_text()) for path in files]
+    imported = {node.module or "" for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(name.startswith(("pateval.metrics", "pateval.pate", "pateval.evaluation")) for name in imported)

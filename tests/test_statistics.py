@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pateval.experiments.paper_tables import impact_table
-from pateval.leaderboards import bootstrap, pairs
+from pateval.leaderboards import bootstrap
+from pateval.leaderboards import pairwise as pairs
 from pateval.leaderboards import statistics as stats
 
 
@@ -63,14 +64,15 @@ def test_friedman_equals_scipy(seed, decimals):
 
 
 def test_iman_davenport_by_hand():
-    # Demšar (2006), table 6: four classifiers on 14 data sets, chi-square 9.28, F = 3.69 with 3 and 39 degrees.
-    ranks = stats.Ranks(np.zeros((14, 4)), np.array([3.143, 2.000, 2.893, 1.964]), 14, 0)
-    chi_square = 12 * 14 / (4 * 5) * (np.sum(ranks.mean**2) - 4 * 25 / 4)
-    assert chi_square == pytest.approx(9.28, abs=0.01)
-    assert 13 * chi_square / (14 * 3 - chi_square) == pytest.approx(3.69, abs=0.01)
-    # The same relation in ours, on a table without ties.
-    found = stats.friedman(stats.rank_table(random_table(0)))
-    assert found.f_statistic == pytest.approx(11 * found.chi_square / (12 * 4 - found.chi_square), abs=1e-12)
+    # Two series rank three detectors 1 2 3 and 1 3 2, and a third 1 2 3: rank sums 3, 7, 8 about their mean 6 give
+    # chi-square 12 / (3 * 3 * 4) * (9 + 1 + 4) = 14 / 3, and F = 2 * 14/3 / (6 - 14/3) = 7.
+    found = stats.friedman(stats.rank_table([[3, 2, 1], [3, 1, 2], [3, 2, 1]]))
+    assert found.chi_square == pytest.approx(14 / 3, abs=1e-12)
+    assert found.f_statistic == pytest.approx(7, abs=1e-12)
+    # 2 and 4 degrees of freedom: (1 + 2 F / 4) ** -2.
+    assert found.f_p_value == pytest.approx((1 + 7 / 2) ** -2, abs=1e-12)
+    # Two detectors, which scipy refuses: three wins of four are (3 - 1) ** 2 / 4.
+    assert stats.friedman(stats.rank_table([[1, 0], [1, 0], [1, 0], [0, 1]])).chi_square == pytest.approx(1)
 
 
 def test_full_agreement_is_not_certainty():
@@ -275,7 +277,7 @@ def test_intervals_equal_scipys_bca(seed):
 def test_intervals_of_many_columns_and_slices(monkeypatch):
     table = random_table(1, series=30, detectors=4)
     whole = bootstrap.mean_intervals(table, draws=200, seed=3)
-    monkeypatch.setattr(bootstrap, "_CELLS", 31)
+    monkeypatch.setattr(bootstrap, "_NUMBERS_AT_ONCE", 31)
     assert bootstrap.mean_intervals(table, draws=200, seed=3) == pytest.approx(whole, abs=1e-12)
     single = bootstrap.mean_intervals(table[:, 2:3], draws=200, seed=3)
     assert single[0] == pytest.approx(whole[2], abs=1e-12)

@@ -6,6 +6,7 @@ Nothing below this file checks again. Arrays are returned as plain one-dimension
 
 from __future__ import annotations
 
+import datetime
 import operator
 from collections.abc import Iterable
 from numbers import Real
@@ -17,7 +18,8 @@ import numpy.typing as npt
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.intp]
-Buffers = int | Iterable[int]
+Buffers = int | str | datetime.timedelta | np.timedelta64 | Iterable[Any]
+"""Numbers of steps, or durations, and collections of them."""
 
 _SWAPPED = " (the arguments look swapped: the order is labels, then scores or predictions)"
 
@@ -26,16 +28,19 @@ class UndefinedMetricError(ValueError):
     """The metric has no value for this input, for example because the labels hold no anomaly."""
 
 
-def number_array(values: object, name: str) -> npt.NDArray[Any]:
-    """Return ``values`` as a one-dimensional, non-empty NumPy array of numbers, without missing entries."""
-    array = _to_numpy(values, name)
+def number_array(values: object, name: str, *, allow_missing: bool = False) -> npt.NDArray[Any]:
+    """Return ``values`` as a one-dimensional, non-empty NumPy array of numbers.
+
+    Missing entries raise, or become NaN with ``allow_missing``.
+    """
+    array = to_numpy(values, name, allow_missing=allow_missing)
     if array.ndim != 1:
         shape = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
         raise ValueError(f"{name} must be one-dimensional, one value per time step; got {shape}")
     if array.size == 0:
         raise ValueError(f"{name} must hold at least one time step; got an empty array")
     if array.dtype.kind == "O":
-        array = _numbers_from_objects(array, name)
+        array = _numbers_from_objects(array, name, allow_missing=allow_missing)
     if array.dtype.kind not in "biuf":
         kind = {"c": "complex", "U": "text", "S": "text", "T": "text", "M": "date", "m": "time-difference"}
         found = kind.get(array.dtype.kind, str(array.dtype))
@@ -97,18 +102,26 @@ def scored_pair(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
     return checked
 
 
+def scores_with_gaps(values: object) -> FloatArray:
+    """Return scores as floats, NaN where one is missing; infinite ones are refused."""
+    array = number_array(values, "scores", allow_missing=True)
+    array = array.astype(np.float32 if array.dtype in (np.float16, np.float32) else np.float64, copy=False)
+    finite_array(np.where(np.isnan(array), 0, array), "scores")
+    return array
+
+
 def series_starts(series: object, length: int) -> IntArray:
     """Return where each series begins; equal values belong together and must be contiguous."""
     if series is None:
         return np.zeros(1, dtype=np.intp)
-    array = _to_numpy(series, "series")
+    array = to_numpy(series, "series")
     if array.ndim != 1:
         raise ValueError(
             f"series must be one-dimensional, one value per time step; got an array of shape {array.shape}"
         )
     if array.size != length:
         raise ValueError(f"series and labels must have the same length; got {array.size} and {length}")
-    missing = _missing(array)
+    missing = is_missing(array)
     if missing.any():
         raise ValueError(
             f"series must name a series at every step; found a missing value at index {int(np.argmax(missing))} "
@@ -136,7 +149,7 @@ def require_anomaly(labels: BoolArray) -> None:
 def non_negative_integer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
-        raise TypeError(f"{name} must be a non-negative integer; got {_shown(value)}")
+        raise TypeError(f"{name} must be a non-negative integer; got {in_words(value)}")
     length = operator.index(value)
     if length < 0:
         raise ValueError(f"{name} must be a non-negative integer; got {length}")
@@ -151,7 +164,7 @@ def buffer_lengths(value: Any, name: str, *, longest: int | None = None) -> tupl
     if np.ndim(value) == 0 and hasattr(value, "__index__"):
         lengths: tuple[int, ...] = (non_negative_integer(value, name),)
     elif isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {_shown(value)}")
+        raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {in_words(value)}")
     else:
         lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
     if not lengths:
@@ -170,7 +183,7 @@ def positive_integer(value: object, name: str) -> int:
 def fraction(value: object, name: str) -> float:
     """Check a number in [0, 1]."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number in [0, 1]; got {_shown(value)}")
+        raise TypeError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
     checked = float(value)
     if not 0 <= checked <= 1:
         raise ValueError(f"{name} must be a number in [0, 1]; got {checked}")
@@ -181,12 +194,13 @@ def choice(value: object, name: str, allowed: Iterable[str]) -> str:
     """Check that ``value`` is one of the ``allowed`` words."""
     options = tuple(allowed)
     if not isinstance(value, str) or value not in options:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {_shown(value)}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {in_words(value)}")
     return value
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
+def in_words(value: object) -> str:
+    """Show a value in a message: its representation, cut where it is long."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -209,10 +223,15 @@ def _is_binary(values: object) -> bool:
     return True
 
 
-def _to_numpy(values: object, name: str) -> npt.NDArray[Any]:
-    """Turn lists, arrays, data-frame columns and CPU tensors into a NumPy array."""
+def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.NDArray[Any]:
+    """Turn lists, arrays, data-frame columns and CPU tensors into a NumPy array.
+
+    Missing entries raise, or become NaN (None where the values are no numbers) with ``allow_missing``.
+    """
     if isinstance(values, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(values)
+        if masked.any() and allow_missing:
+            return np.where(masked, np.nan, np.asarray(values.data))
         if masked.any():
             raise ValueError(
                 f"{name} must hold no masked values; found one at index {int(np.argmax(masked))} "
@@ -220,11 +239,15 @@ def _to_numpy(values: object, name: str) -> npt.NDArray[Any]:
             )
         return np.asarray(values.data)
     values = _from_tensor(values, name)
-    _refuse_nulls(values, name)
+    if not allow_missing:
+        _refuse_nulls(values, name)
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be one-dimensional, one number per time step: {error}") from error
+    if allow_missing and array.dtype.kind == "O" and array.ndim == 1:
+        array = np.where(is_missing(array), np.nan, array)
+    return array
 
 
 def _from_tensor(values: object, name: str) -> object:
@@ -251,7 +274,7 @@ def _refuse_nulls(values: object, name: str) -> None:
         raise ValueError(f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)})")
 
 
-def _missing(array: npt.NDArray[Any]) -> BoolArray:
+def is_missing(array: npt.NDArray[Any]) -> BoolArray:
     """Mark None, NaN, NaT and pandas' NA."""
     if array.dtype.kind == "O":
         # pandas.NA is recognised by name: comparing with it does not give a truth value.
@@ -271,10 +294,10 @@ def _missing(array: npt.NDArray[Any]) -> BoolArray:
     return np.zeros(array.shape, dtype=np.bool_)
 
 
-def _numbers_from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: bool) -> npt.NDArray[Any]:
     """Convert an object array that really holds numbers, as pandas makes of mixed or nullable columns."""
-    missing = _missing(array)
-    if missing.any():
+    missing = is_missing(array)
+    if missing.any() and not allow_missing:
         raise ValueError(
             f"{name} must hold no missing values; found one at index {int(np.argmax(missing))} "
             f"({int(np.count_nonzero(missing))} in {array.size})"
@@ -282,7 +305,7 @@ def _numbers_from_objects(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any
     for index, item in enumerate(array):
         if not isinstance(item, (Real, np.bool_)):
             raise TypeError(
-                f"{name} must be numbers (bool, integer or float); got {_shown(item)} of type "
+                f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
                 f"{type(item).__name__} at index {index}"
             )
     return array.astype(np.float64)

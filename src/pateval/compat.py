@@ -74,13 +74,13 @@ def PATE(  # noqa: N802  # the authors' name
         raise ValueError("sample_weight is not supported: it never weighted anything but the choice of thresholds")
     positive_integer(n_jobs if n_jobs != -1 else 1, "n_jobs")
     splits = positive_integer(num_splits_MaxBuffer, "num_splits_MaxBuffer")
-    early = _buffer_set(non_negative_integer(e_buffer, "e_buffer"), splits, include_zero)
-    delay = _buffer_set(non_negative_integer(d_buffer, "d_buffer"), splits, include_zero)
+    early_set = _buffer_set(non_negative_integer(e_buffer, "e_buffer"), splits, include_zero)
+    delay_set = _buffer_set(non_negative_integer(d_buffer, "d_buffer"), splits, include_zero)
     labels, scores = scored_pair(y_true, y_score)
     if not labels.any():
         return 0.0
     if binary_scores:
-        return pate_f1(labels, scores > 0, early=early, delay=delay)
+        return pate_f1(labels, scores > 0, early=early_set, delay=delay_set)
     thresholds = None
     if drop_intermediate or Big_Data:
         thresholds = np.unique(scores).astype(np.float64)[::-1]
@@ -89,7 +89,7 @@ def PATE(  # noqa: N802  # the authors' name
     if thresholds is not None and Big_Data:
         number = positive_integer(num_desired_thresholds, "num_desired_thresholds")
         thresholds = np.percentile(thresholds, np.linspace(100, 0, number))
-    early, delay = ([min(length, labels.size) for length in lengths] for lengths in (early, delay))
+    early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (early_set, delay_set))
     return mean_area(rank_steps(scores, find_events(labels), early, delay, thresholds), early, delay, TRAPEZOID)
 
 

@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -77,8 +78,10 @@ class Evaluation(Mapping[str, float]):
         What was computed.
     options : dict
         The global options: ``early``, ``delay``, ``window``.
-    signatures : dict
-        For each metric, one line that holds everything that decided its value; `parse_signature` reads it.
+    predictions_from : str or float
+        How predictions were made, as signatures say it: "given", a threshold, or a rule.
+    several_series : bool
+        Whether there was more than one series.
     """
 
     values_by_id: dict[str, float]
@@ -90,7 +93,8 @@ class Evaluation(Mapping[str, float]):
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
     metrics: tuple[Metric, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
+    predictions_from: str | float = "given"
+    several_series: bool = False
 
     def __getitem__(self, key: str) -> float:
         return self.values_by_id[self._id(key)]
@@ -109,6 +113,19 @@ class Evaluation(Mapping[str, float]):
             return canonical_id(key, self.metrics, global_values=self.options)
         except (ValueError, TypeError):
             return key
+
+    @cached_property
+    def signatures(self) -> dict[str, str]:
+        """For each metric, one line that holds everything that decided its value; `parse_signature` reads it."""
+        return {
+            metric.id: signature(
+                metric,
+                self.options,
+                predictions=self.predictions_from,
+                series=("mean" if metric.id in self.means else "pooled") if self.several_series else None,
+            )
+            for metric in self.metrics
+        }
 
     def signature(self, metric_id: str) -> str:
         """Everything that decided a metric's value, in one line.
@@ -278,7 +295,6 @@ def evaluate(
     reasons: dict[str, str] = {}
     seconds: dict[str, float] = {}
     means: set[str] = set()
-    signatures: dict[str, str] = {}
     checked_scores = None if checked_scores is None else _read_only(checked_scores)
     checked_predictions = None if checked_predictions is None else _read_only(checked_predictions)
     whole = _Work(labels, checked_scores, checked_predictions, no_predictions, options, starts)
@@ -292,14 +308,22 @@ def evaluate(
             reasons[metric.id] = reason
         if not pooled:
             means.add(metric.id)
-        joined = None if not parts else "pooled" if pooled else "mean"
-        signatures[metric.id] = signature(metric, options, predictions=origin, series=joined)
     notes = []
     if checked_scores is not None and (reason := coarseness(checked_scores)):
         notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
     used_rule = None if used is None else rule
     return Evaluation(
-        values, reasons, used, used_rule, frozenset(means), tuple(notes), seconds, tuple(wanted), options, signatures
+        values,
+        reasons,
+        threshold=used,
+        threshold_rule=used_rule,
+        means=frozenset(means),
+        notes=tuple(notes),
+        seconds=seconds,
+        metrics=tuple(wanted),
+        options=options,
+        predictions_from=origin,
+        several_series=bool(parts),
     )
 
 

@@ -52,12 +52,13 @@ def runs(mask: BoolArray) -> tuple[IntArray, IntArray]:
     return changes[0::2], changes[1::2]
 
 
-def find_events(labels: BoolArray, series_starts: IntArray | None = None) -> Events:
-    """Find the events; with several series, a run that crosses a boundary is cut there."""
+def find_events(labels: BoolArray, series_starts: IntArray | None = None, cuts: IntArray | None = None) -> Events:
+    """Find the events; a run that crosses the beginning of a series, or one of the ``cuts``, is cut there."""
     starts, stops = runs(labels)
-    if series_starts is None or series_starts.size == 1:
+    if cuts is None and (series_starts is None or series_starts.size == 1):
         return Events(starts, stops, np.zeros_like(starts), np.full_like(starts, labels.size))
-    crossed = series_starts[1:]
+    series_starts = np.zeros(1, dtype=np.intp) if series_starts is None else series_starts
+    crossed = series_starts[1:] if cuts is None else np.union1d(series_starts[1:], cuts)
     crossed = crossed[labels[crossed] & labels[crossed - 1]]
     starts = np.sort(np.concatenate([starts, crossed]))
     stops = np.sort(np.concatenate([stops, crossed]))

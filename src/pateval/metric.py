@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -142,9 +143,8 @@ class Metric:
     @property
     def parameters(self) -> dict[str, Any]:
         """All options, in the order of the function's signature, and their defaults."""
-        parameters = list(inspect.signature(self.function).parameters.values())[2:]
-        found = {parameter.name: parameter.default for parameter in parameters}
-        options = {name: default for name, default in found.items() if name not in DATA_PARAMETERS}
+        defaults = list(_defaults(self.function).items())[2:]
+        options = {name: default for name, default in defaults if name not in DATA_PARAMETERS}
         return options | ({"beta": 1.0} if self.field == "f_beta" else {})
 
     @property
@@ -155,7 +155,7 @@ class Metric:
     @property
     def takes_series(self) -> bool:
         """Whether the function wants to know which series each step belongs to."""
-        return self.pools and "series" in inspect.signature(self.function).parameters
+        return self.pools and "series" in _defaults(self.function)
 
     @property
     def in_package(self) -> bool:
@@ -168,10 +168,10 @@ class Metric:
         module, name = getattr(self.function, "__module__", None), getattr(self.function, "__qualname__", "")
         if module is None or module == "__main__" or module not in sys.modules:
             return False
-        found: Any = sys.modules[module]
+        item: Any = sys.modules[module]
         for part in name.split("."):
-            found = getattr(found, part, None)
-        return found is self.function and getattr(sys.modules[module], "__spec__", None) is not None
+            item = getattr(item, part, None)
+        return item is self.function and getattr(sys.modules[module], "__spec__", None) is not None
 
     def cache_token(self) -> str | None:
         """Text that changes whenever the metric may give another number; None where that cannot be known.
@@ -266,7 +266,7 @@ class Metric:
     def work_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that the work depends on."""
         if self.shared is not None:
-            taken = inspect.signature(self.shared.compute).parameters
+            taken = _defaults(self.shared.compute)
             return {name: value for name, value in options.items() if name in taken}
         return {name: value for name, value in options.items() if name != "beta" or self.field != "f_beta"}
 
@@ -439,6 +439,14 @@ def metric_from_function(function: Callable[..., Any]) -> Metric:
     if not _NAME.fullmatch(name):
         raise ValueError(f"the function {name} has no name for a table; give it one with define_metric(..., id=...)")
     return define_metric(function, id=name, takes=parameters[1])
+
+
+@lru_cache(
+    maxsize=1000
+)  # evaluate asks several times per metric, and reading a signature takes longer than some metrics
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """All parameters of a function and their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 
 def _check_options(metric: Metric) -> None:

@@ -46,7 +46,7 @@ class Truth:
         return np.arange(self.labels.size) - np.repeat(self.starts, lengths)
 
 
-class Entry(NamedTuple):
+class AuditDetector(NamedTuple):
     """One detector of the battery.
 
     Attributes
@@ -154,26 +154,26 @@ def _perfect(truth: Truth, _: np.random.Generator) -> Detection:
 
 
 BATTERY = (
-    Entry(RANDOM, "uniform random scores", "worthless", True, _random),
-    Entry("constant", "the same score everywhere, no step flagged", "worthless", False, _constant),
-    Entry("always_on", "every step flagged", "worthless", False, _always_on),
-    Entry(
+    AuditDetector(RANDOM, "uniform random scores", "worthless", True, _random),
+    AuditDetector("constant", "the same score everywhere, no step flagged", "worthless", False, _constant),
+    AuditDetector("always_on", "every step flagged", "worthless", False, _always_on),
+    AuditDetector(
         "one_per_length",
         "a random step in every stretch as long as a typical event",
         "worthless",
         True,
         _one_per_length,
     ),
-    Entry("periodic", "a step at regular intervals as long as a typical event", "worthless", False, _periodic),
-    Entry("inverted", "every normal step flagged and no other", "worthless", False, _inverted),
-    Entry("one_point", "a random step of every event", "poor", True, _one_point),
-    Entry("shifted_early", "every event, moved ahead by its own length", "poor", False, _shifted_early),
-    Entry("shifted_late", "every event, moved back by its own length", "poor", False, _shifted_late),
-    Entry(
+    AuditDetector("periodic", "a step at regular intervals as long as a typical event", "worthless", False, _periodic),
+    AuditDetector("inverted", "every normal step flagged and no other", "worthless", False, _inverted),
+    AuditDetector("one_point", "a random step of every event", "poor", True, _one_point),
+    AuditDetector("shifted_early", "every event, moved ahead by its own length", "poor", False, _shifted_early),
+    AuditDetector("shifted_late", "every event, moved back by its own length", "poor", False, _shifted_late),
+    AuditDetector(
         "fragmented", "the real detector with every other step of its alarms switched off", "poor", True, _fragmented
     ),
-    Entry(REAL, "noisy but real: late by a tenth, misses a tenth, false alarms", "real", True, _real),
-    Entry(PERFECT, "the labels themselves", "perfect", False, _perfect),
+    AuditDetector(REAL, "noisy but real: late by a tenth, misses a tenth, false alarms", "real", True, _real),
+    AuditDetector(PERFECT, "the labels themselves", "perfect", False, _perfect),
 )
 
 

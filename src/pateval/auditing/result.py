@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.auditing.probes import Findings
 from pateval.catalog import PROPERTIES, initials
+from pateval.io.frame_builder import build_frame
+from pateval.io.text_table import cell_text, render
 from pateval.metric import Metric
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
@@ -25,7 +26,7 @@ class AuditRow:
     Attributes
     ----------
     metric : Metric
-        Entry of the catalogue.
+        Which metric.
     values : mapping of str to float
         Value of each detector of the battery, the mean over the draws where it depends on chance; NaN if undefined.
     spreads : mapping of str to float
@@ -145,15 +146,8 @@ class Audit:
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        import narwhals as nw
-
-        known = ("pandas", "polars", "pyarrow")
-        chosen = backend or next(name for name in known if importlib.util.find_spec(name))
-        if chosen not in known:
-            raise ValueError(f"backend must be one of {', '.join(map(repr, known))}; got {chosen!r}")
         columns, body = self.records()
-        data = {name: [row[place] for row in body] for place, name in enumerate(columns)}
-        return nw.from_dict(data, backend=cast(Any, chosen)).to_native()
+        return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
 
     def summary(self) -> str:
         """One sentence."""
@@ -164,18 +158,8 @@ class Audit:
         )
 
     def __repr__(self) -> str:
-        columns, body = self.table()
-        cells = [columns, *([_text(cell) for cell in row] for row in body)]
-        widths = [max(len(row[place]) for row in cells) for place in range(len(columns))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join([*(line.rstrip() for line in lines), self.summary()])
+        return f"{render(*self.table())}\n{self.summary()}"
 
 
 def _with_spread(value: float, spread: float) -> str:
-    return "-" if math.isnan(value) else f"{_text(value)} ± {_text(spread)}"
-
-
-def _text(cell: Any) -> str:
-    if isinstance(cell, float):
-        return "-" if math.isnan(cell) else f"{cell:.4f}" if abs(cell) < 1000 else f"{cell:,.0f}"
-    return str(cell)
+    return "-" if math.isnan(value) else f"{cell_text(value)} ± {cell_text(spread)}"

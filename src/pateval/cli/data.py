@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pateval.cli import output
+
 
 @click.group(name="data", short_help="List, describe and fetch the public data sets.")
 def command() -> None:
@@ -15,28 +17,25 @@ def command() -> None:
 
 @command.command(name="list", short_help="All known data sets.")
 @click.option("--root", type=click.Path(file_okay=False), help="Folder the data sets are kept in.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def list_datasets(root: str | None, form: str) -> None:
-    """List the known data sets, with their published sizes and whether they are here."""
-    import json
+@output.format_option
+def list_datasets(root: str | None, style: str) -> None:
+    """List the known data sets, with their published sizes whether they are here, and what is missing of them."""
     from pathlib import Path
 
-    from pateval.datasets import data_root, info
+    from pateval.datasets import data_root, find_contents, info, missing
 
     place = Path(root) if root else data_root()
     rows = []
     for each in info():
-        here = any((place / name).is_dir() for name in each.folders)
+        found = find_contents(each, place)
+        absent = "" if found is None else missing(each, found)
+        here = "no" if found is None else "in part" if absent else "yes"
         fields = (each.name, each.series, each.features, each.train, each.test, each.anomalies, each.licence)
-        rows.append((*fields, "yes" if here else "no"))
-    names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here")
-    if form == "json":
-        click.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=1))
-        return
-    shortened = [(*row[:6], row[6] if len(row[6]) <= 40 else f"{row[6][:37]}...", row[7]) for row in rows]
-    widths = [max(len(row[index]) for row in (names, *shortened)) for index in range(len(names))]
-    for row in (names, *shortened):
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        rows.append((*fields, here, absent))
+    names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here", "missing")
+    if style == "table":
+        rows = [(*row[:6], row[6] if len(row[6]) <= 40 else f"{row[6][:37]}...", *row[7:]) for row in rows]
+    output.show(names, rows, style)
 
 
 @command.command(name="info", short_help="Licence, citation, origin and sizes of one data set.")

@@ -16,30 +16,59 @@ if TYPE_CHECKING:
 @click.command(name="detect", short_help="Run detectors on a data set and write score files.")
 @click.argument("detectors", nargs=-1, metavar="DETECTOR...")
 @click.option("--list", "listing", is_flag=True, help="List the detectors and stop.")
+@click.option(
+    "--verdicts",
+    multiple=True,
+    type=click.Path(exists=True),
+    metavar="FILE_OR_DIR",
+    help="Say of every run in these score files whether its training collapsed, and stop.",
+)
 @click.option("--data", metavar="NAME_OR_DIR", help="A known data set ('pateval data list'), a folder, or a file.")
 @click.option("--root", type=click.Path(file_okay=False), help="Folder the known data sets are kept in.")
 @click.option("-o", "--output", type=click.Path(file_okay=False), help="Folder for the score files.")
 @click.option("--seed", type=int, help="Seed of every detector that has one; its own default otherwise.")
+@click.option("--seeds", metavar="N,N,...", help="Several seeds, in one file with a column 'run': 0,1,2 or 0..4.")
 @click.option("--device", help="cpu, cuda, cuda:1 ...; a GPU if there is one by default.")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting; DETECTOR.KEY=VALUE for one only."
 )
+@click.option(
+    "--higher-is-anomalous/--lower-is-anomalous",
+    "higher",
+    default=None,
+    help="What a high value of a class of your own says; needed for package.module:Class.",
+)
 @click.option("--only", multiple=True, metavar="SERIES", help="Only this series; may be repeated.")
-@click.option("--join", "joined", is_flag=True, help="Lay all series end to end and fit once, as the papers do.")
+@click.option("--join", "joined", is_flag=True, help="Lay all series end to end and fit once; no window crosses them.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["held-out", "paper"]),
+    default="held-out",
+    show_default=True,
+    help="paper: join, let windows cross series, drop incomplete ones, and let the test set choose the weights.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Fits at a time.")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Stop after so long; the next call goes on from there.")
 @click.option("--name", help="Call the score file this instead of the detector; for one detector.")
 @click.option("--float32", "single", is_flag=True, help="Store scores as float32, half the size.")
 @click.option("--overwrite", is_flag=True, help="Replace score files made with other settings.")
 def command(
     detectors: tuple[str, ...],
     listing: bool,
+    verdicts: tuple[str, ...],
     data: str | None,
     root: str | None,
     output: str | None,
     seed: int | None,
+    seeds: str | None,
     device: str | None,
     settings: tuple[str, ...],
+    higher: bool | None,
     only: tuple[str, ...],
     joined: bool,
+    protocol: str,
+    jobs: int,
+    minutes: float | None,
     name: str | None,
     single: bool,
     overwrite: bool,
@@ -49,10 +78,18 @@ def command(
     The files hold series, step, label and score, and are what 'pateval leaderboard' reads. A run that was interrupted
     goes on where it stopped; a detector that fails on one series does not stop the others, and the exit status is 1.
 
+    A detector is one of the list, or package.module:Class for any class with fit and decision_function or
+    score_samples, installed or in the current folder.
+
     Example: pateval detect random pca knn --data MSL -o scores
+
+    Example: pateval detect sklearn.svm:OneClassSVM --lower-is-anomalous --set nu=0.1 --data MSL -o scores
     """
     if listing:
         _list()
+        return
+    if verdicts:
+        _verdicts(verdicts)
         return
     if not detectors:
         raise click.UsageError("name at least one detector ('pateval detect --list' shows them)")
@@ -60,13 +97,37 @@ def command(
         raise click.UsageError("--data and -o are needed")
     if name is not None and len(detectors) > 1:
         raise click.UsageError("--name goes with one detector")
-    from pateval.datasets import join, load
+    if seed is not None and seeds is not None:
+        raise click.UsageError("--seed and --seeds exclude each other")
+    if higher is not None and not any(":" in each for each in detectors):
+        raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
+    from pateval.datasets import contents_of, join, load
 
-    candidates = _candidates(detectors, data, settings, seed, device, name)
-    series = _chosen(load(data, root=root), only)
-    if joined:
+    parsed = [_setting(each, detectors) for each in settings]
+    if protocol == "paper":
+        parsed = [*_test_chooses(detectors), *parsed]
+    several = None if seeds is None else _seeds(seeds)
+    candidates = [
+        _user_class(each, parsed, higher, seed, name) if ":" in each else _known(each, data, parsed, seed, device, name)
+        for each in dict.fromkeys(detectors)
+    ]
+    series = load(data, root=root)
+    about = _about(data, contents_of(series), only)
+    series = _chosen(series, only)
+    if joined or protocol == "paper":
         series = [join(series, _title(data))]
-    _run(candidates, series, output, single, overwrite)
+    _run(
+        candidates,
+        series,
+        output,
+        seeds=several,
+        protocol=protocol,
+        jobs=jobs,
+        minutes=minutes,
+        single=single,
+        overwrite=overwrite,
+        about_data=about,
+    )
 
 
 def _list() -> None:
@@ -78,28 +139,102 @@ def _list() -> None:
         click.echo(f"{key:<{width}}  {entry.about}{needs}")
 
 
-def _candidates(
-    detectors: Sequence[str], data: str, settings: Sequence[str], seed: int | None, device: str | None, name: str | None
-) -> list[Candidate]:
+def _verdicts(paths: Sequence[str]) -> None:
+    from pateval.cli.output import show
+    from pateval.score_files import training_verdicts
+
+    rows = training_verdicts(paths)
+    columns = ("file", "detector", "series", "run", "verdict")
+    # Text, so that a table of files without seeds stays readable.
+    show(columns, [[str("" if row[name] is None else row[name]) for name in columns] for row in rows], "table")
+
+
+def _known(
+    detector: str,
+    data: str,
+    parsed: Sequence[tuple[str | None, str, Any]],
+    seed: int | None,
+    device: str | None,
+    name: str | None,
+) -> Candidate:
+    """Return a detector of the registry, with the papers' settings for the data set where there are some."""
     from pateval.detectors import REGISTRY
     from pateval.detectors.presets import dataset_settings
     from pateval.runner import candidate
 
-    unknown = [each for each in detectors if each not in REGISTRY]
-    if unknown:
-        raise ValueError(f"unknown detector {unknown[0]!r}; there are {', '.join(REGISTRY)}")
-    parsed = [_setting(each, detectors) for each in settings]
-    chosen = []
-    for each in dict.fromkeys(detectors):
-        mine = {key: value for detector, key, value in parsed if detector in (None, each)}
-        variant = mine.get("variant", "paper")
-        preset = dataset_settings(each, _title(data), variant=variant) if variant in ("paper", "original") else {}
-        added = {key: value for key, value in preset.items() if key not in mine}
-        if added:
-            shown = ", ".join(f"{key}={value}" for key, value in added.items())
-            click.echo(f"{each}: settings of the papers for {_title(data)}: {shown}", err=True)
-        chosen.append(candidate(each, name=name, seed=seed, device=device, settings={**added, **mine}))
-    return chosen
+    if detector not in REGISTRY:
+        raise ValueError(
+            f"unknown detector {detector!r}; there are {', '.join(REGISTRY)}, or package.module:Class of your own"
+        )
+    mine = {key: value for wanted, key, value in parsed if wanted in (None, detector)}
+    variant = mine.get("variant", "paper")
+    preset = dataset_settings(detector, _title(data), variant=variant) if variant in ("paper", "original") else {}
+    added = {key: value for key, value in preset.items() if key not in mine}
+    if added:
+        shown = ", ".join(f"{key}={value}" for key, value in added.items())
+        click.echo(f"{detector}: settings of the papers for {_title(data)}: {shown}", err=True)
+    return candidate(detector, name=name, seed=seed, device=device, settings={**added, **mine})
+
+
+def _user_class(
+    path: str,
+    parsed: Sequence[tuple[str | None, str, Any]],
+    higher: bool | None,
+    seed: int | None,
+    name: str | None,
+) -> Candidate:
+    from pateval.runner import user_candidate
+
+    mine = {key: value for wanted, key, value in parsed if wanted in (None, path)}
+    made = user_candidate(path, higher_is_anomalous=higher, name=name, seed=seed, settings=mine)
+    window = made.settings["shown_window"]
+    what = f"windows of {window} steps" if window > 1 else "single steps"
+    scaled = "z-scored" if made.settings["shown_standardize"] else "as they are"
+    click.echo(f"{made.name}: is shown {what}, {scaled} (--set window=N, --set standardize=false)", err=True)
+    return made
+
+
+def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]:
+    """Return the setting by which the test set chooses the weights, for the detectors that have it."""
+    from pateval.detectors import REGISTRY, settings_class
+
+    return [
+        (each, "select_on_test", True)
+        for each in detectors
+        if each in REGISTRY and "select_on_test" in settings_class(each).__dataclass_fields__
+    ]
+
+
+def _seeds(text: str) -> list[int]:
+    """Read ``0,1,2`` or ``0..4``."""
+    try:
+        if ".." in text:
+            first, last = map(int, text.split(".."))
+            found = list(range(first, last + 1))
+        else:
+            found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 0 or len(set(found)) < len(found):
+        raise click.UsageError(f"--seeds takes different whole numbers like 0,1,2 or 0..4; got {text!r}")
+    return found
+
+
+def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
+    """Return what the score files shall say about the data, and note on standard error what is missing."""
+    from pateval.datasets import info, missing
+
+    about: dict[str, Any] = {"name": _title(data), "series": len(found.names)}
+    if only:
+        about["only"] = list(dict.fromkeys(only))
+    try:
+        (known,) = info(_title(data))
+    except ValueError:
+        return about
+    about["missing"] = missing(known, found)
+    if about["missing"]:
+        click.echo(f"{known.name} is not whole: {about['missing']}", err=True)
+    return about
 
 
 def _setting(text: str, detectors: Sequence[str]) -> tuple[str | None, str, Any]:
@@ -142,44 +277,23 @@ def _title(data: str) -> str:
         return Path(data).resolve().name.split(".")[0]
 
 
-def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str, single: bool, overwrite: bool) -> None:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str, **options: Any) -> None:
+    from pateval.cli.detect_progress import ProgressDisplay
+    from pateval.runner import detect
 
-    from pateval.runner import Event, detect
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
     if any(each.train is None for each in series):
-        console.print("no training stretch: detectors are fitted on the test stretch, without its labels", markup=False)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task("detect", total=len(candidates) * len(series))
-
-        def show(event: Event) -> None:
-            note = f": {event.message}" if event.state == "training" else ""
-            bars.update(task, completed=event.done, description=f"{event.detector} on {event.series}{note}")
-            if event.state == "failed":
-                console.print(f"{event.detector} failed on {event.series}: {event.message}", markup=False)
-
-        outcomes = detect(candidates, series, output, single=single, overwrite=overwrite, show=show)
-    for outcome in outcomes:
-        if outcome.path is not None:
-            click.echo(str(outcome.path))
-    failed = sum(len(outcome.failures) for outcome in outcomes)
+        click.echo("no training stretch: detectors are fitted on the test stretch, without its labels", err=True)
+    with ProgressDisplay() as display:
+        results = detect(candidates, series, output, show=display.show, **options)
+    for result in results:
+        if result.path is not None:
+            click.echo(str(result.path))
+    failed = sum(len(result.failures) for result in results)
+    stopped = sum(result.stopped for result in results)
+    if stopped:
+        click.echo(f"{stopped} runs were not finished in time; run again to go on with them", err=True)
     if failed:
         pairs = len(candidates) * len(series)
         click.echo(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json", err=True)
+    if failed or stopped:
         raise SystemExit(1)

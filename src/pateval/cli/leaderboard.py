@@ -21,6 +21,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
 @options.metrics
+@click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
 @options.buffers
 @click.option("--window", type=click.IntRange(min=0), default=100, show_default=True, help="Largest window of VUS.")
 @options.threshold
@@ -48,6 +49,7 @@ def command(
     series: str | None,
     detector: str | None,
     metrics: tuple[str, ...],
+    rank_by: str | None,
     early: tuple[int, ...],
     delay: tuple[int, ...],
     window: int,
@@ -69,15 +71,16 @@ def command(
     significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
     again. The exit status is 1 where something was left out or failed.
     """
-    from pateval.leaderboards import render as rendering
-    from pateval.leaderboards.executors import Crew
+    from pateval.io.table_files import as_csv
+    from pateval.leaderboards import render
+    from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
-    from pateval.leaderboards.run import choose, compute
+    from pateval.leaderboards.run import choose, choose_rank_by, compute
 
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
-    settings, facts = choose(
+    settings = choose(
         metrics=options.metric_names(metrics),
         early=early,
         delay=delay,
@@ -87,10 +90,11 @@ def command(
         chance=chance,
         seed=seed,
     )
+    rank_by = choose_rank_by(rank_by, settings)
     with ExitStack() as stack:
         try:
-            executor = None if dask is None else _cluster(dask, stack)
-            crew = stack.enter_context(Crew(executor, workers))
+            executor, threads = (None, None) if dask is None else _cluster(dask, stack)
+            pool = stack.enter_context(WorkerPool(executor, workers or threads))
             plan = make_plan(
                 files,
                 label=label,
@@ -102,7 +106,15 @@ def command(
             )
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
                 click.echo(line, err=True)
-            board = compute(plan, settings, facts, crew=crew, keep_going=keep_going, progress=True)
+            board = compute(
+                plan,
+                settings,
+                pool=pool,
+                rank_by=rank_by,
+                output=folder,
+                keep_going=keep_going,
+                progress=True,
+            )
         except KeyboardInterrupt:
             if cache is not None:
                 click.echo(f"stopped; the same command goes on from what is in {cache}", err=True)
@@ -111,18 +123,20 @@ def command(
             raise click.ClickException(str(error)) from error
     if folder is not None:
         board.save(folder)
-    for line in (*board.failures[len(plan.failures) :], *board.warnings):
+    for line in (*board.notes[len(plan.notes) :], *board.failures[len(plan.failures) :], *board.warnings):
         click.echo(line, err=True)
     if style == "csv":
-        click.echo(rendering.as_csv(board.summary()), nl=False)
+        click.echo(as_csv(board.summary()), nl=False)
+    elif style == "json":
+        click.echo(board.to_json())
     else:
-        click.echo({"table": rendering.text, "markdown": rendering.markdown, "json": rendering.as_json}[style](board))
+        click.echo((render.text if style == "table" else render.as_markdown)(board.overview()))
     if board.failures:
         raise click.exceptions.Exit(1)
 
 
-def _cluster(address: str, stack: ExitStack) -> Executor:
-    """Connect to a Dask scheduler."""
+def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
+    """Connect to a Dask scheduler; return its executor and how many tasks its workers run at once."""
     try:
         from distributed import Client
     except ImportError:
@@ -132,4 +146,5 @@ def _cluster(address: str, stack: ExitStack) -> Executor:
     except (OSError, ValueError) as error:
         raise click.UsageError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
     executor: Executor = stack.enter_context(client).get_executor()
-    return executor
+    threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # not annotated
+    return executor, max(1, sum(threads.values()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options, output
+from pateval.io.text_table import render
 
 if TYPE_CHECKING:
     from pateval.catalog import Metric
@@ -80,7 +81,7 @@ def _after_the_table() -> str:
         "The definition of a metric goes up when its numbers change for the same input and options. "
         "[signatures.md](signatures.md) says what else may change."
     )
-    table = output.render(["since", "functions", "definition", "what changed"], history, "markdown")
+    table = render(["since", "functions", "definition", "what changed"], history, "markdown")
     return "\n\n".join([f"Properties: {meanings}.", reach, "## Definition history", rule, table])
 
 

@@ -30,7 +30,7 @@ _ALL = "all"
     "--scores",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Score files of trained detectors, DATASET/DETECTOR.parquet; results/scores/authors by default.",
+    help="Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
 )
 @click.option(
     "--authors-python",

@@ -12,10 +12,21 @@ import os
 from pathlib import Path
 from typing import cast
 
+from pateval.datasets.inventory import contents_of, find_contents, missing
 from pateval.datasets.series import Series, join
 from pateval.datasets.sources import DATASETS, Dataset
 
-__all__ = ["Dataset", "Series", "data_root", "info", "join", "load"]
+__all__ = [
+    "Dataset",
+    "Series",
+    "contents_of",
+    "data_root",
+    "find_contents",
+    "info",
+    "join",
+    "load",
+    "missing",
+]
 
 
 def info(name: str | None = None) -> list[Dataset]:

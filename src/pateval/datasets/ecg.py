@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import TableError, read_table
 
@@ -41,6 +42,11 @@ def read(folder: Path) -> list[Series]:
     if not files:
         raise TableError(f"{folder}: there are no files MBA_*.out or MBA_*.parquet here")
     return [_record(path) for path in files]
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    return Contents(tuple(path.stem for path in _files(folder)))
 
 
 def _files(folder: Path) -> list[Path]:

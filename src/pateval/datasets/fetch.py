@@ -1,4 +1,4 @@
-"""Downloads: several mirrors, checked by sha256, resumed where they broke off, unpacked without surprises.
+"""Downloads: several mirrors, checked by sha256, resumed where they broke off. The standard library is enough for it.
 
 What is not known is not pretended. Where a sha256 is known, anything else is refused. Where none is, the digest of the
 first download is written to ``.downloads.json`` in the data set's folder, with the address and the day, and a later
@@ -7,35 +7,25 @@ download of other content is refused: trust on first use. `Fetched.verified` tel
 
 from __future__ import annotations
 
-import fnmatch
-import gzip
 import hashlib
 import json
 import os
 import socket
-import stat
-import tarfile
-import tempfile
 import time
 import urllib.error
 import urllib.request
-import zipfile
-import zlib
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pateval.datasets.archives import FetchError, file_digest, folder_digest, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pateval.datasets.sources import Dataset, Download, Mirror
 
 RECORD = ".downloads.json"
-_LIMIT = 64 << 30  # bytes an archive may unpack to: no data set here comes near, a zip bomb would
-
-
-class FetchError(OSError):
-    """A download failed; the message is one sentence naming the address and what to do."""
 
 
 def _silent(*_: object) -> None:
@@ -97,8 +87,6 @@ def fetch(
         If every mirror fails; what was received is kept, and the next call goes on from there.
     ValueError
         If the data set cannot be downloaded; the message says how to get it.
-    ImportError
-        If the extra ``data`` is not installed.
     """
     if not dataset.downloads:
         raise ValueError(dataset.note or f"{dataset.name} cannot be downloaded")
@@ -147,32 +135,24 @@ def _from_mirror(
     progress: Callable[[str, int, int | None], None],
 ) -> Fetched:
     """Fetch from one place, check, unpack if it is an archive, and write down what came."""
-    pooch = _pooch()
     # Everything is received under a hidden name of its own, so that neither mirrors nor broken downloads mix.
     name = f".{hashlib.sha256(mirror.url.encode()).hexdigest()[:12]}-{mirror.url.rsplit('/', 1)[-1]}"
-    part = folder / f"{name}.part"
+    path, part = folder / name, folder / f"{name}.part"
     known = download.sha256
-
-    def downloader(url: str, output_file: str, _: Any) -> None:
-        _receive(url, part, timeout, progress)
-        os.replace(part, output_file)
-
-    (folder / name).unlink(missing_ok=True)
-    try:
-        path = Path(pooch.retrieve(mirror.url, known and f"sha256:{known}", name, str(folder), downloader=downloader))
-    except ValueError as error:
-        raise FetchError(
-            f"{mirror.url}: the sha256 of what came is not the expected {str(known)[:16]}...; nothing was kept"
-        ) from error
+    _receive(mirror.url, part, timeout, progress)
+    if known is not None and file_digest(part) != known:
+        part.unlink()
+        raise FetchError(f"{mirror.url}: the sha256 of what came is not the expected {known[:16]}...; nothing was kept")
+    os.replace(part, path)
     try:
         if download.file:
-            digest = _sha256(path)
+            digest = file_digest(path)
             record.check(mirror.url, digest)
             files = [download.file]
             os.replace(path, folder / download.file)
         else:
             files = unpack(path, folder, inside=mirror.inside, only=mirror.only, check=record.checker(mirror.url))
-            digest = _digest(folder, files)
+            digest = folder_digest(folder, files)
     finally:
         path.unlink(missing_ok=True)
     record.add(mirror.url, digest, files, known is not None)
@@ -239,116 +219,6 @@ def _stalled(url: str, part: Path, timeout: float) -> FetchError:
     return FetchError(f"{url}: no data for {timeout:g} s after {size} bytes; run again to go on from there")
 
 
-def unpack(
-    archive: Path,
-    folder: Path,
-    *,
-    inside: str = "",
-    only: tuple[str, ...] = (),
-    check: Callable[[str], None] | None = None,
-) -> list[str]:
-    """Unpack a zip or tar archive, plain files only, never outside the folder.
-
-    Parameters
-    ----------
-    archive : Path
-        The archive.
-    folder : Path
-        Where its files go; they appear there together, after all were unpacked.
-    inside : str
-        The folder in the archive whose content is wanted; ``*`` stands for a folder of any name.
-    only : tuple of str
-        Patterns of paths inside that folder; all where empty.
-    check : callable, optional
-        Gets the digest of what was unpacked before it is moved into place; it may raise.
-
-    Returns
-    -------
-    list of str
-        Paths of the files, relative to ``folder``, sorted.
-
-    Raises
-    ------
-    FetchError
-        If the archive is damaged, holds links, leads out of the folder, is too large, or lacks what is wanted.
-    """
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as scratch:
-        files: list[str] = []
-        size = 0
-        try:
-            for name, is_plain, content in _members(archive):
-                wanted = _wanted(name, inside, only, archive)
-                if wanted is None:
-                    continue
-                if not is_plain:
-                    raise FetchError(f"{archive.name}: {name!r} is a link or a device; nothing was unpacked")
-                target = Path(scratch) / wanted
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with content() as source, target.open("wb") as file:
-                    while chunk := source.read(1 << 20):
-                        size += len(chunk)
-                        if size > _LIMIT:
-                            raise FetchError(f"{archive.name}: unpacks to more than {_LIMIT >> 30} GiB")
-                        file.write(chunk)
-                files.append(wanted)
-        except (
-            zipfile.BadZipFile,
-            tarfile.TarError,
-            zlib.error,
-            gzip.BadGzipFile,
-            EOFError,
-            NotImplementedError,
-        ) as error:
-            raise FetchError(f"{archive.name}: the archive is damaged ({error}); nothing was unpacked") from error
-        if not files:
-            raise FetchError(f"{archive.name}: the archive holds nothing of {inside or 'what is wanted'!r}")
-        files.sort()
-        if check is not None:
-            check(_digest(Path(scratch), files))
-        for name in files:
-            target = folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(Path(scratch) / name, target)
-    return files
-
-
-def _members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]]]:
-    """Yield name, whether it is a plain file, and how to open it; folders are passed over."""
-    if zipfile.is_zipfile(archive):
-        with zipfile.ZipFile(archive) as pack:
-            for entry in pack.infolist():
-                if not entry.is_dir():
-                    mode = entry.external_attr >> 16
-                    plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
-                    yield entry.filename, plain, lambda entry=entry, pack=pack: pack.open(entry)  # type: ignore[misc]  # bound
-    elif tarfile.is_tarfile(archive):
-        with tarfile.open(archive) as tape:
-            for member in tape:
-                if not member.isdir():
-                    yield (
-                        member.name,
-                        member.isfile(),
-                        lambda member=member, tape=tape: cast("IO[bytes]", tape.extractfile(member)),  # type: ignore[misc]  # bound
-                    )
-    else:
-        raise FetchError(f"{archive.name}: neither a zip nor a tar archive")
-
-
-def _wanted(name: str, inside: str, only: tuple[str, ...], archive: Path) -> str | None:
-    """Return the path of a member below the folder wanted, None for others; refuse paths that lead out."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
-        raise FetchError(f"{archive.name}: {name!r} leads out of the folder; nothing was unpacked")
-    prefix = PurePosixPath(inside).parts
-    head, rest = path.parts[: len(prefix)], path.parts[len(prefix) :]
-    if not rest or not all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(head, prefix, strict=False)):
-        return None
-    if any(part.startswith((".", "__MACOSX")) for part in rest):
-        return None
-    below = "/".join(rest)
-    return below if not only or any(fnmatch.fnmatchcase(below, pattern) for pattern in only) else None
-
-
 class _Record:
     """What was downloaded into a folder, from where, when, with which digest."""
 
@@ -367,7 +237,7 @@ class _Record:
             entry = self.entries.get(mirror.url)
             if entry is None or not all((folder / name).is_file() for name in entry["files"]):
                 continue
-            digest = _sha256(folder / download.file) if download.file else _digest(folder, entry["files"])
+            digest = file_digest(folder / download.file) if download.file else folder_digest(folder, entry["files"])
             if digest == entry["digest"] and download.sha256 in (None, digest):
                 path = folder / download.file if download.file else folder
                 return Fetched(path, mirror.url, digest, download.sha256 is not None)
@@ -396,23 +266,3 @@ class _Record:
         scratch = self.path.with_suffix(".new")
         scratch.write_text(json.dumps(self.entries, indent=1))
         os.replace(scratch, self.path)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _digest(folder: Path, files: list[str]) -> str:
-    lines = "".join(f"{name}\0{_sha256(folder / name)}\n" for name in sorted(files))
-    return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def _pooch() -> Any:
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError("downloads need the extra 'data': pip install 'pateval[data]'") from error
-    # pooch announces every download at level INFO; notes are the caller's matter here.
-    pooch.get_logger().setLevel("ERROR")
-    return pooch

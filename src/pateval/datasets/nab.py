@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import TableError, read_table
 
@@ -66,6 +67,16 @@ def read_points(folder: Path) -> list[Series]:
         If a file is missing or damaged.
     """
     return _read(folder, "point")
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    if (path := folder / "NAB.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        return Contents(tuple(pq.read_table(path, columns=["series"])["series"].unique().to_pylist()))
+    files = sorted((folder / "data").glob("*/*.csv"))
+    return Contents(tuple(f"{path.parent.name}/{path.name}" for path in files))
 
 
 def _read(folder: Path, truth: str) -> list[Series]:

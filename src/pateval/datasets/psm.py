@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, read_table
 
@@ -66,6 +67,22 @@ def read(folder: Path) -> list[Series]:
     if train_names != names:
         raise TableError(f"{training.where}: its features differ from those of test.csv")
     return [Series("PSM", test, labels, train, names)]
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    original = _original(folder)
+    if original is not None:
+        rows = {}
+        for name in ("train", "test"):
+            path = original / f"{name}.csv"
+            with path.open("rb") as lines:
+                rows[name] = max(0, sum(1 for _ in lines) - 1)
+        return Contents(("PSM",), rows["train"], rows["test"])
+    excerpt = sorted(folder.glob("PSM_test_first*.parquet"))
+    if not excerpt:
+        return Contents(())
+    return Contents(("PSM",), 0, read_table(excerpt[0]).rows)
 
 
 def _original(folder: Path) -> Path | None:

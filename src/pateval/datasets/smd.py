@@ -13,6 +13,7 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.folder import read_pair
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import TableError
 
@@ -56,6 +57,15 @@ def read(folder: Path) -> list[Series]:
         name = path.stem.removesuffix("_test")
         read.extend(read_pair(path.with_name(f"{name}_train.parquet"), path, name))
     return read
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    original = _original(folder)
+    if original is not None:
+        return Contents(tuple(sorted((path.stem for path in (original / "test").glob("machine-*.txt")), key=_order)))
+    stems = sorted((path.stem for path in folder.glob("machine-*_test.parquet")), key=_order)
+    return Contents(tuple(stem.removesuffix("_test") for stem in stems))
 
 
 def interpretation(folder: Path) -> dict[str, list[tuple[int, int, tuple[int, ...]]]]:

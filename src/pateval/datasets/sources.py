@@ -8,6 +8,7 @@ None of the addresses could be tried where this was written.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Dataset:
         Empty where it cannot be downloaded.
     note : str
         What else one should know.
+    members : tuple of str
+        Names of all its series, where they are known: what is missing can then be said.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Dataset:
     downloads: tuple[Download, ...] = ()
     note: str = ""
     home: str = ""
+    members: tuple[str, ...] = ()
 
 
 _TELEMANOM_LABELS = Download(
@@ -111,7 +115,7 @@ _TELEMANOM_ARRAYS = Download(
         Mirror("https://s3-us-west-2.amazonaws.com/telemanom/data.zip", "data", ("train/*.npy", "test/*.npy")),
     )
 )
-_TELEMANOM = {
+_TELEMANOM: dict[str, Any] = {
     "licence": "telemanom: Caltech licence of BSD kind, its README says Apache-2.0; TranAD's copy BSD-3-Clause; "
     "no separate data licence",
     "citation": "Hundman, Constantinou, Laporte, Colwell, Soderstrom (2018). Detecting Spacecraft Anomalies Using "
@@ -119,7 +123,7 @@ _TELEMANOM = {
     "origin": "github.com/khundman/telemanom (labels), github.com/imperial-qore/TranAD (arrays)",
     "home": "SMAP_MSL",
 }
-_NAB = {
+_NAB: dict[str, Any] = {
     "title": "Numenta Anomaly Benchmark",
     "licence": "MIT",
     "citation": "Lavin, Ahmad (2015). Evaluating Real-time Anomaly Detection Algorithms: the Numenta Anomaly "
@@ -146,7 +150,7 @@ _NAB_DOWNLOADS = (
         )
     ),
 )
-_TSB_AD = {
+_TSB_AD: dict[str, Any] = {
     "licence": "Apache-2.0 for the curation; each collection keeps its own",
     "citation": "Liu, Paparrizos (2024). The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection "
     "Benchmark. NeurIPS Datasets and Benchmarks.",
@@ -185,6 +189,11 @@ DATASETS: tuple[Dataset, ...] = (
             ),
         ),
         note="One series per machine; the papers lay them end to end (--join).",
+        members=tuple(
+            f"machine-{group}-{number}"
+            for group, machines in ((1, 8), (2, 9), (3, 11))
+            for number in range(1, machines + 1)
+        ),
     ),
     Dataset(
         name="MSL",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError
 
@@ -61,6 +62,11 @@ def read(folder: Path) -> list[Series]:
     if train_names != names:
         raise TableError(f"{paths['normal']}: its columns differ from those of {paths['attack'].name}")
     return [Series("SWaT", test, _labels(attack), train, names)]
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    return Contents(("SWaT",) if found(folder) else ())
 
 
 def _file(folder: Path, word: str, suffix: str) -> Path | None:

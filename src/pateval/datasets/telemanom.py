@@ -14,6 +14,7 @@ import numpy as np
 
 from pateval.datasets import matrix
 from pateval.datasets.folder import read_pair
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import TableError, read_table
 
@@ -85,6 +86,26 @@ def read_smap(folder: Path) -> list[Series]:
         If a file is missing or damaged, or its length is not the listed one.
     """
     return _read(folder, "SMAP")
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:
+    """Say which channels are here, without reading them."""
+    wanted = {"read_msl": ("MSL",), "read_smap": ("SMAP",)}.get(reader, ("MSL", "SMAP"))
+    original = _original(folder)
+    listed = None if original is None else _list_file(original)
+    names: list[str] = []
+    for spacecraft in wanted:
+        if original is not None and listed is not None:
+            table = read_table(listed)
+            channels = zip(table.columns["chan_id"].tolist(), table.columns["spacecraft"].tolist(), strict=True)
+            mine = sorted({str(name) for name, craft in channels if craft == spacecraft and name not in LEFT_OUT})
+            names += [name for name in mine if (original / "test" / f"{name}.npy").is_file()]
+        elif (path := folder / f"{spacecraft}_test.parquet").is_file():
+            import pyarrow.parquet as pq
+
+            column = pq.read_table(path, columns=["channel"])["channel"].unique().to_pylist()
+            names += [str(name) for name in column]
+    return Contents(tuple(names))
 
 
 def _original(folder: Path) -> Path | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, read_table
 
@@ -49,6 +50,11 @@ def read(folder: Path) -> list[Series]:
     if not files:
         raise TableError(f"{folder}: there are no files NNN_..._tr_N_1st_M.csv here")
     return [_series(path) for path in files]
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    return Contents(tuple(path.stem for path in _files(folder)))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.datasets import matrix
+from pateval.datasets.inventory import Contents
 from pateval.datasets.series import Series
 from pateval.io import TableError, read_table
 
@@ -51,6 +52,11 @@ def read(folder: Path) -> list[Series]:
     if not files:
         raise TableError(f"{folder}: there are no files NNN_UCR_Anomaly_NAME_TRAIN_START_STOP.txt here")
     return [_series(path) for path in files]
+
+
+def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
+    """Say which series are here, without reading them."""
+    return Contents(tuple(path.stem for path in _files(folder)))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -20,10 +20,10 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple
 
-__all__ = ["REGISTRY", "Entry", "detector_class", "make", "settings_class"]
+__all__ = ["REGISTRY", "DetectorEntry", "detector_class", "make", "settings_class"]
 
 
-class Entry(NamedTuple):
+class DetectorEntry(NamedTuple):
     """One line of the registry.
 
     Attributes
@@ -48,34 +48,52 @@ class Entry(NamedTuple):
         return self.needs == "torch"
 
 
-REGISTRY: dict[str, Entry] = {
-    "perfect": Entry("baselines", "Perfect", "PerfectSettings", "the labels themselves: the most a metric can give"),
-    "random": Entry("baselines", "Random", "RandomSettings", "uniform noise: what luck gives"),
-    "constant": Entry("baselines", "Constant", "ConstantSettings", "one score for all: what saying nothing gives"),
-    "moving_zscore": Entry("moving_zscore", "MovingZScore", "MovingZScoreSettings", "distance from the recent mean"),
-    "pca": Entry("pca", "PCA", "PCASettings", "what the main directions of training windows leave unexplained"),
-    "knn": Entry("knn", "KNN", "KNNSettings", "distance to the nearest training windows", "scikit-learn"),
-    "isolation_forest": Entry(
-        "isolation_forest",
+REGISTRY: dict[str, DetectorEntry] = {
+    "perfect": DetectorEntry(
+        "baselines", "Perfect", "PerfectSettings", "the labels themselves: the most a metric can give"
+    ),
+    "random": DetectorEntry("baselines", "Random", "RandomSettings", "uniform noise: what luck gives"),
+    "constant": DetectorEntry(
+        "baselines", "Constant", "ConstantSettings", "one score for all: what saying nothing gives"
+    ),
+    "squared_zscore": DetectorEntry(
+        "baselines",
+        "SquaredZScore",
+        "SquaredZScoreSettings",
+        "mean squared z-score: what a dead network gives",
+    ),
+    "moving_zscore": DetectorEntry(
+        "moving_zscore", "MovingZScore", "MovingZScoreSettings", "distance from the recent mean"
+    ),
+    "pca": DetectorEntry("pca", "PCA", "PCASettings", "what the main directions of training windows leave unexplained"),
+    "knn": DetectorEntry("knn", "KNN", "KNNSettings", "distance to the nearest training windows", "scikit-learn"),
+    "isolation_forest": DetectorEntry(
+        "estimators",
         "IsolationForest",
         "IsolationForestSettings",
         "random splits isolate it soon",
         "scikit-learn",
     ),
-    "mvn": Entry("mvn", "MVN", "MVNSettings", "Gaussian mixture on windows: improbable windows", "scikit-learn"),
-    "lof": Entry("lof", "LOF", "LOFSettings", "local outlier factor of windows", "scikit-learn"),
-    "autoencoder": Entry("autoencoder", "Autoencoder", "AutoencoderSettings", "dense autoencoder on windows", "torch"),
-    "lstm": Entry("lstm", "LSTM", "LSTMSettings", "recurrent reconstruction of windows", "torch"),
-    "transformer": Entry("transformer", "Transformer", "TransformerSettings", "attention reconstruction", "torch"),
-    "usad": Entry("usad", "USAD", "USADSettings", "two autoencoders trained against each other", "torch"),
-    "anomaly_transformer": Entry(
+    "mvn": DetectorEntry(
+        "estimators", "MVN", "MVNSettings", "Gaussian mixture on windows: improbable windows", "scikit-learn"
+    ),
+    "lof": DetectorEntry("estimators", "LOF", "LOFSettings", "local outlier factor of windows", "scikit-learn"),
+    "autoencoder": DetectorEntry(
+        "autoencoder", "Autoencoder", "AutoencoderSettings", "dense autoencoder on windows", "torch"
+    ),
+    "lstm": DetectorEntry("lstm", "LSTM", "LSTMSettings", "recurrent reconstruction of windows", "torch"),
+    "transformer": DetectorEntry(
+        "transformer", "Transformer", "TransformerSettings", "attention reconstruction", "torch"
+    ),
+    "usad": DetectorEntry("usad", "USAD", "USADSettings", "two autoencoders trained against each other", "torch"),
+    "anomaly_transformer": DetectorEntry(
         "anomaly_transformer",
         "AnomalyTransformer",
         "AnomalyTransformerSettings",
         "reconstruction weighted by association discrepancy",
         "torch",
     ),
-    "dcdetector": Entry(
+    "dcdetector": DetectorEntry(
         "dcdetector", "DCdetector", "DCdetectorSettings", "discrepancy of two attention views of patches", "torch"
     ),
 }
@@ -122,13 +140,13 @@ def make(name: str, **settings: Any) -> Any:
     return detector_class(name)(chosen(**settings))
 
 
-def _entry(name: str) -> Entry:
+def _entry(name: str) -> DetectorEntry:
     if name not in REGISTRY:
         raise ValueError(f"unknown detector {name!r}; there are {', '.join(REGISTRY)}")
     return REGISTRY[name]
 
 
-def _load(name: str, entry: Entry) -> Any:
+def _load(name: str, entry: DetectorEntry) -> Any:
     try:
         return importlib.import_module(f"pateval.detectors.{entry.module}")
     except ModuleNotFoundError as error:

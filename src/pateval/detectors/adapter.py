@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from pateval.detectors.windows import (
     lay_last,
     no_scaling,
     require_steps,
+    score_parts,
     score_rows,
     series_matrix,
     standard_scaling,
     training_rows,
 )
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
 
 _HIGH = ("auto", "normal", "anomalous")
 
@@ -39,15 +43,19 @@ class AdapterSettings:
         anomalous; ``"auto"`` tells them apart by where their class comes from and refuses others.
     max_windows : int, optional
         Most training windows, evenly spaced; None takes all.
+    min_windows : int
+        Fewest training windows the estimator can learn from.
     """
 
     window: int = 10
     standardize: bool = True
     high_means: Literal["auto", "normal", "anomalous"] = "auto"
     max_windows: int | None = 50_000
+    min_windows: int = 1
 
     def __post_init__(self) -> None:
         positive_integer(self.window, "window")
+        positive_integer(self.min_windows, "min_windows")
         choice(self.high_means, "high_means", _HIGH)
 
 
@@ -72,36 +80,44 @@ class Adapter:
         If it is neither scikit-learn's nor PyOD's and ``high_means`` is not given.
     """
 
+    # A detector built on the adapter shows its own settings here.
+    settings: Any
+
     def __init__(self, estimator: Any, settings: AdapterSettings | None = None) -> None:
-        self.settings = settings if settings is not None else AdapterSettings()
+        self._windows = settings if settings is not None else AdapterSettings()
+        self.settings = self._windows
         self.estimator = estimator
         self._method = _method(estimator)
-        high = self.settings.high_means
+        high = self._windows.high_means
         self._sign = -1.0 if (_high_means(estimator) if high == "auto" else high) == "normal" else 1.0
         self._fitted: tuple[Scaling, Any] | None = None
 
-    def fit(self, train: object) -> Adapter:
+    def fit(self, train: object, *, boundaries: Boundaries | None = None) -> Self:
         """Fit a copy of the estimator to the windows of a training series, (steps,) or (steps, features)."""
         matrix = series_matrix(train, "train")
-        require_steps(len(matrix), self.settings.window, "train")
-        scaling = (standard_scaling if self.settings.standardize else no_scaling)(matrix)
+        chosen = self._windows
+        require_steps(len(matrix), chosen.window + chosen.min_windows - 1, "train")
+        scaling = (standard_scaling if chosen.standardize else no_scaling)(matrix)
         estimator = copy.deepcopy(self.estimator)
-        estimator.fit(training_rows(scaling(matrix), self.settings.window, self.settings.max_windows))
+        estimator.fit(training_rows(scaling(matrix), chosen.window, chosen.max_windows, boundaries=boundaries))
         self._fitted = scaling, estimator
         return self
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         if self._fitted is None:
             raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
         scaling, estimator = self._fitted
         function = getattr(estimator, self._method)
         matrix = series_matrix(values, features=scaling.features)
-        window = self.settings.window
-        scores = score_rows(
-            scaling(matrix), window, lambda rows: self._sign * np.asarray(function(rows), dtype=np.float64).reshape(-1)
+        window = self._windows.window
+
+        def rows_scores(rows: FloatMatrix) -> FloatMatrix:
+            return self._sign * np.asarray(function(rows), dtype=np.float64).reshape(-1)
+
+        return score_parts(
+            scaling(matrix), window, boundaries, lambda part: lay_last(score_rows(part, window, rows_scores), window)
         )
-        return lay_last(scores, window)
 
 
 def _method(estimator: Any) -> str:

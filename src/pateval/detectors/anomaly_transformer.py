@@ -10,22 +10,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pateval._validation import choice
+from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, FeedForward, association_discrepancy, join_heads, split_heads
 from pateval.detectors.scoring import Fitted, in_batches, score_tiles, training_windows
-from pateval.detectors.training import (
-    Epoch,
-    Progress,
-    Recipe,
-    choose_device,
-    make_optimizer,
-    run,
-    seeded,
-    set_learning_rate,
-)
+from pateval.detectors.settings import check_heads, check_settings
+from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.windows import FloatMatrix, standard_scaling
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pateval.detectors.windows import Boundaries
 
 
 class _Variant(NamedTuple):
@@ -74,7 +67,7 @@ class AnomalyTransformerSettings:
     temperature : float
         Of the softmax over the steps of a window in the score.
     validation_share : float
-        Share of the training windows, the last ones, held out to choose the weights.
+        Share of the training windows, the last ones of each series, held out to choose the weights.
     select_on_test : bool
         Let the test series choose instead, as the authors did: the scores have then seen the test data.
     seed, order_seed : int
@@ -108,6 +101,10 @@ class AnomalyTransformerSettings:
     device: str | None = None
     score_batch: int = 128
     cuda_graph: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_heads(self.width, self.heads)
 
 
 def _variant(settings: AnomalyTransformerSettings) -> _Variant:
@@ -216,7 +213,7 @@ def minimax_loss(windows: Tensor, outputs: tuple[Tensor, list[tuple[Tensor, Tens
     return 2 * functional.mse_loss(reconstruction, windows) - weight * series_loss + weight * prior_loss
 
 
-class AnomalyTransformer:
+class AnomalyTransformer(DeepDetector):
     """AnomalyTransformer (Xu et al., ICLR 2022), as in the PATE paper's table or as published.
 
     The score of a step is its squared error times a softmax, over the steps of its window, of minus the association
@@ -231,21 +228,22 @@ class AnomalyTransformer:
     ----------
     settings : AnomalyTransformerSettings, optional
         The paper's by default, except that a held-out end of the training series chooses the weights.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did.
     """
 
     def __init__(self, settings: AnomalyTransformerSettings | None = None) -> None:
-        self.settings = settings if settings is not None else AnomalyTransformerSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else AnomalyTransformerSettings())
         self._variant = _variant(self.settings)
         self._fitted: Fitted[AnomalyTransformerNetwork] | None = None
 
-    def plan(self, train: object, test: object = None) -> Recipe:
-        """Build network, windows and optimiser step without training."""
+    def plan(
+        self,
+        train: object,
+        *,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
         s, v = self.settings, self._variant
         device = choose_device(s.device)
         scaling, windows, held_out = training_windows(
@@ -257,6 +255,8 @@ class AnomalyTransformer:
             device=device,
             select_on_test=s.select_on_test,
             validation_share=s.validation_share,
+            boundaries=boundaries,
+            test_boundaries=test_boundaries,
         )
         with seeded(s.seed, device):
             model = AnomalyTransformerNetwork(scaling.features, s).to(device)
@@ -292,47 +292,18 @@ class AnomalyTransformer:
             patience=v.patience,
             order_seed=s.order_seed,
             reshuffle=v.reshuffle,
+            reconstruct=lambda part: (part, model(part)[0]),
         )
 
-    def fit(
-        self,
-        train: object,
-        *,
-        test: object = None,
-        progress: Progress | None = None,
-        checkpoint: str | Path | None = None,
-    ) -> AnomalyTransformer:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        test : array-like, optional
-            Only with ``select_on_test=True``: chooses the weights.
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        AnomalyTransformer
-            Itself.
-        """
-        self.history_ = run(
-            self.plan(train, test),
-            progress=progress,
-            checkpoint=checkpoint,
-            settings=self.settings,
-            graph=self.settings.cuda_graph,
-        )
-        return self
-
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         return score_tiles(
-            self._fitted, self._window_scores, values, window=self.settings.window, rows=self.settings.score_batch
+            self._fitted,
+            self._window_scores,
+            values,
+            window=self.settings.window,
+            rows=self.settings.score_batch,
+            boundaries=boundaries,
         )
 
     def _window_scores(self, model: AnomalyTransformerNetwork, windows: Tensor) -> Tensor:

@@ -10,12 +10,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval.detectors.scoring import Fitted, fitted, in_batches, to_device, window_view
-from pateval.detectors.training import Epoch, Progress, Recipe, choose_device, make_optimizer, run, seeded
-from pateval.detectors.windows import FloatMatrix, lay_last, require_steps, series_matrix, standard_scaling
+from pateval.detectors.deep import DeepDetector
+from pateval.detectors.scoring import Fitted, Windows, fitted, in_batches, to_device, window_view
+from pateval.detectors.settings import check_settings
+from pateval.detectors.training import Recipe, choose_device, cpu_threads, make_optimizer, seeded
+from pateval.detectors.windows import (
+    FloatMatrix,
+    lay_last,
+    score_parts,
+    series_matrix,
+    standard_scaling,
+    window_starts,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pateval.detectors.windows import Boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +40,7 @@ class AutoencoderSettings:
     batch_size, epochs, patience : int
         Windows per optimiser step; most epochs; stop after so many without a better validation error.
     validation_share : float
-        Share of the training windows, the last ones, held out to stop the training.
+        Share of the training windows, the last ones of each series, held out to stop the training.
     restore : bool
         Whether the weights of the best validation error come back at the end; the paper keeps the last ones.
     rescale : bool
@@ -56,6 +65,9 @@ class AutoencoderSettings:
     seed: int = 20
     device: str | None = None
     score_batch: int = 8192
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class AutoencoderNetwork(nn.Sequential):
@@ -88,7 +100,7 @@ def scale_windows(windows: Tensor) -> Tensor:
     return ((windows - low) / spread).reshape(windows.shape[0], -1)
 
 
-class Autoencoder:
+class Autoencoder(DeepDetector):
     """Mean absolute error of a dense autoencoder on the window that ends at a step.
 
     Windows slide by one step and are min-max scaled one by one, so that only their shape counts; the first
@@ -98,28 +110,44 @@ class Autoencoder:
     ----------
     settings : AutoencoderSettings, optional
         Those of the paper's ECG example by default.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did.
     """
 
+    # The small batch norm and the early stop turn the last digits of a parallel sum into other weights altogether.
+    one_thread = True
+
     def __init__(self, settings: AutoencoderSettings | None = None) -> None:
-        self.settings = settings if settings is not None else AutoencoderSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else AutoencoderSettings())
         self._fitted: Fitted[AutoencoderNetwork] | None = None
 
-    def plan(self, train: object) -> Recipe:
-        """Build network, windows and optimiser step without training."""
+    @property
+    def tile_steps(self) -> int | None:
+        """Windows slide: None."""
+        return None
+
+    def plan(
+        self,
+        train: object,
+        *,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
         s = self.settings
         device = choose_device(s.device)
+        if test is not None:
+            raise ValueError("the autoencoder holds out the end of each series: test data have nothing to choose")
         matrix = series_matrix(train, "train")
-        require_steps(matrix.shape[0], s.window + 1, "train")
+        starts = window_starts(len(matrix), s.window + 1, boundaries=boundaries, name="train")
         scaling = standard_scaling(matrix)
-        windows = window_view(to_device(scaling(matrix), device), s.window, 1)
-        split = max(1, int(len(windows) * (1 - s.validation_share)))
-        held_out = windows[split:]
+        series = to_device(scaling(matrix), device)
+        # A window more than the starts of windows one step longer: the example takes every window.
+        every = [np.append(mine, mine[-1] + 1) for mine in starts]
+        splits = [max(1, int(len(mine) * (1 - s.validation_share))) for mine in every]
+        windows, held_out = (
+            Windows(series, s.window, np.concatenate([mine[part] for mine, part in zip(every, chosen, strict=True)]))
+            for chosen in ([slice(0, split) for split in splits], [slice(split, None) for split in splits])
+        )
         with seeded(s.seed, device):
             model = AutoencoderNetwork(s.window * scaling.features, s.hidden, s.code).to(device)
         optimizer = make_optimizer("adam", model, 1e-3, epsilon=1e-7)
@@ -139,13 +167,17 @@ class Autoencoder:
             rows = scale_windows(part)
             return torch.square(model(rows) - rows).mean(dim=1)
 
+        def reconstruct(part: Tensor) -> tuple[Tensor, Tensor]:
+            rows = scale_windows(part)
+            return rows.view(part.shape), model(rows).view(part.shape)
+
         def validate() -> tuple[float, ...]:
             return (float(in_batches(model, squared, held_out, s.score_batch).double().mean()),)
 
         self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
-            windows=windows[:split],
+            windows=windows,
             optimizers=(optimizer,),
             step=step,
             batch_size=s.batch_size,
@@ -154,43 +186,27 @@ class Autoencoder:
             patience=s.patience,
             order_seed=None,
             restore=s.restore,
+            reconstruct=reconstruct,
         )
 
-    def fit(
-        self, train: object, *, progress: Progress | None = None, checkpoint: str | Path | None = None
-    ) -> Autoencoder:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        Autoencoder
-            Itself.
-        """
-        self.history_ = run(self.plan(train), progress=progress, checkpoint=checkpoint, settings=self.settings)
-        return self
-
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         ready = fitted(self._fitted)
-        model = ready.model
+        model, window = ready.model, self.settings.window
         matrix = series_matrix(values, features=ready.scaling.features)
-        windows = window_view(to_device(ready.scaling(matrix), ready.device), self.settings.window, 1)
 
-        def absolute(part: Tensor) -> Tensor:
-            rows = scale_windows(part)
+        def absolute(some: Tensor) -> Tensor:
+            rows = scale_windows(some)
             return torch.abs(model(rows) - rows).mean(dim=1)
 
-        errors = in_batches(model, absolute, windows, self.settings.score_batch).cpu().numpy().astype(np.float64)
+        def errors(part: FloatMatrix) -> FloatMatrix:
+            windows = window_view(to_device(part, ready.device), window, 1)
+            found = in_batches(model, absolute, windows, self.settings.score_batch).cpu().numpy()
+            return lay_last(found.astype(np.float64), window)
+
+        with cpu_threads(1):
+            scores = score_parts(ready.scaling(matrix), window, boundaries, errors)
         if self.settings.rescale:
-            spread = float(np.ptp(errors))
-            errors = (errors - errors.min()) / (spread if spread > 0 else 1.0)
-        return lay_last(errors, self.settings.window)
+            spread = float(np.ptp(scores))
+            scores = (scores - scores.min()) / (spread if spread > 0 else 1.0)
+        return scores

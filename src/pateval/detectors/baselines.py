@@ -1,4 +1,4 @@
-"""Baselines that say what a metric gives to knowledge, to luck and to silence."""
+"""Baselines that say what a metric gives to knowledge, to luck, to silence, and to a network that learned nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pateval._validation import binary_array
-from pateval.detectors.windows import FloatMatrix, series_matrix
+from pateval.detectors.windows import FloatMatrix, Scaling, series_matrix, standard_scaling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,3 +112,38 @@ class Constant:
     def score(self, values: object) -> FloatMatrix:
         """Return the same number for each step."""
         return np.full(series_matrix(values).shape[0], float(self.settings.value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquaredZScoreSettings:
+    """:class:`SquaredZScore` has no settings."""
+
+
+class SquaredZScore:
+    """Mean over the features of the squared z-score, by mean and deviation of the training series.
+
+    It is what a reconstructing network scores when its output is zero whatever the input: whoever trained one should
+    beat it.
+
+    Examples
+    --------
+    >>> SquaredZScore().fit([[1.0, 5.0], [3.0, 5.0]]).score([[2.0, 5.0], [4.0, 6.0]]).tolist()
+    [0.0, 2.5]
+    """
+
+    def __init__(self, settings: SquaredZScoreSettings | None = None) -> None:
+        self.settings = settings if settings is not None else SquaredZScoreSettings()
+        self._scaling: Scaling | None = None
+
+    def fit(self, train: object) -> SquaredZScore:
+        """Learn mean and deviation of each feature from a training series, (steps,) or (steps, features)."""
+        self._scaling = standard_scaling(series_matrix(train, "train"))
+        return self
+
+    def score(self, values: object) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
+        if self._scaling is None:
+            raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
+        scaled = self._scaling(series_matrix(values, features=self._scaling.features))
+        result: FloatMatrix = np.square(scaled).mean(axis=1)
+        return result

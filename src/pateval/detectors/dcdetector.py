@@ -9,22 +9,15 @@ import torch
 from torch import Tensor, nn
 
 from pateval._validation import choice
+from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, association_discrepancy
-from pateval.detectors.scoring import Fitted, score_tiles, to_device, window_view
-from pateval.detectors.training import (
-    Epoch,
-    Progress,
-    Recipe,
-    choose_device,
-    make_optimizer,
-    run,
-    seeded,
-    set_learning_rate,
-)
-from pateval.detectors.windows import FloatMatrix, require_steps, series_matrix, standard_scaling
+from pateval.detectors.scoring import Fitted, all_windows, score_tiles
+from pateval.detectors.settings import check_settings
+from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
+from pateval.detectors.windows import FloatMatrix, series_matrix, standard_scaling
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pateval.detectors.windows import Boundaries
 
 
 class _Variant(NamedTuple):
@@ -96,6 +89,7 @@ class DCdetectorSettings:
     cuda_graph: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         wrong = [size for size in self.patch_sizes if size < 1 or self.window % size]
         if wrong or not self.patch_sizes:
             raise ValueError(f"patch_sizes must be divisors of the window {self.window}; got {self.patch_sizes}")
@@ -194,7 +188,7 @@ def contrast_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, 
     return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()
 
 
-class DCdetector:
+class DCdetector(DeepDetector):
     """DCdetector (Yang et al., KDD 2023), as in the PATE paper's table or as published.
 
     The score of a step is a softmax, over the steps of its window, of minus the discrepancy between the patch-wise and
@@ -210,27 +204,33 @@ class DCdetector:
     ----------
     settings : DCdetectorSettings, optional
         The paper's by default.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did.
     """
 
     def __init__(self, settings: DCdetectorSettings | None = None) -> None:
-        self.settings = settings if settings is not None else DCdetectorSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else DCdetectorSettings())
         self._variant = _variant(self.settings)
         self._fitted: Fitted[DCdetectorNetwork] | None = None
 
-    def plan(self, train: object) -> Recipe:
-        """Build network, windows and optimiser step without training."""
+    def plan(
+        self,
+        train: object,
+        *,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
         s, v = self.settings, self._variant
         device = choose_device(s.device)
-        matrix = series_matrix(train, "train")
-        require_steps(matrix.shape[0], s.window, "train")
-        scaling = standard_scaling(matrix)
-        windows = window_view(to_device(scaling(matrix), device), s.window, v.stride)
+        scaling, windows = all_windows(
+            train,
+            scale=standard_scaling,
+            window=s.window,
+            stride=v.stride,
+            device=device,
+            boundaries=boundaries,
+            test=test,
+        )
         with seeded(s.seed, device):
             model = DCdetectorNetwork(s).to(device)
         optimizer = make_optimizer("adam", model, s.learning_rate, graph=s.cuda_graph)
@@ -256,39 +256,18 @@ class DCdetector:
             reshuffle=s.variant == "original",
         )
 
-    def fit(
-        self, train: object, *, progress: Progress | None = None, checkpoint: str | Path | None = None
-    ) -> DCdetector:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        DCdetector
-            Itself.
-        """
-        self.history_ = run(
-            self.plan(train),
-            progress=progress,
-            checkpoint=checkpoint,
-            settings=self.settings,
-            graph=self.settings.cuda_graph,
-        )
-        return self
-
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         matrix = series_matrix(values)
         rows = max(1, self.settings.score_values // (self.settings.window * matrix.shape[1]))
-        return score_tiles(self._fitted, self._window_scores, matrix, window=self.settings.window, rows=rows)
+        return score_tiles(
+            self._fitted,
+            self._window_scores,
+            matrix,
+            window=self.settings.window,
+            rows=rows,
+            boundaries=boundaries,
+        )
 
     def _window_scores(self, model: DCdetectorNetwork, windows: Tensor) -> Tensor:
         discrepancy = sum(association_discrepancy(*pair).sum(dim=1) for pair in model(windows))

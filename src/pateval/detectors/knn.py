@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.neighbors import NearestNeighbors
 
@@ -13,11 +13,15 @@ from pateval.detectors.windows import (
     Scaling,
     lay_last,
     require_steps,
+    score_parts,
     score_rows,
     series_matrix,
     standard_scaling,
     training_rows,
 )
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,23 +62,27 @@ class KNN:
         self.settings = settings if settings is not None else KNNSettings()
         self._fitted: tuple[Scaling, Any] | None = None
 
-    def fit(self, train: object) -> KNN:
+    def fit(self, train: object, *, boundaries: Boundaries | None = None) -> KNN:
         """Learn the stride-1 windows of a training series, (steps,) or (steps, features)."""
         matrix = series_matrix(train, "train")
         require_steps(len(matrix), self.settings.window + self.settings.neighbors - 1, "train")
         scaling = standard_scaling(matrix)
         model = NearestNeighbors(n_neighbors=self.settings.neighbors)
-        model.fit(training_rows(scaling(matrix), self.settings.window, self.settings.max_windows))
+        model.fit(
+            training_rows(scaling(matrix), self.settings.window, self.settings.max_windows, boundaries=boundaries)
+        )
         self._fitted = scaling, model
         return self
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         if self._fitted is None:
             raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
         scaling, model = self._fitted
         matrix = series_matrix(values, features=scaling.features)
         window = self.settings.window
-        return lay_last(
-            score_rows(scaling(matrix), window, lambda rows: model.kneighbors(rows)[0].mean(axis=1)), window
-        )
+
+        def distances(part: FloatMatrix) -> FloatMatrix:
+            return lay_last(score_rows(part, window, lambda rows: model.kneighbors(rows)[0].mean(axis=1)), window)
+
+        return score_parts(scaling(matrix), window, boundaries, distances)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
+from pateval.detectors.deep import DeepDetector
 from pateval.detectors.reconstruction import ReconstructionSettings, plan_reconstruction
 from pateval.detectors.scoring import Fitted, reconstruction_errors, score_tiles
-from pateval.detectors.training import Epoch, Progress, Recipe, run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pateval.detectors.windows import FloatMatrix
+    from pateval.detectors.training import Recipe
+    from pateval.detectors.windows import Boundaries, FloatMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +39,7 @@ class LSTMNetwork(nn.Module):
         return result
 
 
-class LSTM:
+class LSTM(DeepDetector):
     """LSTM reconstructor, one of the five benchmark detectors of the PATE paper.
 
     Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
@@ -50,62 +49,38 @@ class LSTM:
     ----------
     settings : LSTMSettings, optional
         The paper's by default, except that a held-out end of the training series chooses the weights.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did.
     """
 
     def __init__(self, settings: LSTMSettings | None = None) -> None:
-        self.settings = settings if settings is not None else LSTMSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else LSTMSettings())
         self._fitted: Fitted[LSTMNetwork] | None = None
 
-    def plan(self, train: object, test: object = None) -> Recipe:
-        """Build network, windows and optimiser step without training."""
-        self._fitted, recipe = plan_reconstruction(
-            self.settings, lambda features: LSTMNetwork(features, self.settings.hidden), train, test
-        )
-        return recipe
-
-    def fit(
+    def plan(
         self,
         train: object,
         *,
+        boundaries: Boundaries | None = None,
         test: object = None,
-        progress: Progress | None = None,
-        checkpoint: str | Path | None = None,
-    ) -> LSTM:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        test : array-like, optional
-            Only with ``select_on_test=True``: chooses the weights.
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        LSTM
-            Itself.
-        """
-        self.history_ = run(
-            self.plan(train, test),
-            progress=progress,
-            checkpoint=checkpoint,
-            settings=self.settings,
-            graph=self.settings.cuda_graph,
+        test_boundaries: Boundaries | None = None,
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
+        self._fitted, recipe = plan_reconstruction(
+            self.settings,
+            lambda features: LSTMNetwork(features, self.settings.hidden),
+            train,
+            boundaries,
+            test,
+            test_boundaries,
         )
-        return self
+        return recipe
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         return score_tiles(
-            self._fitted, reconstruction_errors, values, window=self.settings.window, rows=self.settings.score_batch
+            self._fitted,
+            reconstruction_errors,
+            values,
+            window=self.settings.window,
+            rows=self.settings.score_batch,
+            boundaries=boundaries,
         )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pateval._validation import choice, positive_integer
-from pateval.detectors.windows import FloatMatrix, Scaling, series_matrix, standard_scaling
+from pateval.detectors.windows import FloatMatrix, Scaling, score_parts, series_matrix, standard_scaling
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +62,14 @@ class MovingZScore:
         self._scaling = standard_scaling(series_matrix(train, "train"))
         return self
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         if self._scaling is None:
             raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
         scaled = self._scaling(series_matrix(values, features=self._scaling.features))
+        return score_parts(scaled, 1, boundaries, self._scores)
+
+    def _scores(self, scaled: FloatMatrix) -> FloatMatrix:
         window = self.settings.window
         scores = np.abs(scaled)
         if len(scaled) > window:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +13,15 @@ from pateval.detectors.windows import (
     Scaling,
     lay_mean,
     require_steps,
+    score_parts,
     score_rows,
     series_matrix,
     standard_scaling,
     training_rows,
 )
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +65,12 @@ class PCA:
         self.settings = settings if settings is not None else PCASettings()
         self._fitted: tuple[Scaling, FloatMatrix, FloatMatrix] | None = None
 
-    def fit(self, train: object) -> PCA:
+    def fit(self, train: object, *, boundaries: Boundaries | None = None) -> PCA:
         """Find the main directions of the z-scored windows of a training series."""
         matrix = series_matrix(train, "train")
         require_steps(len(matrix), self.settings.window, "train")
         scaling = standard_scaling(matrix)
-        rows = training_rows(scaling(matrix), self.settings.window, self.settings.max_windows)
+        rows = training_rows(scaling(matrix), self.settings.window, self.settings.max_windows, boundaries=boundaries)
         centre = rows.mean(axis=0)
         variances, directions = np.linalg.eigh(np.cov(rows, rowvar=False, bias=True).reshape(rows.shape[1], -1))
         explained = np.cumsum(np.maximum(variances[::-1], 0))
@@ -73,7 +78,7 @@ class PCA:
         self._fitted = scaling, centre, directions[:, ::-1][:, :kept]
         return self
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         if self._fitted is None:
             raise RuntimeError("the detector is not fitted yet: call fit(train) before score(values)")
@@ -87,4 +92,6 @@ class PCA:
             result: FloatMatrix = np.square(left).reshape(len(rows), window, -1).mean(axis=2)
             return result
 
-        return lay_mean(score_rows(scaling(matrix), window, errors), window)
+        return score_parts(
+            scaling(matrix), window, boundaries, lambda part: lay_mean(score_rows(part, window, errors), window)
+        )

@@ -11,11 +11,14 @@ from torch.nn import functional
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from pateval.detectors.scoring import Fitted, in_batches, reconstruction_errors, training_windows
+from pateval.detectors.settings import check_settings
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
 from pateval.detectors.windows import standard_scaling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pateval.detectors.windows import Boundaries
 
 ModelT = TypeVar("ModelT", bound=nn.Module)
 
@@ -35,7 +38,7 @@ class ReconstructionSettings:
     plateau, patience : int
         Halve the learning rate after more than ``plateau`` epochs without improvement; stop after ``patience`` such.
     validation_share : float
-        Share of the training windows, the last ones, held out to choose learning rate, stop and weights.
+        Share of the training windows, the last ones of each series, held out to choose learning rate, stop and weights.
     select_on_test : bool
         Let the test series choose instead, as the authors did: the scores have then seen the test data.
     seed, order_seed : int
@@ -64,9 +67,17 @@ class ReconstructionSettings:
     score_batch: int = 1024
     cuda_graph: bool = False
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 def plan_reconstruction(
-    settings: ReconstructionSettings, build: Callable[[int], ModelT], train: object, test: object
+    settings: ReconstructionSettings,
+    build: Callable[[int], ModelT],
+    train: object,
+    boundaries: Boundaries | None,
+    test: object,
+    test_boundaries: Boundaries | None,
 ) -> tuple[Fitted[ModelT], Recipe]:
     """Build network, windows and optimiser step.
 
@@ -78,6 +89,8 @@ def plan_reconstruction(
         Makes the network for a number of features.
     train, test : array-like
         The training series, and the test series if it is to choose the weights.
+    boundaries, test_boundaries : sequence of int or None
+        Where each of several series begins in them.
 
     Returns
     -------
@@ -94,6 +107,8 @@ def plan_reconstruction(
         device=device,
         select_on_test=settings.select_on_test,
         validation_share=settings.validation_share,
+        boundaries=boundaries,
+        test_boundaries=test_boundaries,
     )
     with seeded(settings.seed, device):
         model = build(scaling.features).to(device)
@@ -126,5 +141,6 @@ def plan_reconstruction(
         patience=settings.patience,
         order_seed=settings.order_seed,
         extra={"scheduler": scheduler},
+        reconstruct=lambda part: (part, model(part)),
     )
     return Fitted(model, scaling, device), recipe

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pateval.detectors.windows import FloatMatrix, Scaling, lay_tiles, require_steps, series_matrix, tile_starts
+from pateval.detectors.windows import (
+    FloatMatrix,
+    Scaling,
+    lay_tiles,
+    require_steps,
+    series_matrix,
+    tile_starts,
+    window_starts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from pateval.detectors.training import WindowSource
+    from pateval.detectors.windows import Boundaries
 
 ModelT = TypeVar("ModelT", bound=nn.Module)
 StateT = TypeVar("StateT")
@@ -29,7 +42,37 @@ def window_view(series: Tensor, window: int, stride: int) -> Tensor:
     return series.unfold(0, window, stride).transpose(1, 2)
 
 
-def in_batches(model: nn.Module, function: Callable[[Tensor], Tensor], windows: Tensor, rows: int) -> Tensor:
+class Windows:
+    """Windows of a series, named by where they begin: an index into an overlapping view, so that nothing is copied.
+
+    Parameters
+    ----------
+    series : Tensor
+        Shape (steps, features).
+    window : int
+        Steps of a window.
+    starts : ndarray of int
+        First step of each window.
+    """
+
+    def __init__(self, series: Tensor, window: int, starts: npt.NDArray[np.intp]) -> None:
+        self._view = window_view(series, window, 1)
+        self._starts = torch.from_numpy(np.ascontiguousarray(starts)).to(series.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the windows are."""
+        return self._view.device
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, index: Any, /) -> Tensor:
+        """Return windows by number, (windows, window, features), as a copy."""
+        return self._view[self._starts[index]]
+
+
+def in_batches(model: nn.Module, function: Callable[[Tensor], Tensor], windows: WindowSource, rows: int) -> Tensor:
     """Apply a function to ``rows`` windows at a time, without gradients, and join the results."""
     training = model.training
     model.eval()
@@ -68,6 +111,7 @@ def score_tiles(
     *,
     window: int,
     rows: int,
+    boundaries: Boundaries | None = None,
 ) -> FloatMatrix:
     """Score a series tile by tile, one value per step (see :mod:`pateval.detectors.windows` for the tail).
 
@@ -83,6 +127,8 @@ def score_tiles(
         Steps of a window.
     rows : int
         Windows scored at a time: bounds the memory.
+    boundaries : sequence of int, optional
+        Where each of several series begins; no tile crosses one.
 
     Returns
     -------
@@ -91,10 +137,49 @@ def score_tiles(
     """
     ready = fitted(state)
     matrix = series_matrix(values, features=ready.scaling.features)
-    starts = torch.from_numpy(tile_starts(matrix.shape[0], window)).to(ready.device)
-    every = window_view(to_device(ready.scaling(matrix), ready.device), window, 1)
-    scores = in_batches(ready.model, lambda part: function(ready.model, every[part]), starts, rows)
-    return lay_tiles(scores.cpu().numpy(), matrix.shape[0])
+    starts = tile_starts(matrix.shape[0], window, boundaries=boundaries)
+    tiles = Windows(to_device(ready.scaling(matrix), ready.device), window, starts)
+    scores = in_batches(ready.model, lambda part: function(ready.model, part), tiles, rows)
+    return lay_tiles(scores.cpu().numpy(), matrix.shape[0], boundaries=boundaries)
+
+
+def split_windows(
+    starts: list[npt.NDArray[np.intp]], share: float, *, overlap: int, stride: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Hold out the last windows of each series.
+
+    Parameters
+    ----------
+    starts : list of ndarray
+        First steps of the windows of each series.
+    share : float
+        Of the windows of each series that is held out, at least one where there are two.
+    overlap : int
+        Windows before the held-out ones that share steps with them: they are left out.
+    stride : int
+        Of the held-out windows, every how-many-th is taken.
+
+    Returns
+    -------
+    train, held_out : ndarray of int
+        First steps; every series contributes to ``train``.
+
+    Examples
+    --------
+    >>> train, held_out = split_windows([np.arange(10), np.arange(20, 25)], 0.2, overlap=1, stride=1)
+    >>> train.tolist(), held_out.tolist()
+    ([0, 1, 2, 3, 4, 5, 6, 20, 21, 22], [8, 9, 24])
+    """
+    train, held_out = [], []
+    for mine in starts:
+        count = max(1, round(len(mine) * share))
+        if count >= len(mine):
+            # One window cannot be on both sides: it is learned from.
+            train.append(mine)
+            continue
+        train.append(mine[: max(1, len(mine) - count - overlap)])
+        held_out.append(mine[-count:][::stride])
+    return np.concatenate(train), np.concatenate(held_out or [np.empty(0, dtype=np.intp)])
 
 
 def training_windows(
@@ -107,10 +192,12 @@ def training_windows(
     device: torch.device,
     select_on_test: bool,
     validation_share: float,
-) -> tuple[Scaling, Tensor, Tensor]:
+    boundaries: Boundaries | None = None,
+    test_boundaries: Boundaries | None = None,
+) -> tuple[Scaling, Windows, Windows]:
     """Return scaling, training windows and validation windows, the latter two on the device.
 
-    By default the last windows of the training series, a share of ``validation_share``, are held out and decide on
+    By default the last windows of each training series, a share of ``validation_share``, are held out and decide on
     learning rate, early stop and the weights to keep. With ``select_on_test`` the test series decides, as in the
     paper: then all windows are trained on, and the result has seen the test data.
 
@@ -126,18 +213,48 @@ def training_windows(
             else "test data may choose the weights only with select_on_test=True; they were given without it"
         )
     matrix = series_matrix(train, "train")
-    require_steps(matrix.shape[0], window, "train")
+    starts = window_starts(len(matrix), window, stride, boundaries=boundaries, name="train")
     scaling = scale(matrix)
-    windows = window_view(to_device(scaling(matrix), device), window, stride)
+    series = to_device(scaling(matrix), device)
     if select_on_test:
         other = series_matrix(test, "test", features=scaling.features)
-        require_steps(other.shape[0], window, "test")
-        return scaling, windows, window_view(to_device(scaling(other), device), window, window)
-    count = max(1, round(len(windows) * validation_share))
-    if count >= len(windows):
-        raise ValueError(
-            f"train must hold at least two windows of {window} steps: the last is held out; got {len(windows)}"
+        chosen = np.concatenate(window_starts(len(other), window, window, boundaries=test_boundaries, name="test"))
+        return (
+            scaling,
+            Windows(series, window, np.concatenate(starts)),
+            Windows(to_device(scaling(other), device), window, chosen),
         )
     # Windows that overlap the held-out ones are left out, so that nothing is seen on both sides.
-    overlap = (window - 1) // stride
-    return scaling, windows[: max(1, len(windows) - count - overlap)], windows[-count:][:: max(1, window // stride)]
+    mine, held_out = split_windows(
+        starts, validation_share, overlap=(window - 1) // stride, stride=max(1, window // stride)
+    )
+    if not len(held_out):
+        raise ValueError(
+            f"train must hold at least two windows of {window} steps: the last is held out; got {len(mine)}"
+        )
+    return scaling, Windows(series, window, mine), Windows(series, window, held_out)
+
+
+def all_windows(
+    train: object,
+    *,
+    scale: Callable[[FloatMatrix], Scaling],
+    window: int,
+    stride: int,
+    device: torch.device,
+    boundaries: Boundaries | None,
+    test: object,
+) -> tuple[Scaling, Windows]:
+    """Return scaling and all training windows of a detector that keeps its last weights.
+
+    Raises
+    ------
+    ValueError
+        If test data are given, which have nothing to choose, or the training series is too short.
+    """
+    if test is not None:
+        raise ValueError("this detector keeps its last weights: there is nothing that test data could choose")
+    matrix = series_matrix(train, "train")
+    starts = np.concatenate(window_starts(len(matrix), window, stride, boundaries=boundaries, name="train"))
+    scaling = scale(matrix)
+    return scaling, Windows(to_device(scaling(matrix), device), window, starts)

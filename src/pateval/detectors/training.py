@@ -2,24 +2,52 @@
 
 The data stay on the device and a batch is an index into them: there is no data loader. Everything that differs from
 detector to detector is in its :class:`Recipe`; :func:`run` does the rest: order of batches, progress, validation,
-early stop, best weights, checkpoint and resume.
+early stop, best weights, checkpoint and resume. :func:`run_together` trains several at once, step by step in turn: on a
+GPU each has a stream of its own, so that networks too small to fill the device share it; the numbers are the same.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
+
+from pateval.detectors.checkpoints import Checkpoint, TrainingState
+from pateval.detectors.collapse import (
+    CollapsedTrainingWarning,
+    Reconstruction,
+    collapse_reasons,
+    measure,
+    sample_starts,
+)
+from pateval.detectors.cuda_graphs import GraphStep
+
+# Rows of the history that a score file keeps.
+_ROWS_KEPT = 40
+
+
+class WindowSource(Protocol):
+    """Windows on the device, taken by number: a tensor, or an index into a longer series."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where they are."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Tensor: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +81,10 @@ class Epoch:
     seconds: float
     kept: bool
 
+    def row(self) -> tuple[Any, ...]:
+        """Return all but the number of epochs planned: what a checkpoint holds."""
+        return (self.number, self.loss, self.validation, self.learning_rate, self.steps, self.seconds, self.kept)
+
 
 Progress = Callable[[Epoch], None]
 
@@ -65,7 +97,7 @@ class Recipe:
     ----------
     model : Module
         The network, on the device.
-    windows : Tensor
+    windows : Tensor or Windows
         Training windows, (windows, window, features), on the device; may be an overlapping view.
     optimizers : tuple of Optimizer
         For the learning rate in reports and for checkpoints.
@@ -92,10 +124,12 @@ class Recipe:
         Whether the weights to keep come back at the end; if not, validation only stops the training.
     extra : mapping
         More objects with ``state_dict`` and ``load_state_dict`` for checkpoints, such as a scheduler.
+    reconstruct : callable, optional
+        Returns, for some windows, what is to be reproduced and what comes out: shows whether the network is alive.
     """
 
     model: nn.Module
-    windows: Tensor
+    windows: WindowSource
     optimizers: tuple[Optimizer, ...]
     step: Callable[[Tensor], Tensor]
     batch_size: int
@@ -109,16 +143,66 @@ class Recipe:
     carries_gradients: bool = False
     restore: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
+    reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None
 
 
-@dataclass(slots=True)
-class _State:
-    """Where a training stands between two epochs."""
+@dataclass(frozen=True, slots=True)
+class TrainingRecord:
+    """What a training did.
 
-    epochs: list[Epoch] = field(default_factory=list)
-    best: tuple[float, ...] = ()
-    weights: dict[str, Tensor] | None = None
-    waited: int = 0
+    Attributes
+    ----------
+    history : tuple of Epoch
+        All epochs, those before a resume included.
+    device : str
+        Name of the GPU, or ``"cpu"``.
+    threads : int
+        Threads torch used on the CPU; sums over parallel parts may differ in the last digits with another number.
+    first, last, kept : Reconstruction or None
+        What the network reproduced after the first epoch, after the last, and with the weights kept; None where the
+        detector reconstructs nothing.
+    """
+
+    history: tuple[Epoch, ...]
+    device: str
+    threads: int
+    first: Reconstruction | None = None
+    last: Reconstruction | None = None
+    kept: Reconstruction | None = None
+
+    @property
+    def kept_epoch(self) -> int:
+        """The epoch whose weights are kept."""
+        return max((epoch.number for epoch in self.history if epoch.kept), default=0)
+
+    @property
+    def collapse(self) -> tuple[str, ...] | None:
+        """Why the training is called collapsed; empty where it is sound, None where it cannot be judged."""
+        steps = sum(epoch.steps for epoch in self.history)
+        return collapse_reasons(len(self.history), steps, self.first, self.last, self.kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a score file keeps: plain values, the history thinned to a few dozen rows."""
+        stride = max(1, len(self.history) // _ROWS_KEPT)
+        rows = [e for e in self.history if e.number % stride == 0 or e.number in (1, len(self.history))]
+        reasons = self.collapse
+        measured = {"first": self.first, "last": self.last, "kept": self.kept}
+        return {
+            "epochs": len(self.history),
+            "kept_epoch": self.kept_epoch,
+            "optimizer_steps": sum(epoch.steps for epoch in self.history),
+            "seconds": round(sum(epoch.seconds for epoch in self.history), 3),
+            "device": self.device,
+            "threads": self.threads,
+            "losses": [[e.number, _short(e.loss)] for e in rows],
+            "validation": [[e.number, *map(_short, e.validation)] for e in rows if e.validation],
+            "reconstruction": {name: each.to_dict() for name, each in measured.items() if each is not None} or None,
+            "collapse": None if reasons is None else list(reasons),
+        }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def choose_device(name: str | None = None) -> torch.device:
@@ -141,6 +225,18 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
+
+
+@contextlib.contextmanager
+def cpu_threads(count: int | None) -> Iterator[None]:
+    """Let torch use so many threads within the block; None leaves the number alone."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextlib.contextmanager
@@ -197,7 +293,7 @@ def run(
     checkpoint: str | Path | None = None,
     settings: object = None,
     graph: bool = False,
-) -> tuple[Epoch, ...]:
+) -> TrainingRecord:
     """Train, and leave the weights to keep in the recipe's model.
 
     Parameters
@@ -207,8 +303,9 @@ def run(
     progress : callable, optional
         Called with an :class:`Epoch` after each epoch.
     checkpoint : path, optional
-        File that holds the state after each epoch. If it is there, training goes on from it; the result is the same
-        as of an uninterrupted training. It is left in place at the end: a second call then returns at once.
+        File that holds the state after an epoch, written every few seconds and when the progress callback raises. If it
+        is there, training goes on from it; the result is the same as of an uninterrupted training. It is left in place
+        at the end: a second call then returns at once.
     settings : object
         What the checkpoint was made with: one of other settings or other data is refused.
     graph : bool
@@ -216,8 +313,12 @@ def run(
 
     Returns
     -------
-    tuple of Epoch
-        The history, epochs before a resume included.
+    TrainingRecord
+
+    Warns
+    -----
+    CollapsedTrainingWarning
+        If the network learned nothing.
 
     Raises
     ------
@@ -226,32 +327,123 @@ def run(
     ValueError
         If the checkpoint belongs to other settings or data.
     """
+    return run_together([TrainingJob(recipe, progress, checkpoint, settings, graph)])[0]
+
+
+@dataclass(slots=True)
+class TrainingJob:
+    """One training of several; the attributes are the parameters of :func:`run`."""
+
+    recipe: Recipe
+    progress: Progress | None = None
+    checkpoint: str | Path | None = None
+    settings: object = None
+    graph: bool = False
+
+
+def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
+    """Train several recipes, one optimiser step of each in turn, and leave the weights to keep in their models.
+
+    On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of :func:`run`.
+
+    Parameters
+    ----------
+    jobs : sequence of TrainingJob
+        What to train; all on one device.
+
+    Returns
+    -------
+    list of TrainingRecord
+        In the order of the jobs. Warns and raises as :func:`run` does.
+    """
+    device = jobs[0].recipe.windows.device
+    streams = _streams(len(jobs), device)
+    records: dict[int, TrainingRecord] = {}
+    with deterministic_kernels():
+        trainings = {number: _steps(job) for number, job in enumerate(jobs)}
+        while trainings:
+            for number in list(trainings):
+                with streams[number]():
+                    try:
+                        next(trainings[number])
+                    except StopIteration as end:
+                        records[number] = end.value
+                        del trainings[number]
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    for record in records.values():
+        if record.collapse:
+            warnings.warn(
+                f"the training collapsed: {'; '.join(record.collapse)}", CollapsedTrainingWarning, stacklevel=3
+            )
+    return [records[number] for number in range(len(jobs))]
+
+
+def _streams(count: int, device: torch.device) -> list[Callable[[], contextlib.AbstractContextManager[Any]]]:
+    """Return, for each of several trainings, what enters its stream: nothing on a CPU or for one alone."""
+    if device.type != "cuda" or count == 1:
+        return [contextlib.nullcontext] * count
+    # What was made on the default stream must be finished before other streams read it.
+    torch.cuda.synchronize(device)
+    streams = [torch.cuda.Stream(device) for _ in range(count)]  # type: ignore[no-untyped-call]  # untyped in torch
+    return [functools.partial(torch.cuda.stream, stream) for stream in streams]
+
+
+def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
+    """Train, pausing after each optimiser step."""
+    recipe = job.recipe
     device = recipe.windows.device
-    path = Path(checkpoint) if checkpoint is not None else None
-    state = _State()
-    fingerprint = _fingerprint(settings, recipe.windows) if path is not None else ""
-    if path is not None and path.exists():
-        state = _restore(recipe, path, fingerprint)
-    step = graph_step(recipe) if graph and device.type == "cuda" else recipe.step
-    for number in range(len(state.epochs) + 1, recipe.epochs + 1):
+    saved = Checkpoint(recipe, job.checkpoint, job.settings) if job.checkpoint is not None else None
+    state = TrainingState() if saved is None else saved.restore()
+    step = GraphStep(recipe.step, recipe.batch_size) if job.graph and device.type == "cuda" else recipe.step
+    for number in range(len(state.rows) + 1, recipe.epochs + 1):
         if recipe.patience is not None and state.waited >= recipe.patience:
             break
-        with deterministic_kernels():
-            epoch = _one_epoch(recipe, step, number, state)
-        state.epochs.append(epoch)
-        if path is not None:
-            _save(recipe, state, path, fingerprint)
-        if progress is not None:
-            progress(epoch)
+        epoch = yield from _one_epoch(recipe, step, number, state)
+        state.rows.append(epoch.row())
+        if number == 1:
+            state.first = _measure(recipe)
+        if saved is not None:
+            saved.save_now_and_then(state)
+        if job.progress is not None:
+            try:
+                job.progress(epoch)
+            except BaseException:
+                # Whoever interrupts here wants to go on from here.
+                if saved is not None:
+                    saved.save(state)
+                raise
+    if saved is not None:
+        saved.save(state)
+    last = _measure(recipe)
+    kept = last
     if state.weights is not None:
         recipe.model.load_state_dict(state.weights)
-    return tuple(state.epochs)
+        kept = _measure(recipe)
+    return TrainingRecord(
+        tuple(Epoch(row[0], recipe.epochs, *row[1:]) for row in state.rows),
+        torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        torch.get_num_threads(),
+        state.first,
+        last,
+        kept,
+    )
 
 
-def _one_epoch(recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, state: _State) -> Epoch:
+def _measure(recipe: Recipe) -> Reconstruction | None:
+    if recipe.reconstruct is None:
+        return None
+    window = recipe.windows[0:1].shape[1]
+    sample = sample_starts(len(recipe.windows), window).to(recipe.windows.device)
+    return measure(recipe.model, recipe.reconstruct, recipe.windows[sample])
+
+
+def _one_epoch(
+    recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, state: TrainingState
+) -> Generator[None, None, Epoch]:
     started = time.perf_counter()
     windows = recipe.windows
-    count = windows.shape[0]
+    count = len(windows)
     seed = recipe.order_seed
     if seed is not None and recipe.reshuffle:
         seed += number - 1
@@ -267,6 +459,7 @@ def _one_epoch(recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, st
         batch = windows[order[first : first + recipe.batch_size]]
         total += step(batch).double() * batch.shape[0]
         steps += 1
+        yield
     loss = float(total) / count
     if not np.isfinite(loss):
         raise FloatingPointError(f"the training loss is {loss} in epoch {number}: the training diverged")
@@ -285,93 +478,3 @@ def _one_epoch(recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, st
     if recipe.end is not None:
         recipe.end(number, values)
     return Epoch(number, recipe.epochs, loss, values, learning_rate, steps, time.perf_counter() - started, kept)
-
-
-def _fingerprint(settings: object, windows: Tensor) -> str:
-    """Identify settings and data; the first steps of the windows stand for the data."""
-    return f"{settings!r} {tuple(windows.shape)} {float(windows[:, 0].double().sum())!r}"
-
-
-def _save(recipe: Recipe, state: _State, path: Path, fingerprint: str) -> None:
-    content = {
-        "fingerprint": fingerprint,
-        "epochs": [
-            [e.number, e.loss, list(e.validation), e.learning_rate, e.steps, e.seconds, e.kept] for e in state.epochs
-        ],
-        "best": list(state.best),
-        "waited": state.waited,
-        "weights": state.weights,
-        "model": recipe.model.state_dict(),
-        "optimizers": [optimizer.state_dict() for optimizer in recipe.optimizers],
-        "gradients": [parameter.grad for parameter in recipe.model.parameters() if recipe.carries_gradients],
-        "extra": {name: item.state_dict() for name, item in recipe.extra.items()},
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    torch.save(content, partial)
-    partial.replace(path)
-
-
-def _restore(recipe: Recipe, path: Path, fingerprint: str) -> _State:
-    content = torch.load(path, map_location=recipe.windows.device, weights_only=True)
-    if content["fingerprint"] != fingerprint:
-        raise ValueError(f"the checkpoint {path} belongs to other settings or data; remove it or choose another file")
-    recipe.model.load_state_dict(content["model"])
-    for optimizer, saved in zip(recipe.optimizers, content["optimizers"], strict=True):
-        rates = [group["lr"] for group in optimizer.param_groups]
-        optimizer.load_state_dict(saved)
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            if isinstance(rate, Tensor):
-                group["lr"] = rate.fill_(float(group["lr"]))
-    if recipe.carries_gradients:
-        for parameter, gradient in zip(recipe.model.parameters(), content["gradients"], strict=True):
-            parameter.grad = gradient
-    for name, item in recipe.extra.items():
-        item.load_state_dict(content["extra"][name])
-    epochs = [
-        Epoch(number, recipe.epochs, loss, tuple(values), rate, steps, seconds, kept)
-        for number, loss, values, rate, steps, seconds, kept in content["epochs"]
-    ]
-    return _State(epochs, tuple(content["best"]), content["weights"], content["waited"])
-
-
-def graph_step(recipe: Recipe) -> Callable[[Tensor], Tensor]:
-    """Return the step of a recipe as a CUDA graph; its optimisers must have been made with ``graph=True``."""
-    return _GraphStep(recipe)
-
-
-class _GraphStep:
-    """The step of a recipe, captured once for whole batches and replayed.
-
-    The first whole batches run as they are, on a side stream, as CUDA asks for before a capture; they are ordinary
-    training steps. Shorter batches always run as they are.
-    """
-
-    WARM_UP = 3
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
-        self._ran = 0
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._batch: Tensor | None = None
-        self._loss: Tensor | None = None
-
-    def __call__(self, batch: Tensor) -> Tensor:
-        if batch.shape[0] != self._recipe.batch_size:
-            return self._recipe.step(batch)
-        if self._ran < self.WARM_UP:
-            self._ran += 1
-            stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                loss = self._recipe.step(batch)
-            torch.cuda.current_stream().wait_stream(stream)
-            return loss
-        if self._graph is None or self._batch is None or self._loss is None:
-            self._batch = batch.clone()
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):
-                self._loss = self._recipe.step(self._batch)
-        self._batch.copy_(batch)
-        self._graph.replay()
-        return self._loss

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, FeedForward, join_heads, split_heads
 from pateval.detectors.reconstruction import ReconstructionSettings, plan_reconstruction
 from pateval.detectors.scoring import Fitted, reconstruction_errors, score_tiles
-from pateval.detectors.training import Epoch, Progress, Recipe, run
+from pateval.detectors.settings import check_heads
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pateval.detectors.windows import FloatMatrix
+    from pateval.detectors.training import Recipe
+    from pateval.detectors.windows import Boundaries, FloatMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,10 @@ class TransformerSettings(ReconstructionSettings):
     heads: int = 8
     hidden: int = 128
     blocks: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self.width, self.heads)
 
 
 class EncoderBlock(nn.Module):
@@ -71,7 +75,7 @@ class TransformerNetwork(nn.Module):
         return result
 
 
-class Transformer:
+class Transformer(DeepDetector):
     """Transformer reconstructor, one of the five benchmark detectors of the PATE paper.
 
     Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
@@ -81,62 +85,38 @@ class Transformer:
     ----------
     settings : TransformerSettings, optional
         The paper's by default, except that a held-out end of the training series chooses the weights.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did.
     """
 
     def __init__(self, settings: TransformerSettings | None = None) -> None:
-        self.settings = settings if settings is not None else TransformerSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else TransformerSettings())
         self._fitted: Fitted[TransformerNetwork] | None = None
 
-    def plan(self, train: object, test: object = None) -> Recipe:
-        """Build network, windows and optimiser step without training."""
-        self._fitted, recipe = plan_reconstruction(
-            self.settings, lambda features: TransformerNetwork(features, self.settings), train, test
-        )
-        return recipe
-
-    def fit(
+    def plan(
         self,
         train: object,
         *,
+        boundaries: Boundaries | None = None,
         test: object = None,
-        progress: Progress | None = None,
-        checkpoint: str | Path | None = None,
-    ) -> Transformer:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        test : array-like, optional
-            Only with ``select_on_test=True``: chooses the weights.
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        Transformer
-            Itself.
-        """
-        self.history_ = run(
-            self.plan(train, test),
-            progress=progress,
-            checkpoint=checkpoint,
-            settings=self.settings,
-            graph=self.settings.cuda_graph,
+        test_boundaries: Boundaries | None = None,
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
+        self._fitted, recipe = plan_reconstruction(
+            self.settings,
+            lambda features: TransformerNetwork(features, self.settings),
+            train,
+            boundaries,
+            test,
+            test_boundaries,
         )
-        return self
+        return recipe
 
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         return score_tiles(
-            self._fitted, reconstruction_errors, values, window=self.settings.window, rows=self.settings.score_batch
+            self._fitted,
+            reconstruction_errors,
+            values,
+            window=self.settings.window,
+            rows=self.settings.score_batch,
+            boundaries=boundaries,
         )

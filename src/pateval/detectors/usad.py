@@ -10,19 +10,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pateval._validation import choice
-from pateval.detectors.scoring import Fitted, fitted, in_batches, score_tiles, to_device, window_view
-from pateval.detectors.training import Epoch, Progress, Recipe, choose_device, make_optimizer, run, seeded
+from pateval.detectors.deep import DeepDetector
+from pateval.detectors.scoring import Fitted, all_windows, fitted, in_batches, score_tiles, to_device, window_view
+from pateval.detectors.settings import check_settings
+from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
 from pateval.detectors.windows import (
     FloatMatrix,
     lay_last,
     minmax_scaling,
-    require_steps,
+    score_parts,
     series_matrix,
     standard_scaling,
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from pateval.detectors.windows import Boundaries
 
 
 class _Variant(NamedTuple):
@@ -89,6 +91,9 @@ class USADSettings:
     score_batch: int = 16384
     cuda_graph: bool = False
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 def _variant(settings: USADSettings) -> _Variant:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
@@ -149,7 +154,7 @@ def usad_scores(model: USADNetwork, windows: Tensor) -> Tensor:
     return errors.view(windows.shape).mean(dim=-1)
 
 
-class USAD:
+class USAD(DeepDetector):
     """USAD (Audibert et al., KDD 2020), as in the PATE paper's table or as published.
 
     Warnings
@@ -161,28 +166,39 @@ class USAD:
     ----------
     settings : USADSettings, optional
         The paper's by default. The last weights are kept: there is nothing to select.
-
-    Attributes
-    ----------
-    history_ : tuple of Epoch
-        What training did; the loss is the sum of both.
     """
 
     def __init__(self, settings: USADSettings | None = None) -> None:
-        self.settings = settings if settings is not None else USADSettings()
-        self.history_: tuple[Epoch, ...] = ()
+        super().__init__(settings if settings is not None else USADSettings())
         self._variant = _variant(self.settings)
         self._fitted: Fitted[USADNetwork] | None = None
 
-    def plan(self, train: object) -> Recipe:
-        """Build network, windows and optimiser step without training."""
+    @property
+    def tile_steps(self) -> int | None:
+        """Steps of the windows that are laid end to end in scoring; None where windows slide."""
+        return self._variant.window if self.settings.variant == "paper" else None
+
+    def plan(
+        self,
+        train: object,
+        *,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
         s, v = self.settings, self._variant
         device = choose_device(s.device)
-        matrix = series_matrix(train, "train")
-        require_steps(matrix.shape[0], v.window, "train")
-        scaling = (standard_scaling if s.variant == "paper" else minmax_scaling)(matrix)
-        stride = v.window if s.variant == "paper" else 1
-        windows = window_view(to_device(scaling(matrix), device), v.window, stride)
+        paper = s.variant == "paper"
+        scaling, windows = all_windows(
+            train,
+            scale=standard_scaling if paper else minmax_scaling,
+            window=v.window,
+            stride=v.window if paper else 1,
+            device=device,
+            boundaries=boundaries,
+            test=test,
+        )
         with seeded(s.seed, device):
             model = USADNetwork(v.window * scaling.features, v.window * v.latent_per_step).to(device)
         first = make_optimizer("adam", [model.encoder, model.first], s.learning_rate, graph=s.cuda_graph)
@@ -218,41 +234,20 @@ class USAD:
             begin=begin,
             order_seed=s.order_seed,
             carries_gradients=s.carry_gradients,
+            reconstruct=lambda part: (part, model(part.flatten(1))[0].view(part.shape)),
         )
 
-    def fit(self, train: object, *, progress: Progress | None = None, checkpoint: str | Path | None = None) -> USAD:
-        """Train on a series of normal behaviour.
-
-        Parameters
-        ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
-        progress : callable, optional
-            Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
-        checkpoint : path, optional
-            State after each epoch; training goes on from it if it is there.
-
-        Returns
-        -------
-        USAD
-            Itself.
-        """
-        self.history_ = run(
-            self.plan(train),
-            progress=progress,
-            checkpoint=checkpoint,
-            settings=self.settings,
-            graph=self.settings.cuda_graph,
-        )
-        return self
-
-    def score(self, values: object) -> FloatMatrix:
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
         window, rows = self._variant.window, self.settings.score_batch
         if self.settings.variant == "paper":
-            return score_tiles(self._fitted, usad_scores, values, window=window, rows=rows)
+            return score_tiles(self._fitted, usad_scores, values, window=window, rows=rows, boundaries=boundaries)
         ready = fitted(self._fitted)
         matrix = series_matrix(values, features=ready.scaling.features)
-        windows = window_view(to_device(ready.scaling(matrix), ready.device), window, 1)
-        scores = in_batches(ready.model, lambda part: usad_scores(ready.model, part).mean(dim=-1), windows, rows)
-        return lay_last(scores.cpu().numpy(), window)
+
+        def scores(part: FloatMatrix) -> FloatMatrix:
+            windows = window_view(to_device(part, ready.device), window, 1)
+            found = in_batches(ready.model, lambda some: usad_scores(ready.model, some).mean(dim=-1), windows, rows)
+            return lay_last(found.cpu().numpy(), window)
+
+        return score_parts(ready.scaling(matrix), window, boundaries, scores)

@@ -10,10 +10,15 @@ Two layouts are used by the detectors:
 *sliding windows*
     One window per stride; a window's score belongs to its last step (*causal*: the first ``window - 1`` steps
     repeat the first score) or is averaged over all windows that cover a step.
+
+Where several series are laid end to end, *boundaries* are the steps at which they begin. Given them, no window crosses
+one: each series is cut into windows, and its scores are laid, by itself. Without them all steps are one series, as the
+paper's code takes them.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    Boundaries = Sequence[int]
 
 FloatMatrix = npt.NDArray[np.float64]
 
@@ -82,22 +89,87 @@ def require_steps(length: int, window: int, name: str = "values") -> None:
         raise ValueError(f"{name} must hold at least one window of {window} steps; got {length}")
 
 
-def tile_starts(length: int, window: int, *, tail: bool = True) -> npt.NDArray[np.intp]:
+def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str = "values") -> list[slice]:
+    """Return the stretch of each series; all steps where there are no boundaries.
+
+    Parameters
+    ----------
+    length : int
+        Steps of all series together.
+    boundaries : sequence of int or None
+        The step at which each series begins: 0 first, ascending.
+    window : int
+        Steps each series must have.
+    name : str
+        What to call the steps in an error message.
+
+    Raises
+    ------
+    ValueError
+        If boundaries do not begin at 0 and ascend, or a series is shorter than a window.
+
+    Examples
+    --------
+    >>> parts(10, None), parts(10, (0, 4))
+    ([slice(0, 10, None)], [slice(0, 4, None), slice(4, 10, None)])
+    """
+    if boundaries is None:
+        require_steps(length, window, name)
+        return [slice(0, length)]
+    starts = [int(start) for start in boundaries]
+    if not starts or starts[0] != 0 or any(b <= a for a, b in itertools.pairwise(starts)) or starts[-1] >= length:
+        raise ValueError(
+            f"boundaries must begin at 0 and ascend below the {length} steps of {name}; got {starts[:5]}"
+            + (" ..." if len(starts) > 5 else "")
+        )
+    found = [slice(start, stop) for start, stop in itertools.pairwise([*starts, length])]
+    short = next((part for part in found if part.stop - part.start < window), None)
+    if short is not None:
+        raise ValueError(
+            f"{name} must hold at least one window of {window} steps in each series; the one from step {short.start} "
+            f"has {short.stop - short.start}"
+        )
+    return found
+
+
+def window_starts(
+    length: int, window: int, stride: int = 1, *, boundaries: Boundaries | None = None, name: str = "values"
+) -> list[npt.NDArray[np.intp]]:
+    """Return, for each series, the first steps of its windows.
+
+    Examples
+    --------
+    >>> [starts.tolist() for starts in window_starts(10, 2, 2, boundaries=(0, 5))]
+    [[0, 2], [5, 7]]
+    """
+    return [
+        np.arange(part.start, part.stop - window + 1, stride, dtype=np.intp)
+        for part in parts(length, boundaries, window, name)
+    ]
+
+
+def tile_starts(
+    length: int, window: int, *, tail: bool = True, boundaries: Boundaries | None = None
+) -> npt.NDArray[np.intp]:
     """First steps of the tiles; with ``tail``, the final window is added where the tiles leave steps over.
 
     Examples
     --------
     >>> tile_starts(10, 4).tolist(), tile_starts(10, 4, tail=False).tolist(), tile_starts(8, 4).tolist()
     ([0, 4, 6], [0, 4], [0, 4])
+    >>> tile_starts(10, 4, boundaries=(0, 5)).tolist()
+    [0, 1, 5, 6]
     """
-    require_steps(length, window)
-    starts = np.arange(length // window, dtype=np.intp) * window
-    if tail and length % window:
-        starts = np.append(starts, length - window)
-    return starts
+    found = []
+    for part in parts(length, boundaries, window):
+        starts = np.arange(part.start, part.stop - window + 1, window, dtype=np.intp)
+        if tail and (part.stop - part.start) % window:
+            starts = np.append(starts, part.stop - window)
+        found.append(starts)
+    return np.concatenate(found)
 
 
-def lay_tiles(scores: npt.NDArray[Any], length: int) -> FloatMatrix:
+def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries | None = None) -> FloatMatrix:
     """Lay the scores of ``tile_starts(length, window)`` end to end, one per step.
 
     Parameters
@@ -106,6 +178,8 @@ def lay_tiles(scores: npt.NDArray[Any], length: int) -> FloatMatrix:
         Shape (tiles, window): a score for each step of each tile.
     length : int
         Steps of the series.
+    boundaries : sequence of int, optional
+        Those given to `tile_starts`.
 
     Returns
     -------
@@ -118,11 +192,14 @@ def lay_tiles(scores: npt.NDArray[Any], length: int) -> FloatMatrix:
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0, 90.0]
     """
     window = scores.shape[1]
-    whole, rest = divmod(length, window)
     result = np.empty(length, dtype=np.float64)
-    result[: whole * window] = scores[:whole].reshape(-1)
-    if rest:
-        result[whole * window :] = scores[-1, window - rest :]
+    first = 0
+    for part in parts(length, boundaries, window):
+        whole, rest = divmod(part.stop - part.start, window)
+        result[part.start : part.start + whole * window] = scores[first : first + whole].reshape(-1)
+        if rest:
+            result[part.stop - rest : part.stop] = scores[first + whole, window - rest :]
+        first += whole + bool(rest)
     return result
 
 
@@ -189,12 +266,24 @@ def lay_mean(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
     return total / covered
 
 
-def training_rows(matrix: FloatMatrix, window: int, most: int | None) -> FloatMatrix:
+def training_rows(
+    matrix: FloatMatrix, window: int, most: int | None, *, boundaries: Boundaries | None = None
+) -> FloatMatrix:
     """Return the stride-1 windows of a training series as rows; if there are more than ``most``, evenly spaced ones."""
-    rows = slide(matrix, window)
-    if most is not None and len(rows) > most:
-        rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
-    return np.ascontiguousarray(rows).reshape(len(rows), -1)
+    starts = np.concatenate(window_starts(len(matrix), window, boundaries=boundaries, name="train"))
+    if most is not None and len(starts) > most:
+        starts = starts[np.linspace(0, len(starts) - 1, most).round().astype(np.intp)]
+    return np.ascontiguousarray(slide(matrix, window)[starts]).reshape(len(starts), -1)
+
+
+def score_parts(
+    matrix: FloatMatrix,
+    window: int,
+    boundaries: Boundaries | None,
+    function: Callable[[FloatMatrix], FloatMatrix],
+) -> FloatMatrix:
+    """Apply a function from steps to scores to each series by itself, and lay the scores end to end."""
+    return np.concatenate([function(matrix[part]) for part in parts(len(matrix), boundaries, window)])
 
 
 def score_rows(

@@ -27,8 +27,7 @@ class Settings:
     root : Path, optional
         Folder of the public data sets, `pateval.datasets.data_root` by default.
     scores : Path, optional
-        Folder of score files, ``DATASET/DETECTOR.parquet``; ``results/scores/authors`` below the current folder by
-        default, where it exists.
+        Folder of score files, ``DATASET/DETECTOR.parquet``; those of a checkout by default, where there are any.
     authors_python : Path, optional
         Python of an environment that has the authors' package.
     largest : int

@@ -61,11 +61,10 @@ def compute(settings: Settings) -> EarlyLate:
         name: noise + sum(height * np.exp(-(((time - centre) / _WIDTH) ** 2)) for centre, height in peaks)
         for name, peaks in PEAKS.items()
     }
-    options = {"early": BUFFER, "delay": BUFFER}
     values = {
         name: {
-            "PATE": pate(labels, curve, **options),
-            "PATE-F1": pate_f1(labels, curve > FLAGGED_ABOVE, **options),
+            "PATE": pate(labels, curve, early=BUFFER, delay=BUFFER),
+            "PATE-F1": pate_f1(labels, curve > FLAGGED_ABOVE, early=BUFFER, delay=BUFFER),
             "VUS-PR": vus_pr(labels, curve, window=2 * BUFFER),
             "AUC-PR": auc_pr(labels, curve),
         }
@@ -76,8 +75,8 @@ def compute(settings: Settings) -> EarlyLate:
         warnings.simplefilter("ignore", CoarseScoresWarning)
         for shift in SHIFTS:
             detection = flagged((EVENT[0] + shift, EVENT[1] + shift), steps=STEPS)
-            moved["PATE"].append(pate(labels, detection, **options))
-            moved["PATE-F1"].append(pate_f1(labels, detection, **options))
+            moved["PATE"].append(pate(labels, detection, early=BUFFER, delay=BUFFER))
+            moved["PATE-F1"].append(pate_f1(labels, detection, early=BUFFER, delay=BUFFER))
             moved["VUS-PR"].append(vus_pr(labels, detection, window=2 * BUFFER))
             moved["AUC-PR"].append(auc_pr(labels, detection))
     return EarlyLate(labels, scores, values, {name: np.array(curve) for name, curve in moved.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray
+from pateval.detectors.presets import threshold_ratio
 from pateval.experiments.document import MissingInputError, Settings
 from pateval.experiments.paper_tables import DETECTOR_NAMES
 from pateval.io import read_table
+from pateval.score_files import read_metadata, read_training_scores
+from pateval.thresholds import quantile_threshold
 
-_IN_CHECKOUT = Path("results/scores/authors")
+# Where a checkout keeps the scores that were trained as the paper's were.
+_IN_CHECKOUT = (Path("results/scores/paper"), Path("results/scores/authors"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +55,23 @@ class Scored:
 
 def score_folder(settings: Settings, name: str) -> Path:
     """Where the score files are, or an error that says how to get them."""
-    folder = settings.scores or _IN_CHECKOUT
-    if not folder.is_dir() or not any(folder.glob("*/*.parquet")):
+    folder = _folder(settings)
+    if folder is None:
         raise MissingInputError(
-            f"{name} needs score files of trained detectors, and there are none in {_shown(folder)}: run in a "
-            f"checkout of "
-            "the project, or give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
+            f"{name} needs score files of trained detectors, and there are none: run in a checkout of the project, or "
+            "give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
         )
     return folder
 
 
 def has_scores(settings: Settings) -> bool:
     """Whether there are score files."""
-    folder = settings.scores or _IN_CHECKOUT
-    return folder.is_dir() and any(folder.glob("*/*.parquet"))
+    return _folder(settings) is not None
+
+
+def _folder(settings: Settings) -> Path | None:
+    places = _IN_CHECKOUT if settings.scores is None else (settings.scores,)
+    return next((place for place in places if any(place.glob("*/*.parquet"))), None)
 
 
 def read_dataset(folder: Path, dataset: str) -> dict[str, Scored]:
@@ -83,22 +90,39 @@ def datasets_in(folder: Path) -> list[str]:
 
 
 def _read(path: Path, detector: str, dataset: str) -> Scored:
-    import pyarrow.parquet as pq
-
-    table = read_table(path)
-    stored = (pq.read_schema(path).metadata or {}).get(b"pateval")
-    record = json.loads(stored) if stored else {}
-    ratio = record.get("threshold_ratio")
-    threshold = record.get("thresholds", {}).get(str(float(ratio))) if ratio is not None else None
+    """Read one score file; of several runs the first."""
+    columns = read_table(path).columns
+    record = read_metadata(path)
+    kept: Any = slice(None)
+    run: int | None = None
+    if "run" in columns:
+        run = int(columns["run"].min())
+        kept = columns["run"] == run
+    scores = columns["score"][kept].astype(np.float64)
     return Scored(
         detector,
         dataset,
-        table.columns["label"].astype(np.bool_),
-        table.columns["score"].astype(np.float64),
-        table.columns["series"],
-        None if threshold is None else float(threshold),
+        columns["label"][kept].astype(np.bool_),
+        scores,
+        columns["series"][kept],
+        _threshold(path, record, scores, DETECTOR_NAMES[detector], dataset, run),
     )
 
 
-def _shown(folder: Path) -> str:
-    return str(folder)
+def _threshold(
+    path: Path,
+    record: Mapping[str, Any],
+    scores: npt.NDArray[np.float64],
+    detector: str,
+    dataset: str,
+    run: int | None,
+) -> float | None:
+    """The configured percentile of training and test scores: kept in the file, or from the training scores beside."""
+    try:
+        percent = threshold_ratio(detector, dataset)
+        if str(float(percent)) in record.get("thresholds", {}):
+            return float(record["thresholds"][str(float(percent))])
+        training = read_training_scores(path, run=run)
+        return quantile_threshold(scores, fraction=percent / 100, train_scores=training)
+    except ValueError:
+        return None  # no percentile is configured, or there are no training scores

@@ -6,14 +6,11 @@ Paths and names of machines are never written.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
 import platform
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +22,8 @@ from typing import Any
 from pateval._version import __version__
 from pateval.experiments import EXPERIMENTS
 from pateval.experiments.document import ADDED, DIFFERS, OPEN, REPRODUCES, Report, Table
+from pateval.io.atomic import write_text
+from pateval.io.text_table import render
 
 PAGE = "README.md"
 _RECORD = "verdicts.json"
@@ -110,7 +109,7 @@ def write(name: str, report: Report, folder: Path, *, command: str, started: flo
     for table in report.tables:
         if table.in_csv:
             made.append(place / f"{table.name}.csv")
-            _write(made[-1], csv_text(table))
+            write_text(csv_text(table), made[-1])
     for figure in report.figures:
         axes = figure.draw()
         made += [plots.save(axes, place / f"{figure.name}{suffix}") for suffix in (".png", ".svg")]
@@ -122,10 +121,10 @@ def write(name: str, report: Report, folder: Path, *, command: str, started: flo
         "source": provenance.source,
         "verdicts": [vars(verdict) for verdict in report.verdicts],
     }
-    _write(place / _RECORD, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / _RECORD)
     page = place / PAGE
-    _write(page, page_text(report, provenance))
-    _write(folder / PAGE, overview_text(folder))
+    write_text(page_text(report, provenance), page)
+    write_text(overview_text(folder), folder / PAGE)
     return [page, *made, place / _RECORD]
 
 
@@ -222,11 +221,7 @@ def markdown(table: Table) -> str:
 
 def csv_text(table: Table) -> str:
     """A table as CSV; an empty cell where there is no value."""
-    content = io.StringIO()
-    writer = csv.writer(content, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([["" if _is_missing(value) else value for value in row] for row in table.rows])
-    return content.getvalue()
+    return render(table.columns, table.rows, "csv") + "\n"
 
 
 def _verdict_table(verdicts: Sequence[Any]) -> str:
@@ -284,16 +279,3 @@ def _environment() -> str:
             continue
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     return f"Python {platform.python_version()}; {', '.join(found)}; {system}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a text file in one step."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -15,8 +15,9 @@ Nothing here imports pyarrow or narwhals before a file or a frame is really read
 
 from pateval.io.files import expand, open_table, read_table
 from pateval.io.frames import as_table
-from pateval.io.layout import Layout, find_layout
-from pateval.io.source import ParquetFiles, Source, Table, TableError
+from pateval.io.layout import Layout, Source, find_layout
+from pateval.io.parquet import ParquetFiles
+from pateval.io.source import Table, TableError
 from pateval.io.units import ScoredSeries, Unit, interleaving_note, list_units, read_units, scored_series
 
 __all__ = [

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from pateval.io.files import open_table
+from pateval.io.parquet import ParquetFiles
 from pateval.io.source import (
     Column,
-    ParquetFiles,
-    Source,
     Table,
     TableError,
     numpy_column,
@@ -21,7 +20,7 @@ from pateval.io.source import (
 )
 
 
-def as_table(data: object, *, name: str | None = None) -> Source:
+def as_table(data: object, *, name: str | None = None) -> Table | ParquetFiles:
     """Open whatever holds a table: a path, a data frame, or a mapping of column names to arrays.
 
     Parameters

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.io.source import Source, Table, TableError, missing_column, parquet_batches
+from pateval.io.parquet import ParquetFiles
+from pateval.io.source import Table, TableError, missing_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+Source = Table | ParquetFiles
 
 LABELS = (
     "label",
@@ -227,7 +230,7 @@ def _refuse_double_use(
 
 def _not_numbers(source: Source, name: str, role: str, kind: str) -> TableError:
     """Say where the first value stands that is not a number."""
-    batches = [(0, source.columns)] if isinstance(source, Table) else parquet_batches(source, [name])
+    batches = [(0, source.columns)] if isinstance(source, Table) else source.batches([name])
     for offset, columns in batches:
         for row, value in enumerate(columns[name], start=offset + 1):
             if (isinstance(value, (str, np.str_)) and not _is_number(value)) or kind != "text":

@@ -1,4 +1,4 @@
-"""What a table is: named columns of equal length, in memory or in Parquet files read when asked.
+"""What a table in memory is: named columns of equal length; and the errors of every way to read one.
 
 Every failure is a `TableError`: one sentence that names the file and, where there is one, the column.
 """
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 Column = npt.NDArray[Any]
@@ -51,88 +51,6 @@ class Table:
     def kinds(self) -> dict[str, str]:
         """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
         return {name: _kind_of_array(column) for name, column in self.columns.items()}
-
-
-@dataclass(frozen=True)
-class ParquetFiles:
-    """One Parquet file, or the files of a partitioned folder in path order, opened but not read.
-
-    Attributes
-    ----------
-    name : str
-        Stem of the file or folder.
-    pieces : tuple of (Path, dict)
-        The files, each with the constant columns its folders name (``detector=lstm/...``).
-    where : str
-        What messages call it: the path.
-    """
-
-    name: str
-    pieces: tuple[tuple[Path, dict[str, str]], ...]
-    where: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """Number of rows in all pieces."""
-        return sum(int(open_parquet(path).metadata.num_rows) for path, _ in self.pieces)
-
-    def kinds(self) -> dict[str, str]:
-        """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
-        path, constants = self.pieces[0]
-        schema = open_parquet(path).schema_arrow
-        refuse_repeated(schema.names, path)
-        return {f.name: _kind_of_arrow(f.type) for f in schema} | dict.fromkeys(constants, "text")
-
-
-Source = Table | ParquetFiles
-
-
-def open_parquet(path: Path) -> Any:
-    """Open a Parquet file, or say in one line why not."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    require_readable(path)
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise damaged(path, "Parquet", error) from error
-
-
-def parquet_batches(
-    source: ParquetFiles, names: Sequence[str], start: int = 0, stop: int | None = None
-) -> Iterator[tuple[int, dict[str, Column]]]:
-    """Yield (row number of the first row, columns) for the row groups that overlap ``[start, stop)``.
-
-    Only the columns asked for are decoded, a batch at a time.
-    """
-    import pyarrow as pa
-
-    offset = 0
-    for path, constants in source.pieces:
-        parquet = open_parquet(path)
-        stored = [name for name in names if name not in constants]
-        absent = [name for name in stored if name not in parquet.schema_arrow.names]
-        if absent:
-            raise missing_column(str(path), absent[0], parquet.schema_arrow.names)
-        groups = []
-        first = None
-        for group in range(parquet.metadata.num_row_groups):
-            size = parquet.metadata.row_group(group).num_rows
-            if offset + size > start and (stop is None or offset < stop):
-                first = offset if first is None else first
-                groups.append(group)
-            offset += size
-        at = first or 0
-        try:
-            for batch in parquet.iter_batches(batch_size=1 << 17, row_groups=groups, columns=stored) if groups else ():
-                columns = {name: numpy_column(batch.column(name)) for name in stored}
-                columns |= {name: np.full(batch.num_rows, constants[name]) for name in names if name in constants}
-                yield at, columns
-                at += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise damaged(path, "Parquet", error) from error
 
 
 def numpy_column(column: Any) -> Column:
@@ -189,7 +107,7 @@ def missing_column(where: str, name: str, present: Iterable[str], role: str = ""
 def require_readable(path: Path) -> None:
     """Raise TableError unless the file is there, may be read and is not empty."""
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             empty = not file.read(1)
     except OSError as error:
         raise TableError(f"{path}: {reason(error)}") from error
@@ -252,7 +170,8 @@ def _kind_of_array(column: Column) -> str:
     return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
 
 
-def _kind_of_arrow(type_: Any) -> str:
+def kind_of_arrow(type_: Any) -> str:
+    """Say what a column of an Arrow type holds: ``number``, ``text``, ``time`` or ``other``."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(type_):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, binary_array, finite_array
-from pateval.io.source import Column, Source, Table, TableError, is_missing, parquet_batches
+from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval.io.layout import Layout
+    from pateval.io.layout import Layout, Source
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,21 @@ class ScoredSeries:
         TableError
             If labels are not 0/1 or scores not finite numbers; the message names file, column and series.
         """
-        column = self.label_column
+        labels = self.checked_labels()
         try:
-            labels = binary_array(self.labels, "labels", other=self.scores)
-            column = self.score_column
             return labels, finite_array(self.scores, "scores")
         except (TypeError, ValueError) as error:
-            raise TableError(f"{self.where}: column {column!r}, series {self.series!r}: {error}") from error
+            raise self._bad(self.score_column, error) from error
+
+    def checked_labels(self) -> BoolArray:
+        """Return the labels as booleans, whatever the scores are; raises as `checked` does."""
+        try:
+            return binary_array(self.labels, "labels", other=self.scores if self.scores.size else None)
+        except (TypeError, ValueError) as error:
+            raise self._bad(self.label_column, error) from error
+
+    def _bad(self, column: str, error: Exception) -> TableError:
+        return TableError(f"{self.where}: column {column!r}, series {self.series!r}: {error}")
 
 
 def list_units(source: Source, layout: Layout) -> list[Unit]:
@@ -109,11 +117,11 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     if layout.keys:
-        for offset, columns in _batches(source, layout.keys):
-            for group, rows in _grouped(columns, layout.keys, source, offset):
-                span = groups.setdefault(group, [offset + int(rows[0]), 0, 0])
-                span[1] = offset + int(rows[-1]) + 1
-                span[2] += rows.size
+        for offset, columns in _key_batches(source, layout.keys):
+            for group, first, last, steps in _spans(_runs(columns, layout.keys, source, offset)):
+                span = groups.setdefault(group, [offset + first, 0, 0])
+                span[1] = offset + last
+                span[2] += steps
     else:
         groups[()] = [0, source.rows, source.rows]
     units = []
@@ -136,7 +144,7 @@ def interleaving_note(source: Source, units: Sequence[Unit]) -> str | None:
     )
 
 
-def read_units(source: Source, layout: Layout, units: Sequence[Unit]) -> Iterator[ScoredSeries]:
+def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores: bool = True) -> Iterator[ScoredSeries]:
     """Read some units in one pass over the rows they span; each is handed out as soon as its last row is read.
 
     Only the columns needed are decoded. For Parquet no more than the open series and one batch are in memory.
@@ -149,6 +157,8 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit]) -> Iterato
         What `find_layout` gave.
     units : sequence of Unit
         Some of what `list_units` gave.
+    scores : bool
+        False reads the labels alone; the scores are then empty.
 
     Yields
     ------
@@ -165,23 +175,22 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit]) -> Iterato
         return
     mixed = any(unit.interleaved for unit in waiting)
     keys = layout.keys if mixed else ()
-    scores = dict.fromkeys(unit.score for unit in waiting)
-    names = list(dict.fromkeys((*keys, layout.label, *scores)))
+    columns_of_scores = dict.fromkeys(unit.score for unit in waiting) if scores else {}
+    names = list(dict.fromkeys((*keys, layout.label, *columns_of_scores)))
+    none = np.empty(0)
     parts: dict[Unit, list[tuple[Column, Column]]] = {}
     for offset, columns in _batches(source, names, waiting[0].start, max(unit.stop for unit in waiting)):
         labels = columns[layout.label]
         end = offset + labels.size
         while waiting and waiting[0].start < end:
             parts[waiting.pop(0)] = []
-        rows = dict(_grouped(columns, keys, source, offset)) if mixed else {}
+        rows = _rows_by_group(_runs(columns, keys, source, offset)) if mixed else {}
         for unit, pieces in parts.items():
+            inside: Any = slice(max(unit.start - offset, 0), unit.stop - offset)
             if unit.interleaved:
-                chosen = rows.get(unit.group)
-                if chosen is not None:
-                    pieces.append((labels[chosen], columns[unit.score][chosen]))
-            elif unit.stop > offset:
-                inside = slice(max(unit.start - offset, 0), unit.stop - offset)
-                pieces.append((labels[inside], columns[unit.score][inside]))
+                inside = rows.get(unit.group)
+            if inside is not None and unit.stop > offset:
+                pieces.append((labels[inside], columns[unit.score][inside] if scores else none))
         done = [unit for unit in parts if unit.stop <= end]
         for unit in sorted(done, key=lambda each: each.stop):
             pieces = parts.pop(unit)
@@ -254,53 +263,90 @@ def _batches(
     if isinstance(source, Table):
         yield 0, {name: source.columns[name] for name in names}
     else:
-        yield from parquet_batches(source, names, start, stop)
+        yield from source.batches(names, start, stop)
 
 
-def _grouped(
-    columns: dict[str, Column], keys: Sequence[str], source: Source, offset: int
-) -> list[tuple[tuple[str, ...], npt.NDArray[np.intp]]]:
-    """Return the rows of each combination of key values, by first row."""
-    codes: npt.NDArray[np.int64] = np.zeros(columns[keys[0]].size, dtype=np.int64)
-    values: list[list[str]] = []
-    for key in keys:
-        one, names = _encoded(columns[key], key, source, offset)
-        values.append(names)
-        codes = codes * len(names) + one
-    order = np.argsort(codes, kind="stable")
-    cuts = np.flatnonzero(np.diff(codes[order])) + 1
-    groups = sorted(np.split(order, cuts), key=lambda rows: int(rows[0]))
-    named = []
-    for rows in groups:
-        code = int(codes[rows[0]])
+def _key_batches(source: Source, keys: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    if isinstance(source, Table):
+        yield 0, {name: source.columns[name] for name in keys}
+    else:
+        yield from source.batches(keys, encoded=True)
+
+
+class _Runs(NamedTuple):
+    """Stretches of rows with the same key values: where they start, their lengths, and which of the groups they are."""
+
+    starts: npt.NDArray[np.intp]
+    lengths: npt.NDArray[np.intp]
+    codes: npt.NDArray[np.intp]
+    groups: list[tuple[str, ...]]
+
+
+def _runs(columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int) -> _Runs:
+    """Cut a batch of rows wherever a key column changes; the groups are in order of their first rows."""
+    encoded = [_encoded(columns[key], key, source, offset) for key in keys]
+    starts = np.unique(np.concatenate([heads for heads, _, _ in encoded]))
+    combined = np.zeros(starts.size, dtype=np.int64)
+    for heads, codes, names in encoded:
+        combined = combined * len(names) + codes[np.searchsorted(heads, starts, side="right") - 1]
+    known, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    groups = []
+    for number in known[order].tolist():
         group: list[str] = []
-        for names in reversed(values):
-            code, index = divmod(code, len(names))
+        for _, _, names in reversed(encoded):
+            number, index = divmod(number, len(names))
             group.append(names[index])
-        named.append((tuple(reversed(group)), rows))
-    return named
+        groups.append(tuple(reversed(group)))
+    lengths = np.diff(starts, append=len(columns[keys[0]]))
+    return _Runs(starts, lengths, place[inverse], groups)
 
 
-def _encoded(column: Column, key: str, source: Source, offset: int) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Give the distinct values of a key column numbers in order of appearance; return the numbers and the names."""
-    heads = np.concatenate([[0], np.flatnonzero(_changes(column)) + 1])
+def _spans(runs: _Runs) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
+    """Yield each group with its first row, the row after its last, and its number of rows."""
+    size = len(runs.groups)
+    first, last = np.full(size, np.iinfo(np.intp).max), np.zeros(size, dtype=np.intp)
+    np.minimum.at(first, runs.codes, runs.starts)
+    np.maximum.at(last, runs.codes, runs.starts + runs.lengths)
+    steps = np.bincount(runs.codes, runs.lengths, minlength=size).astype(np.intp)
+    yield from zip(runs.groups, first.tolist(), last.tolist(), steps.tolist(), strict=True)
+
+
+def _rows_by_group(runs: _Runs) -> dict[tuple[str, ...], npt.NDArray[np.intp]]:
+    """Return the rows of each group, in order."""
+    codes = np.repeat(runs.codes, runs.lengths)
+    cuts = np.cumsum(np.bincount(codes, minlength=len(runs.groups)))[:-1]
+    return dict(zip(runs.groups, np.split(np.argsort(codes, kind="stable"), cuts), strict=True))
+
+
+def _encoded(
+    column: Any, key: str, source: Source, offset: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], list[str]]:
+    """Return where a key column changes, the first row included, a number for what holds from there on, and names."""
+    heads = np.concatenate([[0], np.flatnonzero(_changes(column)) + 1]).astype(np.intp)
+    values = column[heads].tolist() if isinstance(column, np.ndarray) else column.take(heads).to_pylist()
     numbers: dict[str, int] = {}
     known: dict[object, int] = {}
     codes = np.empty(heads.size, dtype=np.int64)
-    for index, value in enumerate(column[heads].tolist()):
+    for index, value in enumerate(values):
         code = known.get(value)
         if code is None:
             if is_missing(value):
-                raise TableError(
-                    f"{source.where}: column {key!r} names nothing in row {offset + int(heads[index]) + 1}"
-                )
+                row = offset + int(heads[index]) + 1
+                raise TableError(f"{source.where}: column {key!r} names nothing in row {row}")
             code = known[value] = numbers.setdefault(_text(value), len(numbers))
         codes[index] = code
-    return np.repeat(codes, np.diff(heads, append=column.size)), list(numbers)
+    return heads, codes, list(numbers)
 
 
-def _changes(column: Column) -> BoolArray:
+def _changes(column: Any) -> BoolArray:
     """Mark where a value differs from the one before it."""
+    if not isinstance(column, np.ndarray):
+        # An Arrow array of texts in a dictionary is compared by its numbers; what has gaps, by its values.
+        has_numbers = hasattr(column, "indices") and not column.null_count
+        column = numpy_column(column.indices if has_numbers else column)
     try:
         return np.asarray(column[1:] != column[:-1], dtype=np.bool_)
     except (TypeError, ValueError):

@@ -28,9 +28,9 @@ def sort_descending(values: FloatArray) -> tuple[IntArray, FloatArray]:
     ([1, 2, 0], [0.9, 0.5, 0.2])
     """
     lowest, highest = float(values.min()), float(values.max())
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scale = np.float64(2**32 - 1) / (np.float64(highest) - lowest)
-    if not 0 < scale < np.inf:  # All values are equal, or their range is too wide or too narrow for a float.
+    if not 0 < scale < np.inf:  # All values are equal, one is infinite, or their range is too wide or too narrow.
         order = np.argsort(values)[::-1]
         return order, values[order]
     place = np.subtract(values, lowest, dtype=np.float64)

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from pateval.events import find_events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 FloatArray = npt.NDArray[np.float64]
-_CELLS = 4_000_000  # numbers in memory at once: 32 MB of float64
+_NUMBERS_AT_ONCE = 250_000  # 2 MB of float64
+_COLUMNS_AT_ONCE = 256
 
 
 class Interval(NamedTuple):
@@ -55,19 +56,58 @@ def mean_intervals(table: npt.ArrayLike, *, draws: int = 2000, level: float = 0.
     array([[0.2, 0.7]])
     """
     values = np.asarray(table, dtype=np.float64)
-    series, columns = values.shape
-    limits = np.full((columns, 2), np.nan)
-    if series < 2 or not columns:
+    return MeanBootstrap(values.shape[0], draws=draws, level=level, seed=seed).intervals(values)
+
+
+class MeanBootstrap:
+    """Resamples of a number of series, drawn once and used for as many columns as there are.
+
+    Parameters
+    ----------
+    series : int
+        Number of series.
+    draws, level, seed
+        As in :func:`mean_intervals`.
+    """
+
+    def __init__(self, series: int, *, draws: int = 2000, level: float = 0.95, seed: int = 0) -> None:
+        self.series, self.level = series, level
+        # How often each series is drawn: more than 255 times does not happen.
+        self._times = np.empty((draws if series > 1 else 0, series), dtype=np.uint8)
+        generator = np.random.default_rng(seed)
+        for rows in self._slices():
+            count = rows.stop - rows.start
+            chosen = generator.integers(0, series, (count, series)) + series * np.arange(count)[:, None]
+            self._times[rows] = np.bincount(chosen.ravel(), minlength=count * series).reshape(count, series)
+
+    def intervals(self, values: FloatArray) -> FloatArray:
+        """Return low and high of the mean of each column of series by columns; see :func:`mean_intervals`."""
+        limits = np.full((values.shape[1], 2), np.nan)
+        for first in range(0, values.shape[1] if self.series > 1 else 0, _COLUMNS_AT_ONCE):
+            columns = slice(first, first + _COLUMNS_AT_ONCE)
+            limits[columns] = self._intervals(values[:, columns])
         return limits
-    means = _resampled_means(values, draws, seed)
-    centre = values.mean(axis=0)
-    spread = values - centre
-    varied = np.ptp(values, axis=0) > 0
-    limits[~varied] = values[0, ~varied, None]
-    squares = np.sum(spread[:, varied] ** 2, axis=0)
-    acceleration = np.sum(spread[:, varied] ** 3, axis=0) / (6 * squares**1.5)
-    limits[varied] = _bca(means[:, varied], centre[varied], acceleration, level)
-    return limits
+
+    def _intervals(self, values: FloatArray) -> FloatArray:
+        limits = np.empty((values.shape[1], 2))
+        means = np.empty((self._times.shape[0], values.shape[1]))
+        for rows in self._slices():
+            means[rows] = self._times[rows].astype(np.float64) @ values / self.series
+        centre = values.mean(axis=0)
+        distance = values - centre
+        varied = np.ptp(values, axis=0) > 0
+        limits[~varied] = values[0, ~varied, None]
+        squares = np.sum(distance[:, varied] ** 2, axis=0)
+        acceleration = np.sum(distance[:, varied] ** 3, axis=0) / (6 * squares**1.5)
+        limits[varied] = _bca(means[:, varied], centre[varied], acceleration, self.level)
+        return limits
+
+    def _slices(self) -> Iterator[slice]:
+        """Cut the draws into slices of bounded size; what is drawn does not depend on them."""
+        draws = self._times.shape[0]
+        step = max(1, _NUMBERS_AT_ONCE // max(self.series, 1))
+        for start in range(0, draws, step):
+            yield slice(start, min(start + step, draws))
 
 
 def event_intervals(
@@ -146,26 +186,14 @@ def event_blocks(labels: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _resampled_means(values: FloatArray, draws: int, seed: int) -> FloatArray:
-    """Means of resampled rows, a slice of the draws at a time; the drawn rows do not depend on the slices."""
-    series, columns = values.shape
-    generator = np.random.default_rng(seed)
-    means = np.empty((draws, columns))
-    step = max(1, _CELLS // series)
-    for start in range(0, draws, step):
-        count = min(step, draws - start)
-        chosen = generator.integers(0, series, (count, series)) + series * np.arange(count)[:, None]
-        weights = np.bincount(chosen.ravel(), minlength=count * series).reshape(count, series)
-        means[start : start + count] = weights @ values / series
-    return means
-
-
 def _bca(means: FloatArray, centre: FloatArray, acceleration: FloatArray, level: float) -> FloatArray:
     from scipy.special import ndtr, ndtri
 
     draws = means.shape[0]
-    # Half of the draws that hit the centre exactly count as below it, as coarse values need.
-    below = ((means < centre).sum(axis=0) + (means <= centre).sum(axis=0)) / (2 * draws)
+    # Half of the draws that hit the centre count as below it, as coarse values need; sums that mean the same number
+    # may differ in the last digits.
+    near = 1e-12 * np.maximum(np.abs(means).max(axis=0), 1e-300)
+    below = ((means < centre - near).sum(axis=0) + (means <= centre + near).sum(axis=0)) / (2 * draws)
     bias = ndtri(np.clip(below, 0.5 / draws, 1 - 0.5 / draws))
     ordered = np.sort(means, axis=0)
     columns = np.arange(means.shape[1])

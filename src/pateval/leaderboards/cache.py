@@ -9,42 +9,70 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import uuid
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.io.atomic import reason_of, write_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-# Rooms that cannot change a value of a metric; whatever else changes has everything computed anew.
-_HARMLESS = frozenset(
-    {
-        "__init__",
-        "__main__",
-        "cli",
-        "compat",
-        "datasets",
-        "demo",
-        "detectors",
-        "experiments",
-        "integrations",
-        "leaderboard",
-        "plots",
-        "report",
-        "runner",
-        "tables",
-    }
+# Modules whose source decides a number that is kept, or whether there is one: they are hashed into every key. Whole
+# packages are named by their folder. A test holds that every module of the package is on one of the two lists.
+DECIDING = (
+    "_validation",
+    "buffers",
+    "catalog",
+    "clocks",
+    "coarse",
+    "evaluation",
+    "events",
+    "kernels",
+    "leaderboards.bootstrap",
+    "leaderboards.tasks",
+    "metric",
+    "metrics",
+    "option_text",
+    "pate",
+    "prf",
+    "threshold_search",
+    "threshold_sweeps",
+    "thresholds",
+    "timelines",
+)
+# Modules that read, spread, put together, test or show what others have computed. A result is kept under a digest of
+# the arrays themselves, so not even reading can make it wrong.
+NOT_DECIDING = (
+    "__init__",
+    "__main__",
+    "_version",
+    "auditing",
+    "cli",
+    "compat",
+    "datasets",
+    "demo",
+    "detectors",
+    "experiments",
+    "integrations",
+    "io",
+    "leaderboards",
+    "papers",
+    "plots",
+    "report",
+    "runner",
+    "score_files",
+    "signatures",
 )
 
 
 @cache
 def fingerprint() -> str:
-    """Hash the installed metrics: package and NumPy versions, and the source of every module that may decide numbers.
+    """Hash the installed metrics: package and NumPy versions, and the source of every module that decides numbers.
 
     Examples
     --------
@@ -54,11 +82,26 @@ def fingerprint() -> str:
     package = Path(__file__).parents[1]
     digest = hashlib.blake2b(f"{package_version()} numpy {np.__version__}".encode(), digest_size=8)
     for path in sorted(package.rglob("*.py")):
-        inside = path.relative_to(package)
-        if inside.parts[0].removesuffix(".py") not in _HARMLESS:
-            digest.update(str(inside).encode())
+        if decides(".".join(path.relative_to(package).with_suffix("").parts)):
+            digest.update(str(path.relative_to(package)).encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def decides(module: str) -> bool:
+    """Tell whether a module, named as in ``pate.score``, decides numbers; refuse one that is on neither list.
+
+    Examples
+    --------
+    >>> decides("pate.score"), decides("leaderboards.tasks"), decides("leaderboards.render")
+    (True, True, False)
+    """
+    first = module.split(".")[0]
+    if module in DECIDING or first in DECIDING:
+        return True
+    if first in NOT_DECIDING:
+        return False
+    raise LookupError(f"module {module!r} is on neither list of pateval.leaderboards.cache: does it decide numbers?")
 
 
 def package_version() -> str:
@@ -136,16 +179,13 @@ def store(folder: str | None, key: str, record: Mapping[str, Any]) -> str:
     if folder is None:
         return ""
     path = _path(folder, key)
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            draft.write_text(json.dumps(record), encoding="utf-8")
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_text(json.dumps(record), path)
     except OSError as error:
-        return f"{folder}: finished work could not be kept ({error.strerror or error})"
+        # One line for all results that meet the same trouble, so it names the folder and not the file.
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        return f"{folder}: finished work could not be kept ({reason_of(cause)})"
     return ""
 
 

@@ -1,16 +1,16 @@
-"""Outcomes in as they come, arrays out in the order of the plan."""
+"""Results in as they come, arrays out in the order of the plan."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pateval.leaderboards import pooled
+from pateval.leaderboards.batches import CHANCE
 from pateval.leaderboards.bootstrap import Interval
-from pateval.leaderboards.diagnostics import coarse_detectors
-from pateval.leaderboards.pooled import SAMPLED_SERIES, common_thresholds
-from pateval.leaderboards.result import Leaderboard, Timing
+from pateval.leaderboards.result import ChanceLevels, Leaderboard, Timings
 from pateval.leaderboards.tasks import is_failure
 
 if TYPE_CHECKING:
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pateval.leaderboards.plan import Plan
-    from pateval.leaderboards.result import MetricFacts
-    from pateval.leaderboards.tasks import Outcome
+    from pateval.leaderboards.summary import MetricFacts
+    from pateval.leaderboards.tasks import SeriesResult, Settings
 
 
-class Grid:
+@dataclass
+class Collector:
     """Detectors by series by metrics, filled in any order; what comes out does not depend on it.
+
+    Everything is held in arrays, or in entries for what is out of the ordinary, so that memory grows by a few hundred
+    bytes for each series of a detector.
 
     Parameters
     ----------
@@ -32,97 +36,190 @@ class Grid:
         Gives the axes.
     metrics : sequence of str
         The third axis.
+
+    Attributes
+    ----------
+    failed : dict
+        For jobs that came to nothing: why, and whether the input is to blame.
+    labels : ndarray
+        For each job a number that stands for the digest of its labels, -1 where they are not known.
     """
 
-    def __init__(self, plan: Plan, metrics: Sequence[str]) -> None:
-        self._plan = plan
-        self._metrics = tuple(metrics)
-        self._rows = {name: index for index, name in enumerate(plan.detectors)}
-        self._columns = {name: index for index, name in enumerate(plan.series)}
-        shape = (len(self._rows), len(self._columns), len(self._metrics))
-        self._values = np.full(shape, np.nan)
-        self._present = np.zeros(shape[:2], dtype=np.bool_)
-        self._codes = np.zeros(shape, dtype=np.int32)
+    plan: Plan
+    metrics: Sequence[str]
+    intervals: dict[tuple[str, str], Interval] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        jobs = self.plan.jobs
+        shape = (len(jobs.detectors), len(jobs.series))
+        self._values = np.full((*shape, len(self.metrics)), np.nan)
+        self._codes: npt.NDArray[np.integer] = np.zeros(self._values.shape, dtype=np.int16)
         self._texts: dict[str, int] = {"": 0}
-        self._intervals: dict[tuple[str, str], Interval] = {}
-        self._broken: dict[tuple[str, str], list[str]] = {}
-        self._samples: dict[str, list[npt.NDArray[np.float64]]] = {}
-        self._levels: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
+        self.is_done = np.zeros(len(jobs), dtype=np.bool_)
+        self.is_computed = np.zeros(len(jobs), dtype=np.bool_)
+        self.is_coarse = np.zeros(len(jobs), dtype=np.bool_)
+        self._seconds = np.zeros(len(jobs))
+        self._digests: dict[str, int] = {}
+        self.labels = np.full(len(jobs), -1, dtype=np.int32)
+        self._levels: dict[int, npt.NDArray[np.float64]] = {}
+        self._columns = {metric: m for m, metric in enumerate(self.metrics)}
+        self._asked: set[int] = set()
+        self.failed: dict[int, tuple[str, bool]] = {}
+        self._broken: dict[int, dict[str, str]] = {}  # reason to the first metric that broke for it
+        self._counts = pooled.CountsFile()
 
-    def add(self, outcome: Outcome) -> None:
-        """Take in the values of one job."""
-        place = self._rows[outcome.detector], self._columns[outcome.series]
-        self._present[place] = True
-        for m, metric in enumerate(self._metrics):
-            cell = outcome.cells.get(metric)
-            self._values[(*place, m)] = math.nan if cell is None else cell.value
-            reason = outcome.failure if cell is None else cell.reason
-            self._codes[(*place, m)] = self._texts.setdefault(reason, len(self._texts))
-        if outcome.sample is not None and place[1] < SAMPLED_SERIES:
-            self._samples.setdefault(outcome.detector, []).append(outcome.sample)
-        broken = {cell.reason: metric for metric, cell in outcome.cells.items() if is_failure(cell)}
-        if broken:
-            lines = [f"{metric} {reason}" for reason, metric in broken.items()]
-            self._broken[outcome.detector, outcome.series] = lines
+    def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
+        """Take in what became of one job under these metrics; others of the same job may come with another result."""
+        if result.purpose == CHANCE:
+            if result.cells:
+                number = self._number(result.labels)
+                levels = self._levels.setdefault(number, np.full(len(self.metrics), np.nan))
+                for metric, cell in result.cells.items():
+                    levels[self._columns[metric]] = cell.value
+            return
+        job, jobs = result.job, self.plan.jobs
+        d, s = int(jobs.detector_code[job]), int(jobs.series_code[job])
+        for metric, cell in result.cells.items():
+            m = self._columns[metric]
+            self._values[d, s, m] = cell.value
+            if cell.reason:
+                code = self._code(cell.reason)
+                self._codes[d, s, m] = code
+                if is_failure(cell):
+                    self._broken.setdefault(job, {}).setdefault(cell.reason, metric)
+        if result.failure:
+            self.failed[job] = result.failure, result.bad_input
+            code = self._code(result.failure)
+            self._codes[d, s, [self._columns[metric] for metric in metrics]] = code
+        else:
+            self.labels[job] = self._number(result.labels)
+        self.is_done[job], self.is_coarse[job] = True, result.coarse
+        self.is_computed[job] |= result.computed
+        self._seconds[job] += result.seconds
+        for metric, limits in result.limits.items():
+            self.intervals[jobs.detectors[d], metric] = Interval(*limits)
+        for place, counts in enumerate(result.counts):
+            self._counts.add(job, place, counts)
 
-    def add_chance(self, outcome: Outcome) -> None:
-        """Take in what random scores reach on one series, for one version of its labels."""
-        if outcome.cells:
-            found = [outcome.cells[metric].value for metric in self._metrics]
-            self._levels[outcome.series, outcome.labels] = np.array(found)
+    def unknown_labels(self) -> list[int]:
+        """Return one job for each distinct labels met since the last call, in the order of the plan."""
+        numbers, first = np.unique(self.labels, return_index=True)
+        fresh = [
+            (int(job), int(n)) for n, job in zip(numbers, first, strict=True) if n >= 0 and int(n) not in self._asked
+        ]
+        self._asked.update(number for _, number in fresh)
+        return sorted(job for job, _ in fresh)
 
-    def add_limits(self, outcome: Outcome) -> None:
-        """Take in confidence limits over the events of the only series."""
-        for metric in self._metrics:
-            if f"{metric} low" in outcome.cells:
-                ends = outcome.cells[f"{metric} low"].value, outcome.cells[f"{metric} high"].value
-                self._intervals[outcome.detector, metric] = Interval(*ends)
+    def known_labels(self) -> list[int]:
+        """Return one job for each distinct labels."""
+        numbers, first = np.unique(self.labels, return_index=True)
+        return sorted(first[numbers >= 0].tolist())
 
-    def thresholds(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Return thresholds common to all series of each detector."""
-        return {detector: common_thresholds(samples) for detector, samples in self._samples.items()}
+    def pooled(self, settings: Settings) -> dict[tuple[str, str], float]:
+        """Return the values over all series of each detector together, series added in the order of the plan."""
+        found: dict[tuple[str, str], float] = {}
+        wanted = pooled.poolable(settings.metrics, settings.parameters, len(self.plan.series))
+        for place, buffers in enumerate(settings.pooled_buffers):
+            for d, detector in enumerate(self.plan.detectors):
+                jobs = np.flatnonzero(self.plan.jobs.detector_code == d)
+                counts = [each for job in jobs if (each := self._counts.read(int(job), place)) is not None]
+                values = pooled.pooled_values(counts) if counts else {}
+                for metric, how in wanted.items():
+                    if (how.early, how.delay) == buffers and how.rule in values:
+                        found[detector, metric] = values[how.rule]
+        return found
 
-    def board(self, facts: Mapping[str, MetricFacts], outcomes: Sequence[Outcome]) -> Leaderboard:
-        """Put the leaderboard together; ``outcomes`` are in the order of the plan."""
-        chance = np.full(self._values.shape, np.nan) if self._levels else None
-        if chance is not None:
-            for outcome in outcomes:
-                level = self._levels.get((outcome.series, outcome.labels))
-                if level is not None:
-                    chance[self._rows[outcome.detector], self._columns[outcome.series]] = level
-        coarse = coarse_detectors(outcomes)
+    def coarse_detectors(self) -> dict[str, tuple[int, int]]:
+        """Count for each detector the series where its scores are coarse, and all; most of them must be."""
+        jobs = self.plan.jobs
+        scored = self.labels >= 0
+        size = len(jobs.detectors)
+        coarse = np.bincount(jobs.detector_code[scored & self.is_coarse], minlength=size).tolist()
+        total = np.bincount(jobs.detector_code[scored], minlength=size).tolist()
+        counts = dict(zip(jobs.detectors, zip(coarse, total, strict=True), strict=True))
+        return {name: (few, every) for name, (few, every) in counts.items() if few > every / 2}
+
+    def board(
+        self, facts: Mapping[str, MetricFacts], settings: Settings, rank_by: str, signatures: Mapping[str, str]
+    ) -> Leaderboard:
+        """Put the leaderboard together."""
+        jobs = self.plan.jobs
+        present = np.zeros(self._values.shape[:2], dtype=np.bool_)
+        present[jobs.detector_code[self.is_done], jobs.series_code[self.is_done]] = True
+        texts = self._number_reasons()
         return Leaderboard(
-            tuple(self._rows),
-            tuple(self._columns),
-            self._metrics,
+            jobs.detectors,
+            jobs.series,
+            tuple(self.metrics),
             self._values,
-            self._present,
+            present,
             self._codes,
-            tuple(self._texts),
-            {metric: facts[metric] for metric in self._metrics},
-            chance=chance,
-            intervals=self._intervals,
-            coarse=tuple(name for name in self._rows if name in coarse),
-            timings=[
-                Timing(each.detector, each.series, each.steps, each.seconds, not each.computed) for each in outcomes
-            ],
-            notes=self._plan.notes,
-            failures=tuple(self._failures(outcomes)),
+            texts,
+            {metric: facts[metric] for metric in self.metrics},
+            rank_by=rank_by,
+            signatures=signatures,
+            chance=self._chance(),
+            pooled=self.pooled(settings),
+            intervals=self.intervals,
+            coarse=tuple(self.coarse_detectors()),
+            timings=Timings(
+                jobs.detector_code, jobs.series_code, jobs.steps, self._seconds, self.is_done & ~self.is_computed
+            ),
+            notes=self.plan.notes,
+            failures=tuple(self._failures()),
         )
 
-    def _failures(self, outcomes: Sequence[Outcome]) -> Iterator[str]:
+    def close(self) -> None:
+        """Give back what was borrowed from the disk."""
+        self._counts.close()
+
+    def _code(self, reason: str) -> int:
+        code = self._texts.setdefault(reason, len(self._texts))
+        if code > np.iinfo(self._codes.dtype).max:
+            self._codes = self._codes.astype(np.int32)
+        return code
+
+    def _number(self, digest: str) -> int:
+        return self._digests.setdefault(digest, len(self._digests))
+
+    def _number_reasons(self) -> tuple[str, ...]:
+        """Number the reasons in the order of the table instead of that of arrival."""
+        texts, order, known = list(self._texts), [0], {0}
+        for codes in self._codes:
+            found, first = np.unique(codes, return_index=True)
+            order += [code for code in found[np.argsort(first)].tolist() if code not in known]
+            known.update(order)
+        new = np.zeros(len(texts), dtype=self._codes.dtype)
+        new[order] = np.arange(len(order))
+        for codes in self._codes:
+            codes[...] = new[codes]
+        return tuple(texts[code] for code in order)
+
+    def _chance(self) -> ChanceLevels | None:
+        if not self._levels:
+            return None
+        jobs = self.plan.jobs
+        numbers = sorted(self._levels)
+        row_of = np.full(len(self._digests) + 1, -1, dtype=np.int32)
+        row_of[numbers] = np.arange(len(numbers))
+        rows = np.full(self._values.shape[:2], -1, dtype=np.int32)
+        rows[jobs.detector_code, jobs.series_code] = row_of[self.labels]  # the last entry stands for no labels
+        return ChanceLevels(np.array([self._levels[number] for number in numbers]), rows)
+
+    def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""
-        for failure in self._plan.failures:
+        for failure in self.plan.failures:
             yield failure.reason
         bad: dict[str, list[str]] = {}
-        for job, outcome in zip(self._plan.jobs, outcomes, strict=True):
-            if outcome.bad_input:
-                bad.setdefault(self._plan.where(job), []).append(outcome.failure)
+        for job in sorted(self.failed):
+            reason, bad_input = self.failed[job]
+            if bad_input:
+                bad.setdefault(self.plan.where(job), []).append(reason)
         for lines in bad.values():
             yield lines[0] + (f" (and {len(lines) - 1} more series of this file)" if len(lines) > 1 else "")
-        for outcome in outcomes:
-            lines = self._broken.get((outcome.detector, outcome.series), [])
-            if outcome.failure and not outcome.bad_input:
-                lines = [outcome.failure]
-            for line in lines:
-                yield f"detector {outcome.detector!r}, series {outcome.series!r}: {line}"
+        for job in sorted({*self.failed, *self._broken}):
+            reason, bad_input = self.failed.get(job, ("", False))
+            broken = [f"{metric} {reason}" for reason, metric in self._broken.get(job, {}).items()]
+            for line in broken if not reason else [] if bad_input else [reason]:
+                detector, series = self.plan.jobs[job][1:3]
+                yield f"detector {detector!r}, series {series!r}: {line}"

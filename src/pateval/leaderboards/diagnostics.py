@@ -4,68 +4,67 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.io import TableError
-from pateval.leaderboards.plan import listed, make_batches, read_batch
+from pateval.leaderboards.batches import make_chance_batches, read_batch
+from pateval.leaderboards.plan import listed
+from pateval.leaderboards.significance import ALPHA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
 
     from pateval._validation import BoolArray
-    from pateval.leaderboards.plan import Job, Plan
+    from pateval.leaderboards.plan import Plan
     from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.tasks import Outcome
 
-ALPHA = 0.05
-PARTING = 0.05  # a mean difference of pate and pate_ap that is worth a line
-_READ_AT_MOST = 200  # series read again to count the steps where labels differ
+LARGE_DIFFERENCE = 0.05  # a mean difference of pate and pate_ap that is worth a line
+_READ_AT_MOST = 200  # series whose labels are read again to count the steps where they differ
 
 
-def label_differences(plan: Plan, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[str]:
     """Report files whose labels differ from those of most detectors, with the number of steps.
 
     Parameters
     ----------
     plan : Plan
         The jobs.
-    outcomes : sequence of Outcome
-        In the order of the jobs.
+    labels : ndarray
+        For each job a number that stands for its labels, -1 where they are not known.
 
     Yields
     ------
     str
         One line per file.
     """
-    by_series: dict[str, dict[str, list[int]]] = {}
-    for index, outcome in enumerate(outcomes):
-        if outcome.labels:
-            by_series.setdefault(outcome.series, {}).setdefault(outcome.labels, []).append(index)
+    order = np.lexsort((np.arange(labels.size), plan.jobs.series_code))
+    order = order[labels[order] >= 0]
+    groups = np.split(order, np.flatnonzero(np.diff(plan.jobs.series_code[order])) + 1)
     odd: dict[str, list[tuple[int, int]]] = {}
-    for digests in by_series.values():
-        if len(digests) > 1:
-            usual = max(digests.values(), key=lambda indices: (len(indices), -indices[0]))
-            for indices in digests.values():
-                if indices is not usual:
-                    for index in indices:
-                        odd.setdefault(plan.where(plan.jobs[index]), []).append((index, usual[0]))
+    for jobs in groups:
+        numbers, first, counts = np.unique(labels[jobs], return_index=True, return_counts=True)
+        if numbers.size > 1:
+            usual = np.lexsort((first, -counts))[0]
+            for job in jobs[labels[jobs] != numbers[usual]].tolist():
+                odd.setdefault(plan.where(job), []).append((job, int(jobs[first[usual]])))
     for where, pairs in odd.items():
-        names = list(dict.fromkeys(outcomes[index].series for index, _ in pairs))
-        counted = [_steps_apart(plan, plan.jobs[one], plan.jobs[other]) for one, other in pairs[:_READ_AT_MOST]]
+        names = list(dict.fromkeys(plan.jobs[job].series for job, _ in pairs))
+        counted = [_differing_steps(plan, one, other) for one, other in pairs[:_READ_AT_MOST]]
         steps = sum(count for count in counted if count is not None)
         more = "at least " if len(pairs) > _READ_AT_MOST else ""
         lengths = sum(count is None for count in counted)
         other_length = f", and the length in {lengths}" if lengths else ""
         yield (
-            f"{where}: labels differ from those of most detectors in {len(names)} of {len(by_series)} series, "
+            f"{where}: labels differ from those of most detectors in {len(names)} of {len(groups)} series, "
             f"on {more}{steps:,} steps{other_length} ({listed(names)}); each file is scored with its own labels"
         )
 
 
-def _steps_apart(plan: Plan, one: Job, other: Job) -> int | None:
+def _differing_steps(plan: Plan, one: int, other: int) -> int | None:
     """Count the steps where two jobs' labels differ; None where their lengths do."""
     first, second = _labels(plan, one), _labels(plan, other)
     if first is None or second is None or first.size != second.size:
@@ -73,20 +72,28 @@ def _steps_apart(plan: Plan, one: Job, other: Job) -> int | None:
     return int(np.count_nonzero(first != second))
 
 
-def _labels(plan: Plan, job: Job) -> BoolArray | None:
+def _labels(plan: Plan, job: int) -> BoolArray | None:
     try:
-        for batch in make_batches(replace(plan, jobs=(job,))):
+        for batch in make_chance_batches(plan, [job]):
             for _, item in read_batch(batch):
-                return item.checked()[0]
+                return item.checked_labels()
     except TableError:
         return None
     return None
 
 
-def cautions(board: Leaderboard, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Say what the numbers cannot bear: too few series, coarse scores, undefined values, detectors out of the ranks."""
+def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """Say what the numbers cannot bear: too few series, coarse scores, undefined values, detectors out of the ranks.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The numbers.
+    coarse : mapping
+        For detectors whose scores are coarse on most series: on how many, of how many.
+    """
     yield from _too_few_series(board)
-    yield from _coarse_scores(board, outcomes)
+    yield from _coarse_scores(board, coarse)
     yield from _undefined(board)
     yield from _unranked(board)
 
@@ -108,31 +115,17 @@ def _too_few_series(board: Leaderboard) -> Iterator[str]:
         )
 
 
-def coarse_detectors(outcomes: Sequence[Outcome]) -> dict[str, tuple[int, int]]:
-    """Count for each detector the series where its scores are coarse, and all; most of them must be.
-
-    Coarse are at most two distinct values, or one value shared by more than half of the steps.
-    """
-    found: dict[str, tuple[int, int]] = {}
-    for outcome in outcomes:
-        if outcome.distinct:
-            coarse, total = found.get(outcome.detector, (0, 0))
-            found[outcome.detector] = (coarse + (outcome.distinct <= 2 or outcome.top_share > 0.5), total + 1)
-    return {detector: (coarse, total) for detector, (coarse, total) in found.items() if coarse > total / 2}
-
-
-def _coarse_scores(board: Leaderboard, outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     """Name detectors whose scores are so coarse that the trapezoid of `pate` pays for a line nobody walked."""
     if "pate" not in board.metrics:
         return
     parted = []
-    coarse = coarse_detectors(outcomes)
     for d, detector in enumerate(board.detectors):
         if "pate_ap" in board.metrics:
             trapezoid = board.values[d, :, board.metrics.index("pate")]
             stepwise = board.values[d, :, board.metrics.index("pate_ap")]
             both = ~np.isnan(trapezoid) & ~np.isnan(stepwise)
-            if both.any() and abs(float((trapezoid - stepwise)[both].mean())) > PARTING:
+            if both.any() and abs(float((trapezoid - stepwise)[both].mean())) > LARGE_DIFFERENCE:
                 parted.append(detector)
                 why = (
                     "scores are coarse on {} of {} series, and ".format(*coarse[detector]) if detector in coarse else ""

@@ -8,22 +8,27 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pateval._validation import positive_integer
-from pateval.leaderboards.tasks import Outcome, failed, set_stop
+from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from pateval.leaderboards.plan import Batch, Plan
+    from pateval.leaderboards.batches import Batch
+    from pateval.leaderboards.plan import Plan
+    from pateval.leaderboards.tasks import Settings
 
-    Run = Callable[[Batch], list[Outcome]]
+    Run = Callable[[Batch], list[SeriesResult]]
 
-ATTEMPTS = 3
+ATTEMPTS = 3  # at a job whose worker died
 SMALL = 200_000  # steps in all, below which processes cost more than they save
-_WINDOW = 256  # batches handed to somebody else's executor at a time,
-_CARRIED = 32  # or so many where they carry the series themselves
+_UNKNOWN_EXECUTOR = 16  # batches that somebody else's executor is taken to run at once
+_MOST_IN_FLIGHT = 256  # batches handed to somebody else's executor at a time,
+_MOST_CARRIED = 32  # or so many where they carry the series themselves
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "ARROW_IO_THREADS")
 
 
@@ -32,7 +37,7 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Crew:
+class WorkerPool:
     """Runs batches somewhere; processes of its own are started when first needed and serve until it is closed.
 
     Parameters
@@ -41,76 +46,122 @@ class Crew:
         Where to run; it is not shut down.
     workers : int, optional
         Processes on this machine, where no executor is given; 1 computes in this process. By default one per core, or
-        this process where there is little to do.
+        this process where there is little to do. With an executor: how many batches it runs at once.
     """
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
         self.executor = executor
         self.workers = None if workers is None else positive_integer(workers, "workers")
-        self._pool: _Pool | None = None
+        self._processes: _Processes | None = None
         if executor is None and self.workers is not None and self.workers > 1:
             # They start, and import what they need, while the caller looks through the files.
-            self._pool = _Pool(self.workers)
+            self._processes = _Processes(self.workers)
 
-    def settle(self, plan: Plan) -> int:
+    def decide_workers(self, plan: Plan) -> int:
         """Decide how many work on a plan, and return their number."""
-        if self.workers is None:
-            small = plan.steps < SMALL and self.executor is None
-            self.workers = 1 if small else max(1, min(usable_cores(), len(plan.jobs)))
+        if self.workers is None and self.executor is not None:
+            self.workers = max(usable_cores(), _UNKNOWN_EXECUTOR)
+        elif self.workers is None:
+            self.workers = 1 if plan.steps < SMALL else max(1, min(usable_cores(), len(plan.jobs)))
         return self.workers
 
-    def spread(self, batches: Iterable[Batch], run: Run) -> Generator[list[Outcome]]:
-        """Run every batch and yield the outcomes as they come.
+    def divide(self, settings: Settings) -> tuple[Settings, Settings, list[str]]:
+        """Divide the metrics into those that workers can import and those that this process computes.
+
+        Returns
+        -------
+        elsewhere, here : Settings
+            The same but for their metrics; one of them may have none.
+        notes : list of str
+            One line where metrics are computed here though there are workers.
+        """
+        nothing = replace(settings, metrics=())
+        if self.executor is None and self.workers == 1:
+            return settings, nothing, []
+        foreign = {metric.function.__module__: None for metric in settings.metrics if not metric.in_package}
+        missing = set(self._missing_modules(tuple(foreign))) if foreign else set()
+        here = tuple(
+            metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing
+        )
+        if not here:
+            return settings, nothing, []
+        others = tuple(metric for metric in settings.metrics if metric not in here)
+        note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
+        ids = {metric.id for metric in here}
+        first = replace(
+            settings, metrics=others, event_metrics=tuple(each for each in settings.event_metrics if each not in ids)
+        )
+        second = replace(
+            settings,
+            metrics=here,
+            event_metrics=tuple(each for each in settings.event_metrics if each in ids),
+            pooled_buffers=() if others else settings.pooled_buffers,
+        )
+        return first, second, [note]
+
+    def _missing_modules(self, modules: tuple[str, ...]) -> list[str]:
+        """Ask a worker elsewhere which modules it does not have; processes of our own have the same path as we."""
+        if self.executor is None:
+            return []
+        for _ in range(ATTEMPTS):
+            with suppress(Exception):  # the answer was lost on the way; what that means shows when there is work
+                return self.executor.submit(missing_modules, modules).result()
+        return []
+
+    def map(self, batches: Iterable[Batch], settings: Settings) -> Generator[list[SeriesResult]]:
+        """Run every batch and yield the results as they come.
 
         Parameters
         ----------
         batches : iterable of Batch
-            The work.
-        run : callable
-            From :mod:`pateval.leaderboards.tasks`; sent to the workers, so it must be importable there.
+            The work; the next one is asked for when there is room for it.
+        settings : Settings
+            What to compute.
 
         Yields
         ------
-        list of Outcome
-            One per job. A job whose worker died is tried again, alone after the second time; after the third it is an
-            outcome that says so.
+        list of SeriesResult
+            One per job. A job whose worker died is tried again, alone after the second time; after the third it is a
+            result that says so.
         """
+        run = partial(run_batch, settings=settings)
         if self.executor is not None:
             yield from _through_executor(batches, run, self.executor)
         elif self.workers == 1:
             for batch in batches:
-                yield run(batch)
+                for result in iterate_batch(batch, settings):
+                    yield [result]
         else:
-            self._pool = self._pool or _Pool(self.workers or usable_cores())
-            yield from _through_processes(batches, run, self._pool)
+            self._processes = self._processes or _Processes(self.workers or usable_cores())
+            yield from _through_processes(batches, run, self._processes)
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.close()
+        if self._processes is not None:
+            self._processes.close()
 
 
-def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) -> Iterator[list[Outcome]]:
+def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) -> Iterator[list[SeriesResult]]:
     """Keep a window of batches in flight; what is lost on the way is sent again, job by job."""
     queue = iter(batches)
     again: deque[tuple[Batch, int]] = deque()
-    flying: dict[Future[list[Outcome]], tuple[Batch, int]] = {}
+    in_flight: dict[Future[list[SeriesResult]], tuple[Batch, int]] = {}
     try:
         while True:
-            window = _WINDOW
-            while len(flying) < window:
+            window = _MOST_IN_FLIGHT
+            while len(in_flight) < window:
                 batch, attempt = again.popleft() if again else (next(queue, None), 1)
                 if batch is None:
                     break
-                window = _CARRIED if isinstance(batch.content, tuple) else _WINDOW
-                flying[executor.submit(run, batch)] = (batch, attempt)
-            if not flying:
+                window = _MOST_CARRIED if isinstance(batch.content, tuple) else _MOST_IN_FLIGHT
+                in_flight[executor.submit(run, batch)] = (batch, attempt)
+            if not in_flight:
                 return
-            done, _ = wait(flying, return_when=FIRST_COMPLETED)
+            done, _ = wait(in_flight, return_when=FIRST_COMPLETED)
             for future in done:
-                batch, attempt = flying.pop(future)
+                batch, attempt = in_flight.pop(future)
                 try:
                     outcomes = future.result()
                 except (BrokenExecutor, CancelledError) as error:
@@ -122,48 +173,54 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                     elif attempt < ATTEMPTS:
                         again.append((batch, attempt + 1))
                     else:
-                        yield [failed(batch.jobs[0], f"lost {attempt} times: {type(error).__name__}: {_line(error)}")]
+                        yield [
+                            failed(
+                                batch.jobs[0],
+                                batch.purpose,
+                                f"lost {attempt} times: {type(error).__name__}: {_line(error)}",
+                            )
+                        ]
                 else:
                     yield outcomes
     finally:
-        for future in flying:
+        for future in in_flight:
             future.cancel()
 
 
-def _through_processes(batches: Iterable[Batch], run: Run, pool: _Pool) -> Iterator[list[Outcome]]:
+def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> Iterator[list[SeriesResult]]:
     """Work with a pool of processes; a pool that breaks is replaced, and what was in flight is tried again."""
     queue = iter(batches)
     suspects: list[Batch] = []
-    flying: dict[Future[list[Outcome]], Batch] = {}
+    in_flight: dict[Future[list[SeriesResult]], Batch] = {}
     broken = 0
     while True:
-        while len(flying) < 2 * pool.workers and not pool.broken:
+        while len(in_flight) < 2 * pool.workers and not pool.broken:
             batch = suspects.pop() if suspects else next(queue, None)
             if batch is None:
                 break
             try:
-                flying[pool.submit(run, batch)] = batch
+                in_flight[pool.submit(run, batch)] = batch
             except BrokenExecutor:
                 suspects.append(batch)
                 pool.broken = True
-        if not flying and not pool.broken:
+        if not in_flight and not pool.broken:
             return
-        done, _ = wait(flying, return_when=FIRST_COMPLETED) if flying else (set(), set())
+        done, _ = wait(in_flight, return_when=FIRST_COMPLETED) if in_flight else (set(), set())
         for future in done:
-            batch = flying.pop(future)
+            batch = in_flight.pop(future)
             try:
                 outcomes = future.result()
             except BrokenExecutor:
                 suspects.append(batch)
                 pool.broken = True
             except Exception as error:
-                yield [failed(job, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
+                yield [failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
             else:
                 yield outcomes
         if pool.broken:
             broken += 1
-            suspects.extend(flying.values())
-            flying.clear()
+            suspects.extend(in_flight.values())
+            in_flight.clear()
             if not pool.proven and broken > 1:
                 raise RuntimeError(
                     "the worker processes do not start; a script must call this under "
@@ -176,7 +233,7 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Pool) -> Itera
                 suspects = []
 
 
-def _one_by_one(batches: Iterable[Batch], run: Run, pool: _Pool) -> Iterator[list[Outcome]]:
+def _one_by_one(batches: Iterable[Batch], run: Run, pool: _Processes) -> Iterator[list[SeriesResult]]:
     for batch in batches:
         for single in batch.split():
             for attempt in range(2, ATTEMPTS + 1):
@@ -185,12 +242,13 @@ def _one_by_one(batches: Iterable[Batch], run: Run, pool: _Pool) -> Iterator[lis
                 except BrokenExecutor:
                     pool.replace()
                     if attempt == ATTEMPTS:
-                        yield [failed(single.jobs[0], f"the worker process died {ATTEMPTS} times on this series")]
+                        reason = f"the worker process died {ATTEMPTS} times on this series"
+                        yield [failed(single.jobs[0], single.purpose, reason)]
                 else:
                     break
 
 
-class _Pool:
+class _Processes:
     """Processes that compute with one thread each, ignore Ctrl-C, and end with their parent."""
 
     def __init__(self, workers: int) -> None:
@@ -201,31 +259,32 @@ class _Pool:
         self._stop = self._context.Event()
         self.workers = workers
         self.proven = False
-        self._renew()
-        # Bring the processes up before there is work for them, and see that they come up at all.
-        with _birth(), suppress(BrokenExecutor):
-            for _ in range(workers):
-                self._executor.submit(int).add_done_callback(self._prove)
+        self._start()
 
-    def _prove(self, first_sign: Future[int]) -> None:
-        self.proven = self.proven or (not first_sign.cancelled() and first_sign.exception() is None)
-
-    def _renew(self) -> None:
+    def _start(self) -> None:
+        """Start all processes now, while the environment is the one they are to inherit."""
         from concurrent.futures import ProcessPoolExecutor
 
         self.broken = False
+        all_started = self._context.Event()
         self._executor = ProcessPoolExecutor(
-            self.workers, mp_context=self._context, initializer=_enter_worker, initargs=(self._stop,)
+            self.workers, mp_context=self._context, initializer=_enter_worker, initargs=(self._stop, all_started)
         )
+        # An executor starts a process for a task unless one is idle, and nobody is before all have been started.
+        with _inherited_by_children(), suppress(BrokenExecutor):
+            for _ in range(self.workers):
+                self._executor.submit(_wait_for_the_others).add_done_callback(self._prove)
+        all_started.set()
 
-    def submit(self, run: Run, batch: Batch) -> Future[list[Outcome]]:
-        # Processes start when work comes in, so this is the moment at which their environment is decided.
-        with _birth():
-            return self._executor.submit(run, batch)
+    def _prove(self, first_sign: Future[None]) -> None:
+        self.proven = self.proven or (not first_sign.cancelled() and first_sign.exception() is None)
+
+    def submit(self, run: Run, batch: Batch) -> Future[list[SeriesResult]]:
+        return self._executor.submit(run, batch)
 
     def replace(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
-        self._renew()
+        self._start()
 
     def close(self) -> None:
         """Let every worker finish the series in hand, which is kept, and end."""
@@ -234,10 +293,11 @@ class _Pool:
 
 
 @contextmanager
-def _birth() -> Iterator[None]:
-    """Decide what a new process inherits: one thread each for NumPy and Arrow, and deafness to Ctrl-C.
+def _inherited_by_children() -> Iterator[None]:
+    """Decide what processes started now inherit: one thread each for NumPy and Arrow, and deafness to Ctrl-C.
 
-    Ctrl-C is only held back here, not lost: it arrives when the process is on its way.
+    NumPy's threads are counted when it is imported, before any code of ours runs in a new process, so the limit must be
+    in the environment the process is born with; ours is restored at once. Ctrl-C is only held back here, not lost.
     """
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
@@ -254,9 +314,19 @@ def _birth() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _enter_worker(stop: Any) -> None:
+_all_started: Any = None
+
+
+def _wait_for_the_others() -> None:
+    _all_started.wait()
+
+
+def _enter_worker(stop: Any, all_started: Any) -> None:
     """Prepare a worker process."""
     import multiprocessing
+
+    global _all_started  # one per worker process
+    _all_started = all_started
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     set_stop(stop)
@@ -271,6 +341,25 @@ def _enter_worker(stop: Any) -> None:
 def _end_with(parent: Any) -> None:
     parent.join()
     os._exit(1)
+
+
+def missing_modules(modules: tuple[str, ...]) -> list[str]:
+    """Return those modules that this process cannot import.
+
+    Examples
+    --------
+    >>> missing_modules(("json", "no_such_module"))
+    ['no_such_module']
+    """
+    import importlib
+
+    missing = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:  # whatever a user's file may raise when it is run
+            missing.append(module)
+    return missing
 
 
 def _line(error: BaseException) -> str:

@@ -6,20 +6,17 @@ Only key columns are read here; labels and scores are read by the workers.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from pateval.io import (
     Layout,
     ParquetFiles,
-    ScoredSeries,
     Source,
     Table,
     TableError,
@@ -30,65 +27,79 @@ from pateval.io import (
     interleaving_note,
     list_units,
     open_table,
-    read_units,
 )
-from pateval.io.source import open_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
-BATCH_JOBS = 16
-BATCH_STEPS = 500_000
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One detector on one series, and its rows in one source."""
+class Job(NamedTuple):
+    """One detector on one series, its rows in one source, and its place in the plan."""
 
+    number: int
     detector: str
     series: str
     source: int
     unit: Unit
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """Something that could not be used: the file (or other source) and one sentence that says why."""
 
     where: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Neighbouring jobs of one source, with all a worker needs to read them.
+@dataclass(frozen=True, eq=False)
+class JobTable(Sequence[Job]):
+    """All jobs in their fixed order, held as arrays: tens of thousands of objects would fill the memory.
 
     Attributes
     ----------
-    jobs : tuple of Job
-        What is to be computed.
-    content : str, ParquetFiles or tuple of ScoredSeries
-        The path of a file, Parquet files opened but not read, or the series themselves where they are in memory.
-    layout : Layout
-        Which column is which.
-    thresholds : mapping of str to ndarray, optional
-        Thresholds of each detector, where series are to be counted at them.
+    detectors, series : tuple of str
+        Names, in order of appearance.
+    layouts : tuple of Layout
+        Of each source.
+    detector_code, series_code, source, score : ndarray of int32
+        For each job the numbers of its detector, series, source, and score column.
+    start, stop, steps : ndarray of int64
+        Its rows in the source, and how many of them are its own.
     """
 
-    jobs: tuple[Job, ...]
-    content: str | ParquetFiles | tuple[ScoredSeries, ...]
-    layout: Layout
-    thresholds: Mapping[str, npt.NDArray[np.float64]] | None = None
+    detectors: tuple[str, ...]
+    series: tuple[str, ...]
+    layouts: tuple[Layout, ...]
+    detector_code: npt.NDArray[np.int32]
+    series_code: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]
+    score: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int64]
+    stop: npt.NDArray[np.int64]
+    steps: npt.NDArray[np.int64]
 
-    def split(self) -> list[Batch]:
-        """Cut into batches of one job, to find the one that fails."""
-        if isinstance(self.content, tuple):
-            pairs = zip(self.jobs, self.content, strict=True)
-            return [replace(self, jobs=(job,), content=(item,)) for job, item in pairs]
-        return [replace(self, jobs=(job,)) for job in self.jobs]
+    def __len__(self) -> int:
+        return self.detector_code.size
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Job]: ...
+
+    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(len(self))[index]]
+        place = range(len(self))[index]
+        detector, series = self.detectors[self.detector_code[place]], self.series[self.series_code[place]]
+        layout = self.layouts[self.source[place]]
+        score = layout.scores[self.score[place]]
+        rows = int(self.start[place]), int(self.stop[place]), int(self.steps[place])
+        unit = Unit(detector, series, score, *rows, _group(layout, detector, series, score))
+        return Job(place, detector, series, int(self.source[place]), unit)
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,8 @@ class Plan:
 
     Attributes
     ----------
-    jobs : tuple of Job
-        By source, then by detector and first row; results are merged in this order, whoever finishes first.
+    jobs : JobTable
+        By source, then by detector and first row; results are put together in this order, whoever finishes first.
     sources, layouts : tuple
         Where the rows are and which column is which. A file that must be read whole is kept as its path.
     notes : tuple of str
@@ -107,7 +118,7 @@ class Plan:
         Sources left out (only where the caller asked to keep going).
     """
 
-    jobs: tuple[Job, ...]
+    jobs: JobTable
     sources: tuple[Source | Path, ...]
     layouts: tuple[Layout, ...]
     notes: tuple[str, ...]
@@ -116,21 +127,21 @@ class Plan:
     @property
     def detectors(self) -> tuple[str, ...]:
         """Names in order of appearance."""
-        return tuple(dict.fromkeys(job.detector for job in self.jobs))
+        return self.jobs.detectors
 
     @property
     def series(self) -> tuple[str, ...]:
         """Names in order of appearance."""
-        return tuple(dict.fromkeys(job.series for job in self.jobs))
+        return self.jobs.series
 
     @property
     def steps(self) -> int:
         """Time steps of all jobs together."""
-        return sum(job.unit.steps for job in self.jobs)
+        return int(self.jobs.steps.sum())
 
-    def where(self, job: Job) -> str:
+    def where(self, job: int) -> str:
         """Name the file or table a job comes from."""
-        source = self.sources[job.source]
+        source = self.sources[self.jobs.source[job]]
         return str(source) if isinstance(source, Path) else source.where
 
 
@@ -186,13 +197,12 @@ def make_plan(
         score = _known(score, DEFAULT_SCORE, opened) if isinstance(score, str) else score
     sources: list[Source | Path] = []
     layouts: list[Layout] = []
-    jobs: list[Job] = []
-    owners: dict[tuple[str, str], str] = {}
+    table = _JobTableBuilder()
     for source in opened:
         try:
             layout = find_layout(source, label=label, score=score, series=series, detector=detector)
             units = list_units(source, layout)
-            _refuse_repeated(units, owners, source.where)
+            table.add(units, layout, source.where)
         except TableError as error:
             refuse(source.where, error)
             continue
@@ -200,67 +210,65 @@ def make_plan(
         note = interleaving_note(source, units)
         if note:
             notes.append(note)
-        owners |= {(unit.detector, unit.series): source.where for unit in units}
-        jobs.extend(Job(unit.detector, unit.series, len(sources), unit) for unit in units)
         from_file = isinstance(source, Table) and source.name is not None and os.path.exists(source.where)
         sources.append(Path(source.where) if from_file else source)
         layouts.append(layout)
-    if not jobs:
+    jobs = table.finish(layouts)
+    if not len(jobs):
         raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
-    plan = Plan(tuple(jobs), tuple(sources), tuple(layouts), tuple(_merged(notes)), tuple(failures))
-    return replace(plan, notes=plan.notes + tuple(_unevenness(plan)))
+    return Plan(jobs, tuple(sources), tuple(layouts), (*_merged(notes), *_unevenness(jobs)), tuple(failures))
 
 
-def make_batches(plan: Plan, *, workers: int = 1) -> Iterator[Batch]:
-    """Group neighbouring jobs of a source, so that it is read in few passes and every worker has enough to do.
+class _JobTableBuilder:
+    """Collects the units of source after source in arrays."""
 
-    Batches shrink towards the end, so that no worker is left with a long one when the others are done. Those over
-    tables in memory are cut as they are asked for; only those under way are copied.
-    """
-    left = len(plan.jobs)
-    by_source: dict[int, list[Job]] = {}
-    for job in plan.jobs:
-        by_source.setdefault(job.source, []).append(job)
-    for number, jobs in by_source.items():
-        source, layout = plan.sources[number], plan.layouts[number]
-        narrow = _narrower(source)
-        ordered = deque(sorted(jobs, key=lambda job: job.unit.start))
-        while ordered:
-            group = _next_group(ordered, max(1, min(BATCH_JOBS, left // (4 * workers))))
-            left -= len(group)
-            if isinstance(source, Table):
-                found = {
-                    (item.detector, item.series): item
-                    for item in read_units(source, layout, [job.unit for job in group])
-                }
-                yield Batch(tuple(group), tuple(found[job.detector, job.series] for job in group), layout)
-            else:
-                yield narrow(group, layout)
+    def __init__(self) -> None:
+        self._detectors: dict[str, int] = {}
+        self._series: dict[str, int] = {}
+        self._columns: list[npt.NDArray[np.int64]] = []
+        self._pairs: list[npt.NDArray[np.int64]] = []
+        self._where: list[str] = []
 
+    def add(self, units: Sequence[Unit], layout: Layout, where: str) -> None:
+        """Take in the units of the next source, unless one of its (detector, series) pairs is known already."""
+        detectors, series = dict(self._detectors), dict(self._series)
+        columns = {name: place for place, name in enumerate(layout.scores)}
+        rows = np.array(
+            [
+                (
+                    detectors.setdefault(unit.detector, len(detectors)),
+                    series.setdefault(unit.series, len(series)),
+                    len(self._where),
+                    columns[unit.score],
+                    unit.start,
+                    unit.stop,
+                    unit.steps,
+                )
+                for unit in units
+            ],
+            dtype=np.int64,
+        ).reshape(-1, 7)
+        pairs = rows[:, 0] << 32 | rows[:, 1]
+        for other, known in zip(self._where, self._pairs, strict=True):
+            repeated = np.flatnonzero(np.isin(pairs, known))
+            if repeated.size:
+                unit = units[int(repeated[0])]
+                raise TableError(
+                    f"{where}: detector {unit.detector!r} on series {unit.series!r} is also in {other}; "
+                    f"detectors are named by their files, so rename one of the two, or leave it out"
+                )
+        self._detectors, self._series = detectors, series
+        self._columns.append(rows)
+        self._pairs.append(np.sort(pairs))
+        self._where.append(where)
 
-def read_batch(batch: Batch) -> Iterator[tuple[Job, ScoredSeries]]:
-    """Read the series of a batch, one at a time."""
-    if isinstance(batch.content, tuple):
-        yield from zip(batch.jobs, batch.content, strict=True)
-        return
-    source = batch.content if isinstance(batch.content, ParquetFiles) else _opened(batch.content)
-    jobs = {(job.detector, job.series): job for job in batch.jobs}
-    for item in read_units(source, batch.layout, [job.unit for job in batch.jobs]):
-        yield jobs[item.detector, item.series], item
-
-
-_last: tuple[tuple[str, int, int], Source] | None = None
-
-
-def _opened(path: str) -> Source:
-    """Open a file that must be read whole; the last one is kept, since the next batch is often of the same file."""
-    global _last  # a cache of one
-    status = os.stat(path)
-    key = (path, status.st_mtime_ns, status.st_size)
-    if _last is None or _last[0] != key:
-        _last = None  # the old one is let go before the new one is read
-        _last = (key, open_table(path))
-    return _last[1]
+    def finish(self, layouts: Sequence[Layout]) -> JobTable:
+        """Put the sources together."""
+        rows = np.concatenate(self._columns) if self._columns else np.empty((0, 7), dtype=np.int64)
+        detector, series, source, score = rows[:, :4].T.astype(np.int32)
+        start, stop, steps = rows[:, 4:].T.copy()
+        names = tuple(self._detectors), tuple(self._series)
+        return JobTable(*names, tuple(layouts), detector, series, source, score, start, stop, steps)
 
 
 def _openers(data: object, notes: list[str]) -> Iterator[tuple[str, Callable[[], Source]]]:
@@ -311,14 +319,12 @@ def _known(name: str | None, default: str, opened: Sequence[Source]) -> str | No
     return None
 
 
-def _refuse_repeated(units: Sequence[Unit], owners: Mapping[tuple[str, str], str], where: str) -> None:
-    for unit in units:
-        other = owners.get((unit.detector, unit.series))
-        if other is not None:
-            raise TableError(
-                f"{where}: detector {unit.detector!r} on series {unit.series!r} is also in {other}; "
-                f"detectors are named by their files, so rename one of the two, or leave it out"
-            )
+def _group(layout: Layout, detector: str, series: str, score: str) -> tuple[str, ...]:
+    """Return the values of the key columns behind a detector's and a series' names, as `list_units` made them."""
+    if layout.detector is not None and len(layout.scores) > 1:
+        detector = detector.removesuffix(f":{score}")
+    named = ((layout.series, series), (layout.detector, detector))
+    return tuple(value for key, value in named if key is not None)
 
 
 def _merged(notes: Sequence[str]) -> list[str]:
@@ -334,28 +340,25 @@ def _merged(notes: Sequence[str]) -> list[str]:
     ]
 
 
-def _unevenness(plan: Plan) -> Iterator[str]:
+def _unevenness(jobs: JobTable) -> Iterator[str]:
     """Report series that some detectors lack, and series whose length depends on the detector."""
-    by_detector: dict[str, set[str]] = {}
-    lengths: dict[str, dict[int, list[str]]] = {}
-    for job in plan.jobs:
-        by_detector.setdefault(job.detector, set()).add(job.series)
-        lengths.setdefault(job.series, {}).setdefault(job.unit.steps, []).append(job.detector)
-    for detector, present in by_detector.items():
-        missing = [name for name in plan.series if name not in present]
+    lengths = np.zeros((len(jobs.detectors), len(jobs.series)), dtype=np.int64)
+    lengths[jobs.detector_code, jobs.series_code] = jobs.steps
+    for detector, row in zip(jobs.detectors, lengths, strict=True):
+        missing = [jobs.series[s] for s in np.flatnonzero(row == 0)]
         if missing:
             yield (
-                f"detector {detector!r} lacks {len(missing)} of {len(plan.series)} series ({listed(missing)}); "
+                f"detector {detector!r} lacks {len(missing)} of {len(jobs.series)} series ({listed(missing)}); "
                 f"ranks use only the series that all detectors have"
             )
-    for name, found in lengths.items():
-        if len(found) > 1:
-            usual = max(found, key=lambda steps: len(found[steps]))
-            odd = [detector for steps, names in found.items() if steps != usual for detector in names]
-            yield (
-                f"series {name!r} has {usual} steps, but {', '.join(str(n) for n in sorted(found) if n != usual)} "
-                f"for {listed(odd)}"
-            )
+    shortest = np.where(lengths > 0, lengths, np.iinfo(np.int64).max).min(axis=0)
+    for s in np.flatnonzero(shortest != lengths.max(axis=0)):
+        column = lengths[:, s]
+        steps, first, counts = np.unique(column[column > 0], return_index=True, return_counts=True)
+        usual = int(steps[np.lexsort((first, -counts))[0]])
+        odd = [jobs.detectors[d] for d in np.flatnonzero((column > 0) & (column != usual))]
+        others = ", ".join(str(each) for each in steps.tolist() if each != usual)
+        yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
@@ -368,34 +371,3 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     """
     shown = ", ".join(map(repr, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _next_group(jobs: deque[Job], size: int) -> list[Job]:
-    """Take the next jobs of a source, until there are enough jobs or steps."""
-    group = [jobs.popleft()]
-    steps = group[0].unit.steps
-    while jobs and len(group) < size and steps + jobs[0].unit.steps <= BATCH_STEPS:
-        group.append(jobs.popleft())
-        steps += group[-1].unit.steps
-    return group
-
-
-def _narrower(source: Source | Path) -> Callable[[Sequence[Job], Layout], Batch]:
-    """Prepare batches of one source on disk; of a partitioned folder a batch names only the files it needs."""
-    if not isinstance(source, ParquetFiles) or len(source.pieces) == 1:
-        content = source if isinstance(source, ParquetFiles) else str(source)
-        return lambda jobs, layout: Batch(tuple(jobs), content, layout)
-    counts = [int(open_parquet(path).metadata.num_rows) for path, _ in source.pieces]
-    stops = np.array(list(accumulate(counts)))
-
-    def narrowed(jobs: Sequence[Job], layout: Layout) -> Batch:
-        first = int(np.searchsorted(stops, min(job.unit.start for job in jobs), side="right"))
-        last = int(np.searchsorted(stops, max(job.unit.stop for job in jobs), side="left"))
-        offset = int(stops[first - 1]) if first else 0
-        moved = tuple(
-            replace(job, unit=replace(job.unit, start=job.unit.start - offset, stop=job.unit.stop - offset))
-            for job in jobs
-        )
-        return Batch(moved, replace(source, pieces=source.pieces[first : last + 1]), layout)
-
-    return narrowed

@@ -1,43 +1,45 @@
-"""From score files to a leaderboard: plan, spread, merge in a fixed order."""
+"""From score files to a leaderboard: plan, compute somewhere, collect in a fixed order."""
 
 from __future__ import annotations
 
 import platform
 import time
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pateval._validation import buffer_lengths, non_negative_integer
-from pateval.catalog import find_metrics
-from pateval.evaluation import ORACLE, choose_threshold
+from pateval.catalog import canonical_id, find_metrics
+from pateval.evaluation import ORACLE, choose_threshold, describe_threshold
 from pateval.io import TableError
 from pateval.leaderboards import cache as kept
 from pateval.leaderboards import diagnostics, pooled
-from pateval.leaderboards.collect import Grid
-from pateval.leaderboards.executors import Crew
-from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_batches, make_plan
+from pateval.leaderboards.batches import CHANCE, SCORES, make_batches, make_chance_batches
+from pateval.leaderboards.collect import Collector
+from pateval.leaderboards.executors import WorkerPool
+from pateval.leaderboards.partial import PartialScores
+from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards.progress import reporter
-from pateval.leaderboards.result import MetricFacts
-from pateval.leaderboards.tasks import Settings, record_of, run_batch, run_chance, run_events, run_pooled
+from pateval.leaderboards.result import default_rank_by
+from pateval.leaderboards.summary import MetricFacts
+from pateval.leaderboards.tasks import Settings, record_of, token_of
+from pateval.signatures import signature
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from pateval._validation import Buffers
-    from pateval.leaderboards.plan import Batch, Job
+    from pateval.catalog import MetricLike
+    from pateval.leaderboards.batches import Batch
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.tasks import Outcome
-
-    Work = Callable[..., list[Outcome]]
-    Take = Callable[[Outcome], None]
+    from pateval.leaderboards.tasks import SeriesResult
 
 CHANCE_DRAWS = 5
 EVENT_DRAWS = 200
@@ -52,7 +54,8 @@ def leaderboard(
     score: str | Sequence[str] | None = DEFAULT_SCORE,
     series: str | None = None,
     detector: str | None = None,
-    metrics: Iterable[str] | None = None,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
+    rank_by: str | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int = 100,
@@ -60,6 +63,7 @@ def leaderboard(
     executor: Executor | None = None,
     workers: int | None = None,
     cache: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
     chance: int = CHANCE_DRAWS,
     event_draws: int = EVENT_DRAWS,
@@ -80,18 +84,27 @@ def leaderboard(
           do; ``{"machine-1": {"label": ..., "lstm": ..., "usad": ...}, "machine-2": ...}`` names series.
     label, score, series, detector : str, optional
         Columns. What is not there by the default name, or is None, is guessed by name and announced in ``notes``.
-    metrics : sequence of str, optional
-        Metric ids; all of the catalogue by default.
+    metrics : str, Metric, function, or iterable of these, optional
+        Metric ids, with options or without, such as ``"pate(early=20,delay=20)"``; functions of your own, or what
+        :func:`pateval.define_metric` made of them; ``"package.module:function"``. All of the catalogue by default.
+        What workers cannot import, a closure for example, is computed in this process, which ``notes`` say; what has no
+        file whose content could tell versions apart is not kept in the cache.
+    rank_by : str, optional
+        The metric that orders the detectors, and that skill, groups and tests are shown for. By default `pate_ap`,
+        which coarse scores do not fool, where it is computed, else the first metric.
     early, delay, window, threshold
         As in :func:`pateval.evaluation`.
     executor : concurrent.futures.Executor, optional
         Where to compute: a Dask cluster is ``distributed.Client(address).get_executor()``. It is not shut down.
     workers : int, optional
         Processes on this machine, where no executor is given. 1 computes in this process. By default one per core, or
-        this process where the data are small. A script that starts processes must be guarded by
-        ``if __name__ == "__main__":``.
+        this process where the data are small. With an executor: how many tasks it runs at once. A script that starts
+        processes must be guarded by ``if __name__ == "__main__":``.
     cache : path, optional
         Folder where each finished (detector, series) is kept; running again computes only what is not there.
+    output : path, optional
+        Folder that gets all tables, as from :meth:`Leaderboard.save`. While the work goes on, what is finished can be
+        read from the Parquet files in its folder ``scores.partial``.
     keep_going : bool
         Leave out files and series that cannot be used, with their reasons in ``failures``, instead of raising.
     chance : int
@@ -122,7 +135,7 @@ def leaderboard(
     >>> board.summary().column("mean").to_pylist()[0]
     1.0
     """
-    choices = choose(
+    settings = choose(
         metrics=metrics,
         early=early,
         delay=delay,
@@ -133,14 +146,20 @@ def leaderboard(
         event_draws=event_draws,
         seed=seed,
     )
-    with Crew(executor, workers) as crew:
+    rank_by = choose_rank_by(rank_by, settings)
+    with WorkerPool(executor, workers) as pool:
         plan = make_plan(data, label=label, score=score, series=series, detector=detector, keep_going=keep_going)
-        return compute(plan, *choices, crew=crew, keep_going=keep_going, progress=progress)
+        board = compute(
+            plan, settings, pool=pool, rank_by=rank_by, output=output, keep_going=keep_going, progress=progress
+        )
+    if output is not None:
+        board.save(output)
+    return board
 
 
 def choose(
     *,
-    metrics: Iterable[str] | None = None,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int = 100,
@@ -149,33 +168,50 @@ def choose(
     chance: int = CHANCE_DRAWS,
     event_draws: int = EVENT_DRAWS,
     seed: int = 0,
-) -> tuple[Settings, dict[str, MetricFacts]]:
+) -> Settings:
     """Check what is to be computed, before any file is opened; the options are those of :func:`leaderboard`."""
-    chosen, facts = known_metrics(metrics)
-    settings = Settings(
+    parameters = {
+        "early": buffer_lengths(early, "early"),
+        "delay": buffer_lengths(delay, "delay"),
+        "window": non_negative_integer(window, "window"),
+        "threshold": _checked_threshold(threshold),
+    }
+    chosen = tuple(find_metrics(metrics, global_values=parameters))
+    return Settings(
         chosen,
-        {
-            "early": buffer_lengths(early, "early"),
-            "delay": buffer_lengths(delay, "delay"),
-            "window": non_negative_integer(window, "window"),
-            "threshold": _checked_threshold(threshold),
-        },
+        parameters,
+        {metric.id: metric.cache_token() for metric in chosen},
         cache=None if cache is None else kept.prepare(cache),
         code=kept.fingerprint(),
         draws=non_negative_integer(chance, "chance"),
         seed=non_negative_integer(seed, "seed"),
         event_draws=non_negative_integer(event_draws, "event_draws"),
-        event_metrics=chosen if metrics is not None else tuple(each for each in EVENT_METRICS if each in chosen),
+        event_metrics=tuple(metric.id for metric in chosen if metrics is not None or metric.id in EVENT_METRICS),
     )
-    return settings, facts
+
+
+def choose_rank_by(rank_by: str | None, settings: Settings) -> str:
+    """Return the metric to rank by, or refuse one that is not computed."""
+    if rank_by is None:
+        return default_rank_by(settings.ids)
+    found = rank_by
+    with suppress(ValueError, TypeError):
+        found = canonical_id(rank_by, settings.metrics, global_values=settings.parameters)
+    if found not in settings.ids:
+        raise ValueError(
+            f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"
+            f"{', ...' if len(settings.ids) > 8 else ''}); got {rank_by!r}"
+        )
+    return found
 
 
 def compute(
     plan: Plan,
     settings: Settings,
-    facts: Mapping[str, MetricFacts],
     *,
-    crew: Crew,
+    pool: WorkerPool,
+    rank_by: str = "",
+    output: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
     progress: bool | Report | None = None,
 ) -> Leaderboard:
@@ -187,11 +223,9 @@ def compute(
         The jobs.
     settings : Settings
         What to compute.
-    facts : mapping
-        Direction and best value of each metric.
-    crew : Crew
-        Who computes it.
-    keep_going, progress
+    pool : WorkerPool
+        Where to compute it.
+    rank_by, output, keep_going, progress
         As in :func:`leaderboard`.
 
     Returns
@@ -199,108 +233,108 @@ def compute(
     Leaderboard
     """
     started = time.perf_counter()
-    grid = Grid(plan, settings.metrics)
-    crew.settle(plan)
-    with reporter(progress) as report:
-        run = _Run(settings, crew, keep_going)
-        outcomes = run.all(plan, run_batch, partial(report, "scores"), grid.add)
-        if settings.draws:
-            firsts: dict[tuple[str, str], Job] = {}
-            for job, outcome in zip(plan.jobs, outcomes, strict=True):
-                if outcome.labels:
-                    firsts.setdefault((job.series, outcome.labels), job)
-            subjects = replace(plan, jobs=tuple(firsts.values()))
-            run.all(subjects, run_chance, partial(report, "chance"), grid.add_chance)
-        if settings.event_draws and len(plan.series) == 1:
-            sound = [job for job, outcome in zip(plan.jobs, outcomes, strict=True) if not outcome.failure]
-            run.all(replace(plan, jobs=tuple(sound)), run_events, partial(report, "limits"), grid.add_limits)
-        together = _pooled(plan, outcomes, grid, run, partial(report, "pooled"))
-    board = replace(grid.board(facts, outcomes), pooled=together)
-    cautions = [*diagnostics.label_differences(plan, outcomes), *diagnostics.cautions(board, outcomes), *run.troubles()]
+    settings = _fitted(settings, plan)
+    workers = pool.decide_workers(plan)
+    elsewhere, here, notes = pool.divide(settings)
+    collector = Collector(plan, settings.ids)
+    with closing(collector), reporter(progress) as report, PartialScores(output, plan) as partial:
+        run = _Run(collector, partial, keep_going, report)
+        if elsewhere.metrics:
+            # The labels of most series are known when the last scores are under way; chance fills the gaps at the end.
+            batches = chain(make_batches(plan, workers=workers), run.chance_batches(elsewhere))
+            run.all(batches, elsewhere, pool)
+            run.all(run.chance_batches(elsewhere), elsewhere, pool)
+        if here.metrics:
+            this_process = WorkerPool(workers=1)
+            run.all(make_batches(plan), here, this_process)
+            run.all(make_chance_batches(plan, collector.known_labels() if here.draws else []), here, this_process)
+        board = collector.board(_facts(settings), settings, rank_by, _signatures(settings))
+    lines = [
+        *diagnostics.label_differences(plan, collector.labels),
+        *diagnostics.find_warnings(board, collector.coarse_detectors()),
+        *run.cache_errors(),
+        *partial.warnings,
+    ]
+    described = _described(plan, settings, collector, pool, time.perf_counter() - started)
+    return replace(board, notes=(*board.notes, *notes), warnings=tuple(lines), run=described)
+
+
+def _fitted(settings: Settings, plan: Plan) -> Settings:
+    """Decide what depends on the number of series: limits over events for one, pooling for several."""
+    series = len(plan.series)
+    if series == 1:
+        return settings
+    wanted = pooled.poolable(settings.metrics, settings.parameters, series)
     return replace(
-        board,
-        warnings=tuple(cautions),
-        run=_described(plan, settings, outcomes, crew, time.perf_counter() - started),
+        settings,
+        event_draws=0,
+        pooled_buffers=tuple(dict.fromkeys((how.early, how.delay) for how in wanted.values())),
+        pooled_thresholds=pooled.thresholds_per_series(series),
     )
 
 
-def _pooled(
-    plan: Plan, outcomes: Sequence[Outcome], grid: Grid, run: _Run, report: Callable[[int, int], None]
-) -> Mapping[tuple[str, str], float]:
-    """Compute PATE over all series of each detector together, where there are several."""
-    parameters = run.settings.parameters
-    wanted = set(pooled.METRICS) & set(run.settings.metrics)
-    if not wanted or len(plan.series) < 2 or not pooled.can_pool(parameters["early"], parameters["delay"]):
-        return {}
-    jobs = [job for job, outcome in zip(plan.jobs, outcomes, strict=True) if not outcome.failure]
-    merge = pooled.OrderedMerge([(job.detector, job.series) for job in jobs])
-    thresholds = grid.thresholds()
-    run.all(
-        replace(plan, jobs=tuple(jobs)),
-        run_pooled,
-        report,
-        lambda outcome: merge.add(outcome.detector, outcome.series, outcome.counts),
-        lambda batch: replace(batch, thresholds={job.detector: thresholds[job.detector] for job in batch.jobs}),
-    )
-    return {key: value for key, value in merge.values().items() if key[1] in wanted}
+def _facts(settings: Settings) -> dict[str, MetricFacts]:
+    return {
+        metric.id: MetricFacts(metric.higher_is_better, metric.best, metric.needs_threshold)
+        for metric in settings.metrics
+    }
+
+
+def _signatures(settings: Settings) -> dict[str, str]:
+    origin = describe_threshold(settings.parameters["threshold"])
+    return {metric.id: signature(metric, settings.parameters, predictions=origin) for metric in settings.metrics}
 
 
 class _Run:
-    """One way of computing, and the trouble met on it."""
+    """One way of computing, what has come of it, and what could not be kept."""
 
-    def __init__(self, settings: Settings, crew: Crew, keep_going: bool) -> None:
-        self.settings, self.crew, self.keep_going = settings, crew, keep_going
+    def __init__(self, collector: Collector, partial: PartialScores, keep_going: bool, report: Report) -> None:
+        self._collector, self._partial, self._keep_going, self._report = collector, partial, keep_going, report
+        self._done = {SCORES: 0, CHANCE: 0}
+        self._total = {SCORES: 0, CHANCE: 0}
         self._lost: dict[str, int] = {}
 
-    def all(
-        self,
-        plan: Plan,
-        work: Work,
-        report: Callable[[int, int], None],
-        take: Take,
-        equip: Callable[[Batch], Batch] | None = None,
-    ) -> list[Outcome]:
-        """Compute every job of a plan and hand each outcome on; return them, without their cells, in plan order."""
-        found: dict[tuple[str, str], Outcome] = {}
-        report(0, len(plan.jobs))
-        batches = make_batches(plan, workers=self.crew.settle(plan))
-        batches = batches if equip is None else map(equip, batches)
-        run = partial(work, settings=self.settings)
-        with closing(self.crew.spread(batches, run)) as arriving:
-            for outcomes in arriving:
-                for outcome in outcomes:
-                    if outcome.bad_input and not self.keep_going:
-                        raise TableError(outcome.failure)
-                    self._keep(outcome)
-                    take(outcome)
-                    found[outcome.detector, outcome.series] = outcome.slim()
-                report(len(found), len(plan.jobs))
-        return [found[job.detector, job.series] for job in plan.jobs]
+    def all(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
+        """Compute all batches, and hand on every result as it comes."""
+        if not self._total[SCORES]:
+            self._total[SCORES] = len(self._collector.plan.jobs)
+            self._tell(SCORES)
+        with closing(pool.map(batches, settings)) as arriving:
+            for results in arriving:
+                for result in results:
+                    if result.bad_input and not self._keep_going:
+                        raise TableError(result.failure)
+                    self._keep(result, settings, pool)
+                    self._collector.add(result, settings.ids)
+                    self._partial.add(result, settings.ids)
+                    self._done[result.purpose] += 1
+                for purpose in dict.fromkeys(result.purpose for result in results):
+                    self._tell(purpose)
 
-    def _keep(self, outcome: Outcome) -> None:
-        """Make sure that a result is on this machine's disk, whoever computed it."""
-        folder, trouble = self.settings.cache, outcome.trouble
-        if folder is not None and outcome.key and not trouble and not kept.has(folder, outcome.key):
-            trouble = kept.store(folder, outcome.key, record_of(outcome.cells, outcome.seconds))
-        if trouble:
-            self._lost[trouble] = self._lost.get(trouble, 0) + 1
+    def chance_batches(self, settings: Settings) -> Iterator[Batch]:
+        """Cut work for chance out of the labels met so far, each once."""
+        if settings.draws:
+            jobs = self._collector.unknown_labels()
+            self._total[CHANCE] += len(jobs)
+            yield from make_chance_batches(self._collector.plan, jobs)
 
-    def troubles(self) -> list[str]:
+    def cache_errors(self) -> list[str]:
         """Say what could not be written to the cache."""
-        return [f"{trouble}: {number:,} results are in memory only" for trouble, number in self._lost.items()]
+        return [f"{line}: {number:,} results are in memory only" for line, number in self._lost.items()]
 
+    def _tell(self, purpose: str) -> None:
+        done = self._done[purpose]
+        self._report(purpose, done, max(done, self._total[purpose]))
 
-def known_metrics(metrics: Iterable[str] | None) -> tuple[tuple[str, ...], dict[str, MetricFacts]]:
-    """Look metrics up in the catalogue; all of them where none are named.
-
-    Examples
-    --------
-    >>> known_metrics(["temporal_distance"])
-    (('temporal_distance',), {'temporal_distance': MetricFacts(higher_is_better=False, best=0.0, needs_threshold=True)})
-    """
-    found = find_metrics(metrics)
-    facts = {each.id: MetricFacts(each.higher_is_better, each.best, each.needs_threshold) for each in found}
-    return tuple(facts), facts
+    def _keep(self, result: SeriesResult, settings: Settings, pool: WorkerPool) -> None:
+        """Make sure that a result is on this machine's disk, whoever computed it."""
+        folder, line = settings.cache, result.cache_error
+        elsewhere = folder is not None and pool.executor is not None and result.key and not line
+        if elsewhere and not kept.has(folder, result.key):
+            tokens = {name: token for name in result.cells if (token := token_of(name, settings)) is not None}
+            line = kept.store(folder, result.key, record_of(result.cells, tokens, result.seconds))
+        if line:
+            self._lost[line] = self._lost.get(line, 0) + 1
 
 
 def _checked_threshold(threshold: float | str) -> float | str:
@@ -312,13 +346,10 @@ def _checked_threshold(threshold: float | str) -> float | str:
 
 
 def _described(
-    plan: Plan,
-    settings: Settings,
-    outcomes: Sequence[Outcome],
-    crew: Crew,
-    seconds: float,
+    plan: Plan, settings: Settings, collector: Collector, pool: WorkerPool, seconds: float
 ) -> dict[str, Any]:
     """Say what was run, with what."""
+    failed, computed = len(collector.failed), int(collector.is_computed.sum())
     return {
         "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
         "columns": [
@@ -330,11 +361,11 @@ def _described(
         "seed": settings.seed,
         "code": settings.code,
         "versions": _versions(),
-        "units": len(outcomes),
-        "computed": sum(outcome.computed for outcome in outcomes),
-        "from_cache": sum(not outcome.failure and not outcome.computed for outcome in outcomes),
-        "failed": sum(bool(outcome.failure) for outcome in outcomes),
-        "where": f"{crew.workers} processes" if crew.executor is None else type(crew.executor).__name__,
+        "units": len(plan.jobs),
+        "computed": computed,
+        "from_cache": int(collector.is_done.sum()) - computed - failed,
+        "failed": failed,
+        "where": f"{pool.workers} processes" if pool.executor is None else type(pool.executor).__name__,
         "seconds": round(seconds, 3),
     }
 

@@ -9,19 +9,20 @@ cumulative sum over the thresholds.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, IntArray
+from pateval.clocks import Clock, Lengths
 from pateval.events import Events, within
 from pateval.kernels.precision_recall import AreaRule, precision_recall_area
 from pateval.kernels.sorting import sort_descending
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.pate._missed import missed_weight_changes
-from pateval.pate._zones import ZoneLimits, ZoneSteps, delayed_steps, early_steps, zone_weight
+from pateval.pate._zones import Numbers, ZoneLimits, ZoneSteps, zone_weight
 
 Array = npt.NDArray[np.float64]
 
@@ -37,13 +38,15 @@ class RankedZoneSteps:
     ----------
     rank : ndarray of int
         Number of the threshold at which each begins to count, ascending.
-    event, distance : ndarray of int
-        Its event, and how far from it the step lies.
+    event : ndarray of int
+        Its event.
+    distance : ndarray
+        How far from it the step lies.
     """
 
     rank: IntArray
     event: IntArray
-    distance: IntArray
+    distance: Numbers
 
     def chosen(self, steps: BoolArray | slice) -> RankedZoneSteps:
         """Some of the steps."""
@@ -85,23 +88,26 @@ class ThresholdSteps:
     early: RankedZoneSteps
     limits: ZoneLimits
 
-    def delayed_gains(self, delay: int) -> Array:
-        """True positives gained after events, at each threshold."""
-        return self._gains(self.delayed, self.limits.delayed_reach(delay))
-
-    def early_gains(self, early: int, delay: int) -> Array:
-        """True positives gained before events, at each threshold."""
-        return self._gains(self.early, self.limits.early_reach(early, delay))
-
-    def true_positive(self, early: int, delay: int) -> Array:
-        """Weighted true positives at each threshold."""
-        return np.cumsum(self.inside + self.delayed_gains(delay) + self.early_gains(early, delay))
+    def true_positives(self, early: Lengths, delay: Lengths) -> Iterator[tuple[int, int, Array]]:
+        """Weighted true positives at each threshold, for each pair of buffers, with their places in both sets."""
+        is_joint = self.limits.depends_on_both(early, delay)[self.early.event]
+        own, joint = self.early.chosen(~is_joint), self.early.chosen(is_joint)
+        own_gains = [self.gains(own, self.limits.early_reach(length, max(delay))) for length in early]
+        for column, delay_length in enumerate(delay):
+            fixed = self.inside + self.gains(self.delayed, self.limits.delayed_reach(delay_length))
+            limit = self.limits.early_limit(delay_length)
+            for row, early_length in enumerate(early):
+                gains = fixed + own_gains[row]
+                if joint.rank.size:
+                    gains += self.gains(joint, np.minimum(early_length, limit))
+                yield row, column, np.cumsum(gains, out=gains)
 
     def area(self, true_positive: Array, rule: AreaRule) -> float:
         """Area under the precision-recall curve."""
         return precision_recall_area(true_positive, self.missed, self.detected, self.detected_before, rule)
 
-    def _gains(self, zone: RankedZoneSteps, reach: IntArray) -> Array:
+    def gains(self, zone: RankedZoneSteps, reach: Numbers) -> Array:
+        """True positives gained in zones at each threshold."""
         weights = zone_weight(reach[zone.event], zone.distance, self.limits.half_length[zone.event])
         return np.bincount(zone.rank, weights, minlength=self.missed.size).astype(np.float64, copy=False)
 
@@ -109,27 +115,30 @@ class ThresholdSteps:
 def rank_steps(
     scores: FloatArray,
     events: Events,
-    early: Iterable[int],
-    delay: Iterable[int],
+    early: Lengths,
+    delay: Lengths,
     thresholds: FloatArray | None = None,
+    clock: Clock | None = None,
 ) -> ThresholdSteps:
     """Find the threshold at which each step inside events and zones begins to count.
 
     Parameters
     ----------
     scores : ndarray
-        Scores of all steps.
+        Scores of all steps; one of negative infinity is never detected.
     events : Events
         The events.
-    early, delay : iterable of int
-        The buffers in use, none longer than the series.
+    early, delay : tuple of numbers
+        The buffers in use; in steps, none longer than the series, or in units of the clock.
     thresholds : ndarray, optional
         Thresholds from high to low; by default every score at which a step inside an event or zone begins to count.
+    clock : Clock, optional
+        Where distances are measured; by default in steps.
     """
-    limits = ZoneLimits.of(events)
+    limits = ZoneLimits(events, clock)
     inside = scores[within(events.starts, events.lengths)]
-    delayed = delayed_steps(events, limits.delayed_reach(max(delay)))
-    ahead = early_steps(events, limits.early_reach(max(early), min(delay)))
+    delayed = limits.delayed_steps(limits.delayed_reach(max(delay)))
+    ahead = limits.early_steps(limits.early_reach(max(early), min(delay)))
     highest_inside = np.maximum.reduceat(inside, np.cumsum(events.lengths) - events.lengths) if len(events) else inside
     # A step before an event needs a detection inside it to count.
     entries = np.concatenate(
@@ -137,12 +146,12 @@ def rank_steps(
     )
     order, ordered = sort_descending(entries) if entries.size else (np.empty(0, dtype=np.intp), entries)
     if thresholds is None:
-        is_last = np.append(ordered[1:] != ordered[:-1], True)
-        last = np.flatnonzero(is_last)
-        thresholds = ordered[last]
+        last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
         rank = np.repeat(np.arange(last.size), np.diff(last, prepend=-1))
-        detected, above = count_at_thresholds(scores, thresholds)
-        detected_before = np.append(above, detected[-1])
+        last = last[ordered[last] > -np.inf]
+        thresholds = ordered[last]
+        detected, above = count_at_thresholds(scores, thresholds) if last.size else np.zeros((2, 0), dtype=np.intp)
+        detected_before = np.append(above, detected[-1:])
     else:
         rank = _first_reached(ordered, thresholds)
         reached = np.bincount(_first_reached(scores, thresholds), minlength=thresholds.size + 1)
@@ -169,19 +178,18 @@ def rank_steps(
     )
 
 
-def mean_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> float:
+def mean_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> float:
     """Mean area over all pairs of ``early`` and ``delay``."""
-    if len(set(early)) * len(set(delay)) > _MAX_PAIRS_ONE_BY_ONE:
+    early_counts, delay_counts = Counter(early), Counter(delay)
+    if not steps.missed.size:
+        return 0.0  # No step that could count is ever detected.
+    if len(early_counts) * len(delay_counts) > _MAX_PAIRS_ONE_BY_ONE:
         from pateval.pate._grid import grid_area  # Loading it takes time that a first number can do without.
 
         return grid_area(steps, early, delay, rule)
-    total = 0.0
-    for delay_length, delay_count in Counter(delay).items():
-        fixed = steps.inside + steps.delayed_gains(delay_length)
-        for early_length, early_count in Counter(early).items():
-            gains = fixed + steps.early_gains(early_length, delay_length)
-            total += early_count * delay_count * steps.area(np.cumsum(gains, out=gains), rule)
-    return total / (len(early) * len(delay))
+    weights = np.outer(list(early_counts.values()), list(delay_counts.values())) / (len(early) * len(delay))
+    pairs = steps.true_positives(tuple(early_counts), tuple(delay_counts))
+    return float(sum(weights[row, column] * steps.area(found, rule) for row, column, found in pairs))
 
 
 def _first_reached(values: FloatArray, thresholds: FloatArray) -> IntArray:

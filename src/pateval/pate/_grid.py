@@ -19,16 +19,17 @@ definition says. ``docs/grid.md`` derives the bound of the rounding error.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray
+from pateval._validation import BoolArray
+from pateval.clocks import Lengths
 from pateval.kernels.precision_recall import AreaRule, is_kept
 from pateval.pate._counts import RankedZoneSteps, ThresholdSteps
-from pateval.pate._zones import zone_weight
+from pateval.pate._zones import Numbers, zone_weight
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +39,7 @@ _CHUNK = 512  # thresholds prepared together
 _BATCH = 2**13  # cells (thresholds x pairs) divided together: small enough to stay in cache
 
 
-def grid_area(steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> float:
+def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> float:
     """Mean area over all pairs of ``early`` and ``delay``."""
     grid = _Grid(steps, early, delay, rule)
     dropped = _DroppedPoints(grid)
@@ -87,13 +88,15 @@ class _Grid:
         What the precision before the first gain adds to its reward.
     """
 
-    def __init__(self, steps: ThresholdSteps, early: Sequence[int], delay: Sequence[int], rule: AreaRule) -> None:
+    def __init__(self, steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> None:
         self.steps = steps
         self.early, early_counts = np.unique(early, return_counts=True)
         self.delay, delay_counts = np.unique(delay, return_counts=True)
         self.early_share, self.delay_share = early_counts / len(early), delay_counts / len(delay)
-        is_close = steps.limits.is_shared & (steps.limits.before < self.early[-1] + self.delay[-1])
-        is_joint = is_close[steps.early.event]
+        limits = steps.limits
+        is_joint = limits.depends_on_both(early, delay)[steps.early.event]
+        # What the delayed zone of the event before leaves of each early zone: delays x events.
+        self._left = np.stack([limits.early_limit(length) for length in self.delay.tolist()])
         self.own, self.joint = steps.early.chosen(~is_joint), steps.early.chosen(is_joint)
         self.after = np.append(rule.after / np.maximum(steps.detected, 1), 0.0)
         self.before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
@@ -118,16 +121,16 @@ class _Grid:
 
     def own_gains(self, start: int, stop: int) -> Array:
         """True positives gained before events, where the early buffer decides alone: thresholds x early buffers."""
-        return _zone_gains(self.steps, self.own, self.steps.limits.before, self.early, start, stop)
+        return _zone_gains(self.steps, self.own, self._left[-1], self.early, start, stop)
 
     def joint_gains(self, start: int, stop: int) -> dict[int, Array]:
         """True positives gained before events, where both buffers decide, by threshold: early buffers x delays."""
         limits = self.steps.limits
         joint = self.joint.between(start, stop)
         distance = joint.distance[:, None]
-        half_length, free = limits.half_length[joint.event, None], limits.before[joint.event, None]
-        by_early = zone_weight(np.minimum(self.early, free), distance, half_length)
-        by_delay = zone_weight(np.maximum(free - self.delay, 0), distance, half_length)
+        half_length = limits.half_length[joint.event, None]
+        by_early = zone_weight(self.early, distance, half_length)
+        by_delay = zone_weight(self._left[:, joint.event].T, distance, half_length)
         gains: dict[int, Array] = {}
         for rank, wanted, left in zip(joint.rank.tolist(), by_early, by_delay, strict=True):
             gain = np.minimum(wanted[:, None], left)
@@ -247,7 +250,7 @@ def _levels(sums: Array, moves: Array, own: Array, joint: dict[int, Array]) -> I
 
 
 def _zone_gains(
-    steps: ThresholdSteps, zone: RankedZoneSteps, free: IntArray, lengths: IntArray, start: int, stop: int
+    steps: ThresholdSteps, zone: RankedZoneSteps, free: Numbers, lengths: Numbers, start: int, stop: int
 ) -> Array:
     """What the steps of a zone gain at the thresholds ``start`` to ``stop``, for each length of the buffer."""
     zone = zone.between(start, stop)
@@ -308,9 +311,8 @@ def _recall_dips(grid: _Grid) -> BoolArray:
     """
     steps = grid.steps
     missed, found = steps.missed, np.cumsum(steps.inside)
-    most = found + np.cumsum(
-        steps.delayed_gains(int(grid.delay[-1])) + steps.early_gains(int(grid.early[-1]), int(grid.delay[0]))
-    )
+    longest = steps.limits.delayed_reach(grid.delay[-1]), steps.limits.early_reach(grid.early[-1], grid.delay[0])
+    most = found + np.cumsum(steps.gains(steps.delayed, longest[0]) + steps.gains(steps.early, longest[1]))
     falling = np.flatnonzero(missed[1:] * most[:-1] > missed[:-1] * (most[:-1] + np.diff(found))) + 1
     edges = np.zeros(missed.size + 1, dtype=np.intp)
     searching, reach = falling, 1

@@ -18,6 +18,12 @@ from pateval._validation import IntArray
 _CHUNK = 2**14  # steps of events worked on at once, small enough to stay in cache
 
 
+def miss_weight(offset: IntArray, length: int | IntArray, run: int | IntArray) -> npt.NDArray[np.float64]:
+    """Weight of a missed step, ``offset`` steps into a detected event whose first detected run has ``run`` steps."""
+    discount = (run + 1) * offset - run * (run + 1) / 2
+    return np.where(offset <= run, 1.0, 1.0 - discount / np.maximum(length * (length - 1) / 2, 1.0))
+
+
 def missed_weight_changes(lengths: IntArray, detection_order: IntArray) -> npt.NDArray[np.float64]:
     """Change of the missed weight at each detection.
 

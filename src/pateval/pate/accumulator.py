@@ -74,14 +74,12 @@ class PateAccumulator:
         labels, scores = scored_pair(labels, scores)
         starts = series_starts(series, labels.size)
         events = find_events(labels, starts)
-        early, delay = ([min(length, labels.size) for length in lengths] for lengths in (self.early, self.delay))
+        early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (self.early, self.delay))
         steps = rank_steps(scores, events, early, delay, self.thresholds)
         self._detected += steps.detected
         self._missed += steps.missed
-        for column, delay_length in enumerate(delay):
-            fixed = steps.inside + steps.delayed_gains(delay_length)
-            for row, early_length in enumerate(early):
-                self._true_positive[row, column] += np.cumsum(fixed + steps.early_gains(early_length, delay_length))
+        for row, column, found in steps.true_positives(early, delay):
+            self._true_positive[row, column] += found
         self.steps += labels.size
         self.series += starts.size
         self.anomalies += int(np.count_nonzero(labels))

@@ -96,8 +96,8 @@ def pate_curve(
     events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
     early, delay = min(early, labels.size), min(delay, labels.size)
-    steps = rank_steps(scores, events, [early], [delay])
-    counted = steps.true_positive(early, delay)
+    steps = rank_steps(scores, events, (early,), (delay,))
+    ((*_, counted),) = steps.true_positives((early,), (delay,))
     ascending = np.sort(scores)
     first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
     thresholds = ascending[first][::-1]

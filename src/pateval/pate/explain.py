@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
 from pateval.events import Events, find_events, within
-from pateval.pate._zones import ZoneLimits, delayed_steps, early_steps, zone_weight
+from pateval.pate._missed import miss_weight
+from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.prf import PRF
 
 Array = npt.NDArray[np.float64]
@@ -256,26 +257,22 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
 
     owner[inside] = event_of
     found[inside] = hit
-    missed[inside] = np.where(hit, 0.0, _miss_weights(inside - events.starts[event_of], lengths, event_of, run))
+    missed[inside] = np.where(hit, 0.0, miss_weight(inside - events.starts[event_of], lengths[event_of], run[event_of]))
     missed[inside[~detected[event_of]]] = 1.0
     codes[inside] = np.where(hit, _TRUE, np.where(detected[event_of], _PARTLY, _TOTALLY))
 
     codes[predictions & ~labels] = _OUTSIDE
     wrong[predictions & ~labels] = 1.0
-    limits = ZoneLimits.of(events)
+    limits = ZoneLimits(events)
     after, ahead = limits.delayed_reach(delay), limits.early_reach(early, delay)
-    zones = (
-        (events.stops, after, delayed_steps(events, after), _DELAYED),
-        (events.starts - ahead, ahead, early_steps(events, ahead), _EARLY),
-    )
-    for starts, reach, weighted, code in zones:
-        steps = within(starts, reach)
-        owner[steps] = np.repeat(np.arange(len(events)), reach)
-        codes[steps[predictions[steps]]] = code
-        counts = predictions[weighted.steps] & ((code == _DELAYED) | detected[weighted.events])
-        weights = zone_weight(reach[weighted.events], weighted.distances, limits.half_length[weighted.events])
-        found[weighted.steps] = np.where(counts, weights, 0.0)
-        wrong[weighted.steps] -= found[weighted.steps]
+    zones = ((after, limits.delayed_steps(after), _DELAYED), (ahead, limits.early_steps(ahead), _EARLY))
+    for reach, zone, code in zones:
+        owner[zone.steps] = zone.events
+        codes[zone.steps[predictions[zone.steps]]] = code
+        counts = predictions[zone.steps] & ((code == _DELAYED) | detected[zone.events])
+        weights = zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
+        found[zone.steps] = np.where(counts, weights, 0.0)
+        wrong[zone.steps] -= found[zone.steps]
     return StepWeights(codes, owner, found, wrong, missed)
 
 
@@ -289,13 +286,6 @@ def _first_runs(events: Events, hit: BoolArray) -> tuple[BoolArray, IntArray, In
     behind = ~hit & (offset > first[event_of])
     end = np.minimum.reduceat(np.where(behind, offset, lengths[event_of]), begins)
     return first < lengths, first, end - first
-
-
-def _miss_weights(offset: IntArray, lengths: IntArray, event_of: IntArray, run: IntArray) -> Array:
-    """Weight of a missed step of a detected event."""
-    length, r = lengths[event_of], run[event_of]
-    forgiven = (r + 1) * offset - r * (r + 1) / 2
-    return np.where(offset <= r, 1.0, 1.0 - forgiven / np.maximum(length * (length - 1) / 2, 1.0))
 
 
 def _describe(events: Events, predictions: BoolArray, points: StepWeights) -> tuple[EventWeights, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,19 +11,16 @@ from pateval._validation import (
     BoolArray,
     Buffers,
     FloatArray,
-    binary_pair,
-    buffer_lengths,
     finite_array,
     positive_integer,
     require_anomaly,
-    scored_pair,
-    series_starts,
 )
+from pateval.clocks import Clock, Duration, Lengths, read_buffers
 from pateval.coarse import warn_if_coarse
-from pateval.events import find_events
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.prf import PRF
+from pateval.timelines import Timeline, read_predictions, read_scores
 
 Thresholds = int | Iterable[float] | None
 
@@ -37,6 +33,11 @@ def pate(
     delay: Buffers = (0, 100),
     thresholds: Thresholds = None,
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
 ) -> float:
     r"""Proximity-Aware Time series anomaly Evaluation: the area under the proximity-weighted precision-recall curve.
 
@@ -56,13 +57,25 @@ def pate(
     early, delay : int or iterable of int, default=(0, 100)
         Buffer lengths in steps before and after an event. One integer is one buffer: the paper's tables use a single
         pair such as ``early=20, delay=20``. Several are averaged over, and one given twice counts twice: ``range(101)``
-        is the paper's full set, the default is that of the authors' package.
+        is the paper's full set, the default is that of the authors' package. Durations such as ``"10min"`` or a
+        timedelta are measured on ``times``.
     thresholds : int or iterable of float, optional
         By default every distinct score: exact. An integer ``n`` takes ``n`` percentiles of the distinct scores, as the
         authors' package does; an iterable gives the thresholds themselves.
     series : array-like, optional
         Which series each step belongs to; equal values must be contiguous. Events and buffers never cross a boundary,
         and counts are pooled.
+    times : array-like, optional
+        When each step was recorded: dates, or numbers with ``time_unit``; increasing within a series.
+    time_unit : str, optional
+        What one unit of numeric times is, such as "s" or "min".
+    max_gap : str or timedelta, optional
+        Holes in time longer than this part events and zones, as the beginning of a series does.
+    ignore : array-like of 0/1, optional
+        Steps left out as if they had never been recorded. The others keep their step numbers (or times) as the clock
+        on which zones are measured, and events that only ignored steps separate stay two.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -108,10 +121,12 @@ def pate(
     >>> round(pv.pate(labels, early, early=2, delay=2), 3)
     0.426
     """
-    labels, scores = scored_pair(labels, scores)
-    value = _score(labels, scores, early, delay, thresholds, series, TRAPEZOID)
-    warn_if_coarse(scores, "pate", "pate_ap")
-    return value
+    truth, values, timeline = read_scores(
+        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
+    area = _area(truth, values, timeline, early, delay, thresholds, TRAPEZOID)
+    warn_if_coarse(values, "pate", "pate_ap")
+    return area
 
 
 def pate_ap(
@@ -122,6 +137,11 @@ def pate_ap(
     delay: Buffers = (0, 100),
     thresholds: Thresholds = None,
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
 ) -> float:
     """Area under the proximity-weighted precision-recall curve by the average-precision rule.
 
@@ -136,11 +156,13 @@ def pate_ap(
     scores : array-like of float
         Higher is more anomalous.
     early, delay : int or iterable of int, default=(0, 100)
-        Buffer lengths in steps before and after an event; several are averaged over.
+        Buffer lengths in steps before and after an event, or durations; several are averaged over.
     thresholds : int or iterable of float, optional
         By default every distinct score; ``n`` percentiles of the distinct scores; or the thresholds themselves.
     series : array-like, optional
         Which series each step belongs to.
+    times, time_unit, max_gap, ignore, missing
+        As in `pate`.
 
     Returns
     -------
@@ -166,8 +188,10 @@ def pate_ap(
     >>> round(pv.pate_ap([0, 0, 0, 1], [1, 1, 1, 1], early=0, delay=0), 3)
     0.25
     """
-    labels, scores = scored_pair(labels, scores)
-    return _score(labels, scores, early, delay, thresholds, series, AVERAGE_PRECISION)
+    truth, values, timeline = read_scores(
+        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
+    return _area(truth, values, timeline, early, delay, thresholds, AVERAGE_PRECISION)
 
 
 def pate_f1(
@@ -177,6 +201,10 @@ def pate_f1(
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
 ) -> float:
     """F1 of proximity-weighted precision and recall of 0/1 predictions, averaged over the buffers.
 
@@ -187,9 +215,11 @@ def pate_f1(
     predictions : array-like of 0/1
         What was predicted for each time step.
     early, delay : int or iterable of int, default=(0, 100)
-        Buffer lengths in steps before and after an event; several are averaged over.
+        Buffer lengths in steps before and after an event, or durations; several are averaged over.
     series : array-like, optional
         Which series each step belongs to.
+    times, time_unit, max_gap, ignore
+        As in `pate`.
 
     Returns
     -------
@@ -213,17 +243,18 @@ def pate_f1(
     >>> round(pv.pate_f1([0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 0, 0], early=2, delay=2), 3)
     0.636
     """
-    labels, predictions = binary_pair(labels, predictions)
-    early = buffer_lengths(early, "early", longest=labels.size)
-    delay = buffer_lengths(delay, "delay", longest=labels.size)
-    events = find_events(labels, series_starts(series, labels.size))
-    require_anomaly(labels)
-    steps = rank_steps(predictions.astype(np.float32), events, early, delay, thresholds=np.ones(1, dtype=np.float32))
-    total = 0.0
-    for early_length, delay_length in itertools.product(early, delay):
-        found = float(steps.true_positive(early_length, delay_length)[0])
-        total += PRF.from_counts(found, float(steps.detected[0]) - found, float(steps.missed[0])).f1
-    return total / (len(early) * len(delay))
+    truth, predicted, timeline = read_predictions(
+        labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
+    )
+    early, delay, clock = _buffers(timeline, early, delay, truth.size)
+    require_anomaly(truth)
+    only = np.ones(1, dtype=np.float32)
+    steps = rank_steps(predicted.astype(np.float32), timeline.events(truth), early, delay, only, clock)
+    detected, missed = float(steps.detected[0]), float(steps.missed[0])
+    values = [
+        PRF.from_counts(found[0], detected - found[0], missed).f1 for *_, found in steps.true_positives(early, delay)
+    ]
+    return float(np.mean(values))
 
 
 def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
@@ -231,27 +262,37 @@ def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float6
     return np.percentile(np.unique(scores).astype(np.float64), np.linspace(100, 0, number))
 
 
-def _score(
+def _area(
     labels: BoolArray,
     scores: FloatArray,
+    timeline: Timeline,
     early: Buffers,
     delay: Buffers,
     thresholds: Thresholds,
-    series: npt.ArrayLike | None,
     rule: AreaRule,
 ) -> float:
-    early = buffer_lengths(early, "early", longest=labels.size)
-    delay = buffer_lengths(delay, "delay", longest=labels.size)
+    early, delay, clock = _buffers(timeline, early, delay, labels.size)
     given = _given_thresholds(scores, thresholds)
-    events = find_events(labels, series_starts(series, labels.size))
     require_anomaly(labels)
-    return mean_area(rank_steps(scores, events, early, delay, given), early, delay, rule)
+    return mean_area(rank_steps(scores, timeline.events(labels), early, delay, given, clock), early, delay, rule)
+
+
+def _buffers(timeline: Timeline, early: Buffers, delay: Buffers, size: int) -> tuple[Lengths, Lengths, Clock | None]:
+    """Check the buffers, and choose the clock they are measured on."""
+    longest = size + timeline.ignored
+    early_lengths, early_in_time = read_buffers(early, "early", timeline.clock, longest)
+    delay_lengths, delay_in_time = read_buffers(delay, "delay", timeline.clock, longest)
+    in_time = early_in_time or delay_in_time
+    for lengths, is_time, name in ((early_lengths, early_in_time, "early"), (delay_lengths, delay_in_time, "delay")):
+        if in_time and not is_time and any(lengths):
+            raise TypeError(f"early and delay must both be numbers of steps or both durations; {name} is in steps")
+    return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
 
 
 def _given_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
     if thresholds is None:
         return None
     if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
-        return sampled_thresholds(scores, positive_integer(thresholds, "thresholds"))
+        return sampled_thresholds(scores[scores > -np.inf], positive_integer(thresholds, "thresholds"))
     values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
     return np.sort(values.astype(np.float64))[::-1]

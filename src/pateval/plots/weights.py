@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from pateval._validation import IntArray
 from pateval.events import Events
+from pateval.pate._missed import miss_weight
+from pateval.pate._zones import ZoneLimits
 
 if TYPE_CHECKING:
     from pateval.pate.explain import Explanation
@@ -46,12 +48,9 @@ def find_zones(events: Events, *, early: int, delay: int) -> Zones:
     >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()
     ([1, 6], [6, 10])
     """
-    stops = np.minimum(events.stops + delay, events.highs)
-    follows = events.lows[1:] == events.lows[:-1]  # the next event is of the same series
-    stops[:-1] = np.where(follows, np.minimum(stops[:-1], events.starts[1:]), stops[:-1])
-    starts = np.maximum(events.starts - early, events.lows)
-    starts[1:] = np.where(follows, np.maximum(starts[1:], stops[:-1]), starts[1:])
-    return Zones(starts, stops)
+    limits = ZoneLimits(events)
+    early, delay = min(early, int(events.highs.max(initial=0))), min(delay, int(events.highs.max(initial=0)))
+    return Zones(events.starts - limits.early_reach(early, delay), events.stops + limits.delayed_reach(delay))
 
 
 @dataclass(frozen=True)
@@ -125,12 +124,9 @@ def potential_weights(explanation: Explanation) -> PotentialWeights:
 
 def _miss_weights(detected: npt.NDArray[np.bool_]) -> Array:
     """Weight of a miss at each step of one event, from which of its steps are detected."""
-    length = detected.size
-    offset = np.arange(length)
     if not detected.any():
-        return np.ones(length)
+        return np.ones(detected.size)
     first = int(np.argmax(detected))
     gaps = np.flatnonzero(~detected[first:])
-    run = int(gaps[0]) if gaps.size else length - first
-    forgiven = (run + 1) * offset - run * (run + 1) / 2
-    return np.where(offset <= run, 1.0, 1.0 - forgiven / max(length * (length - 1) / 2, 1.0))
+    run = int(gaps[0]) if gaps.size else detected.size - first
+    return miss_weight(np.arange(detected.size), detected.size, run)

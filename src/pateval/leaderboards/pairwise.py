@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.leaderboards.statistics import FloatArray, IntArray, complete_rows, ranks_and_ties
+from pateval.leaderboards.statistics import FloatArray, IntArray, complete_rows
+
+_MOST_SERIES_EXACT_WITH_TIES = 13  # as scipy has it
+_NUMBERS_AT_ONCE = 200_000  # differences in memory at once; the tests need about ten times as much beside them
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,10 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise
     corrected = raw.copy()
     biserial, delta = np.zeros((detectors, detectors)), np.zeros((detectors, detectors))
     if values.size and one.size:
-        raw[one, other], biserial[one, other] = signed_ranks((values[:, one] - values[:, other]).T)
+        step = max(1, _NUMBERS_AT_ONCE // values.shape[0])
+        for first in range(0, one.size, step):
+            i, j = one[first : first + step], other[first : first + step]
+            raw[i, j], biserial[i, j] = signed_ranks((values[:, i] - values[:, j]).T)
         delta[one, other] = [cliffs_delta(values[:, i], values[:, j]) for i, j in zip(one, other, strict=True)]
         corrected[one, other] = holm(raw[one, other])
     wins = np.array([(values[:, [i]] > values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
@@ -86,8 +91,9 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise
 def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Wilcoxon's signed-rank test and its effect size for each row of paired differences.
 
-    Differences of zero are left out. Exact or normal by the rule of scipy's "auto"; the exact distribution with ties is
-    counted here, where scipy runs through all permutations, which takes a second per pair.
+    Differences of zero are left out. Exact or normal by the rule of scipy's "auto", and by scipy, except for the exact
+    distribution with ties or zeros (up to 13 series): scipy runs through all sign patterns there, which took 6.2 s for
+    15 pairs on 12 series, and counting them takes 0.5 ms.
 
     Returns
     -------
@@ -108,23 +114,25 @@ def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
     >>> signed_ranks(np.array([[1.0, 2.0, -3.0], [1.0, 2.0, 3.0]]))
     (array([1.  , 0.25]), array([0., 1.]))
     """
-    ranks, ties = ranks_and_ties(np.abs(differences))
+    from scipy.stats import rankdata, wilcoxon
+
+    pairs, series = differences.shape
     zeros = differences == 0
     # Zeros come first in the ranking: without them everything moves up.
-    ranks = np.where(zeros, 0, ranks - zeros.sum(axis=1, keepdims=True))
-    ties = np.where(zeros, 1, ties)
+    ranks = np.where(zeros, 0, rankdata(np.abs(differences), axis=1) - zeros.sum(axis=1, keepdims=True))
     size = (~zeros).sum(axis=1)
     favourable, total = (ranks * (differences > 0)).sum(axis=1), size * (size + 1) / 2
-    effects = np.divide(2 * favourable - total, total, out=np.zeros(len(total)), where=total > 0)
-    variances = (size * (size + 1) * (2 * size + 1) - (ties**2 - 1).sum(axis=1) / 2) / 24
-    plain = (size == differences.shape[1]) & (ties == 1).all(axis=1)
-    p_values = np.ones(len(total))
-    for row in np.flatnonzero(size):
-        if differences.shape[1] <= (50 if plain[row] else 13):
+    effects = np.divide(2 * favourable - total, total, out=np.zeros(pairs), where=total > 0)
+    p_values = np.ones(pairs)
+    if series <= _MOST_SERIES_EXACT_WITH_TIES:
+        for row in np.flatnonzero(size):
             p_values[row] = _exact_signed_rank(ranks[row], differences[row] > 0)
-        else:
-            deviation = abs(favourable[row] - total[row] / 2)
-            p_values[row] = math.erfc(deviation / math.sqrt(2 * variances[row]))
+    else:
+        # scipy chooses one distribution for all rows it is given, so rows with ties or zeros go apart.
+        untied = (np.sort(ranks, axis=1) == np.arange(1, series + 1)).all(axis=1)
+        for rows in (untied, ~untied & (size > 0)):
+            if rows.any():
+                p_values[rows] = wilcoxon(differences[rows], axis=1).pvalue
     return p_values, effects
 
 

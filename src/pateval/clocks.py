@@ -1,0 +1,226 @@
+"""Times of steps, and durations: what turns "10min" into a number on the clock of a series."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._validation import IntArray, buffer_lengths, in_words, to_numpy
+
+Times = npt.NDArray[Any]
+Duration = str | datetime.timedelta | np.timedelta64
+Lengths = tuple[int, ...] | tuple[float, ...]
+
+# Nanoseconds of each unit, by all its names.
+_UNITS = {
+    name: nanoseconds
+    for names, nanoseconds in (
+        (("ns", "nanosecond"), 1),
+        (("us", "µs", "μs", "microsecond"), 10**3),
+        (("ms", "millisecond"), 10**6),
+        (("s", "sec", "second"), 10**9),
+        (("min", "minute"), 60 * 10**9),
+        (("h", "hr", "hour"), 3600 * 10**9),
+        (("d", "day"), 86400 * 10**9),
+        (("w", "week"), 7 * 86400 * 10**9),
+    )
+    for name in names
+}
+_PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+_ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When each step was recorded.
+
+    Attributes
+    ----------
+    times : ndarray of int or float
+        Increasing within a series; integers of nanoseconds for dates, numbers as given otherwise.
+    nanoseconds : int or None
+        Length of one unit of the times; None where it is not known, so that no duration can be measured.
+    tolerance : float
+        Differences below this are rounding.
+    """
+
+    times: Times
+    nanoseconds: int | None
+    tolerance: float = 0.0
+
+    def length(self, nanoseconds: Fraction) -> float:
+        """Turn a duration into units of this clock."""
+        if self.nanoseconds is None:
+            raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
+        length = nanoseconds / self.nanoseconds
+        # Whole numbers stay whole on a clock of integers, so that they compare exactly.
+        return int(length) if self.times.dtype.kind == "i" and length.denominator == 1 else float(length)
+
+
+def read_clock(
+    times: object, size: int, series_starts: IntArray, time_unit: str | None = None, *, kept: IntArray | None = None
+) -> Clock:
+    """Check times: one per step, increasing within each series.
+
+    Parameters
+    ----------
+    times : array-like
+        Dates, or numbers with ``time_unit``.
+    size : int
+        How many steps there are.
+    series_starts : ndarray of int
+        Where each series begins.
+    time_unit : str, optional
+        What one unit of numeric times is, such as "s" or "min".
+    kept : ndarray of int, optional
+        The numbers of the steps as the caller counts them, for messages.
+
+    Examples
+    --------
+    >>> clock = read_clock(["2024-01-01T00:00", "2024-01-01T00:10"], 2, np.zeros(1, dtype=int))
+    >>> clock.times[1] - clock.times[0] == clock.length(nanoseconds("10min"))
+    np.True_
+    """
+    array = to_numpy(times, "times")
+    if array.ndim != 1:
+        raise ValueError(f"times must be one-dimensional, one value per time step; got an array of shape {array.shape}")
+    if array.size != size:
+        raise ValueError(f"times and labels must have the same length; got {array.size} and {size}")
+    unit = None if time_unit is None else _unit(time_unit, "time_unit")
+    numbers, unit = _as_numbers(array, unit)
+    differences = np.diff(numbers)
+    is_inside = np.ones(differences.size, dtype=np.bool_)
+    is_inside[series_starts[1:] - 1] = False
+    wrong = np.flatnonzero(is_inside & ~(differences > 0))
+    if wrong.size:
+        place = int(wrong[0])
+        name = place + 1 if kept is None else int(kept[place + 1])
+        what = "is the same as" if differences[place] == 0 else "lies before"
+        raise ValueError(
+            f"times must increase within a series; the time at index {name}, {array[place + 1]}, {what} the one "
+            f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
+            f"steps by time and leave out repeated ones"
+        )
+    inside = differences[is_inside]
+    tolerance = _ROUNDING * float(np.median(inside)) if numbers.dtype.kind == "f" and inside.size else 0.0
+    return Clock(numbers, unit, tolerance)
+
+
+def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
+    """Length of a duration.
+
+    Examples
+    --------
+    >>> nanoseconds("1h30min") == nanoseconds(datetime.timedelta(minutes=90))
+    True
+    >>> nanoseconds("10")
+    Traceback (most recent call last):
+        ...
+    ValueError: the duration must be a number with a unit, such as '10min', '1.5h' or '2d'; got '10'
+    """
+    if isinstance(value, np.timedelta64):
+        if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
+            raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {value!r}")
+        total = Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)))
+    elif isinstance(value, datetime.timedelta):
+        days = value.days * 86400 + value.seconds
+        total = Fraction(days * 10**9 + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
+    elif isinstance(value, str):
+        total = _parsed(value, name)
+    else:
+        raise TypeError(f"{name} must be a duration such as '10min'; got {in_words(value)}")
+    if total < 0:
+        raise ValueError(f"{name} must not be negative; got {in_words(value)}")
+    return total
+
+
+def is_duration(value: object) -> bool:
+    """Tell a duration from a number of steps."""
+    return isinstance(value, (str, datetime.timedelta, np.timedelta64))
+
+
+def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tuple[Lengths, bool]:
+    """Check one buffer or a collection of them: numbers of steps, or durations.
+
+    Returns
+    -------
+    lengths : tuple
+        In steps, none longer than ``longest``, or in units of the clock.
+    is_time : bool
+        Whether they are durations.
+    """
+    values = [value] if is_duration(value) or not isinstance(value, Iterable) else list(value)
+    if not any(is_duration(each) for each in values):
+        return buffer_lengths(value, name, longest=longest), False
+    if not all(is_duration(each) or (isinstance(each, (int, np.integer)) and each == 0) for each in values):
+        raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
+    if clock is None:
+        raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
+    lengths = [nanoseconds(each, f"each value of {name}") if is_duration(each) else Fraction(0) for each in values]
+    return tuple(clock.length(length) for length in lengths), True
+
+
+def _parsed(text: str, name: str) -> Fraction:
+    total, place = Fraction(0), 0
+    while piece := _PIECE.match(text, place):
+        total += Fraction(piece[1]) * _unit(piece[2], name)
+        place = piece.end()
+    if not place or text[place:].strip():
+        raise ValueError(f"{name} must be a number with a unit, such as '10min', '1.5h' or '2d'; got {in_words(text)}")
+    return total
+
+
+def _unit(text: object, name: str) -> int:
+    if isinstance(text, str):
+        for word in (text, text.lower(), text.lower().removesuffix("s")):
+            if word in _UNITS:
+                return _UNITS[word]
+    raise ValueError(f"{name} must have a unit of ns, us, ms, s, min, h, d or w; got {in_words(text)}")
+
+
+def _as_numbers(array: Times, unit: int | None) -> tuple[Times, int | None]:
+    """Integers of nanoseconds for dates, and otherwise the numbers themselves, with the length of their unit."""
+    if array.dtype.kind == "O" or array.dtype.kind in "UST":
+        try:
+            array = np.array([_date(value) for value in array.tolist()], dtype="datetime64[ns]")
+        except (TypeError, ValueError):
+            raise TypeError("times must be dates, such as datetime64 values, or numbers; got other values") from None
+    if array.dtype.kind == "M":
+        if np.isnat(array).any():
+            raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(np.isnat(array)))}")
+        if unit is not None:
+            raise ValueError("time_unit is for times that are numbers; dates have a unit of their own")
+        return array.astype("datetime64[ns]").astype(np.int64), 1
+    if array.dtype.kind == "m":
+        return array.astype("timedelta64[ns]").astype(np.int64), 1
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64), unit
+    if array.dtype.kind != "f":
+        raise TypeError(f"times must be dates or numbers; got {array.dtype} values")
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"times must be finite; found {array[~np.isfinite(array)][0]} at index "
+            f"{int(np.argmax(~np.isfinite(array)))}"
+        )
+    return array.astype(np.float64), unit
+
+
+def _date(value: Any) -> Any:
+    """A date without a time zone; one with a zone is moved to universal time."""
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.
+        utc = datetime.datetime(*value.utctimetuple()[:6], value.microsecond)  # as NumPy wants it
+        return np.datetime64(utc, "ns") + below_microsecond
+    if isinstance(value, Real):
+        raise TypeError("numbers are no dates")
+    return np.datetime64(value, "ns")

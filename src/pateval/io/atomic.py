@@ -1,0 +1,73 @@
+"""Files put in place whole or not at all.
+
+A file is written under a hidden name beside its target and then renamed over it, so that a reader, a crash or a full
+disk never meets half a file.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a draft beside ``path`` to write to, and put it in place when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; what was there before stays until the new content is complete.
+
+    Yields
+    ------
+    Path
+        Where to write.
+
+    Raises
+    ------
+    OSError
+        If the draft cannot be written or renamed; the message names ``path``, also where the disk is full.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> target = Path(tempfile.mkdtemp()) / "result.txt"
+    >>> with replacing(target) as draft:
+    ...     written = draft.write_text("whole")
+    >>> target.read_text(), len(list(target.parent.iterdir()))
+    ('whole', 1)
+    """
+    target = Path(path)
+    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield draft
+        os.replace(draft, target)
+    except OSError as error:
+        # The error of a write names no file, and that of a rename the draft, which the user has never heard of.
+        raise type(error)(error.errno, f"the file could not be written ({reason_of(error)})", str(target)) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def reason_of(error: OSError) -> str:
+    """Say why the system refused to write, without numbers and paths.
+
+    Examples
+    --------
+    >>> reason_of(OSError(28, "No space left on device", "/data/x"))
+    'No space left on device'
+    """
+    return error.strerror or str(error)
+
+
+def write_text(content: str, path: str | os.PathLike[str]) -> None:
+    """Write text in UTF-8, whole or not at all."""
+    with replacing(path) as draft:
+        draft.write_text(content, encoding="utf-8")

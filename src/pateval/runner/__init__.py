@@ -1,0 +1,24 @@
+"""Detectors on series: one Parquet file of scores per detector, resumable, one failure never stopping the rest.
+
+Metrics are no concern of this package: they read the files, which `pateval.score_files` describes. A finished fit is
+written at once to ``.parts`` beside them, so that a run that was interrupted goes on where it stopped; a network that
+is being trained goes on from its checkpoint there. What failed is in ``failures.json``, the traces in ``.parts``.
+"""
+
+from __future__ import annotations
+
+from pateval.runner.candidates import Candidate, candidate, user_candidate
+from pateval.runner.run import DetectionPlan, DetectionProgress, DetectionResult, detect, run_plans
+from pateval.runner.work import Protocol
+
+__all__ = [
+    "Candidate",
+    "DetectionPlan",
+    "DetectionProgress",
+    "DetectionResult",
+    "Protocol",
+    "candidate",
+    "detect",
+    "run_plans",
+    "user_candidate",
+]

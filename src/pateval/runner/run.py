@@ -1,0 +1,328 @@
+"""Every detector on every series: what there is to do, doing it, and what became of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pateval._validation import choice, positive_integer
+from pateval.runner.store import Store
+from pateval.runner.work import Message, Protocol, Run, Task
+from pateval.runner.workers import run_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from pateval.datasets import Series
+    from pateval.runner.candidates import Candidate
+
+FAILURES = "failures.json"
+State = Literal["kept", "started", "training", "finished", "failed", "stopped"]
+
+
+@dataclass(frozen=True)
+class DetectionProgress:
+    """Something to show: a run of a detector on a series began, went on, ended.
+
+    Attributes
+    ----------
+    detector, series : str
+        Which.
+    state : {"kept", "started", "training", "finished", "failed", "stopped"}
+        "kept" means that the scores are there from an earlier call, "stopped" that time was over.
+    done, total : int
+        Runs dealt with so far, and in all.
+    message : str
+        Epochs, the reason of a failure, or in what way a finished training collapsed.
+    run : int or None
+        The seed, where there are several.
+    seconds_left : float or None
+        Estimate for this run while it is trained.
+    """
+
+    detector: str
+    series: str
+    state: State
+    done: int
+    total: int
+    message: str = ""
+    run: int | None = None
+    seconds_left: float | None = None
+
+
+@dataclass(frozen=True)
+class DetectionResult:
+    """What became of one detector.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    path : Path or None
+        The score file; None where every series failed, or files are put together later.
+    failures : dict of str to str
+        Reason by series.
+    stopped : int
+        Runs that were not finished in time; the next call goes on with them.
+    """
+
+    detector: str
+    path: Path | None
+    failures: Mapping[str, str] = field(default_factory=dict)
+    stopped: int = 0
+
+
+@dataclass(frozen=True)
+class DetectionPlan:
+    """What is to be run and where the score files go; the attributes are the parameters of `detect`.
+
+    Several plans, such as data sets with settings of their own, can share one pool of processes: see `run_plans`.
+    """
+
+    candidates: Sequence[Candidate]
+    data: Sequence[Series]
+    folder: str | os.PathLike[str]
+    seeds: Sequence[int] | None = None
+    protocol: Protocol = "held-out"
+    single: bool = False
+    overwrite: bool = False
+    about_data: Mapping[str, Any] | None = None
+
+    def stores(self) -> list[Store]:
+        """Check the plan and return where the scores of each detector go.
+
+        Raises
+        ------
+        ValueError
+            If names repeat, there is nothing to do, or a file holds scores of other settings.
+        """
+        _require_distinct([each.name for each in self.candidates], "detectors")
+        _require_distinct([each.name for each in self.data], "series")
+        _require_distinct([part for each in self.data for part in each.parts], "series")
+        choice(self.protocol, "protocol", ("held-out", "paper"))
+        place = Path(self.folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return [
+            Store(
+                place,
+                each,
+                seeds=self.seeds,
+                protocol=self.protocol,
+                single=self.single,
+                overwrite=self.overwrite,
+                about_data=self.about_data,
+            )
+            for each in self.candidates
+        ]
+
+
+def detect(
+    candidates: Sequence[Candidate],
+    data: Sequence[Series],
+    folder: str | os.PathLike[str],
+    *,
+    seeds: Sequence[int] | None = None,
+    protocol: Protocol = "held-out",
+    jobs: int = 1,
+    minutes: float | None = None,
+    single: bool = False,
+    overwrite: bool = False,
+    assemble: bool = True,
+    about_data: Mapping[str, Any] | None = None,
+    show: Callable[[DetectionProgress], None] = lambda _: None,
+) -> list[DetectionResult]:
+    """Run every detector on every series and write one score file per detector.
+
+    A detector is fitted anew on each series: on its training stretch or, where there is none, on the test stretch
+    itself, without labels (the file says which). Scores of series that are in the file already, from the same settings
+    and the same data, are kept; other series in the file stay there.
+
+    Parameters
+    ----------
+    candidates, data : sequences of Candidate and Series
+        With different names.
+    folder : path
+        Where ``NAME.parquet`` go; made if need be.
+    seeds : sequence of int, optional
+        Run each detector once for each, in one file with a column ``run``; networks of one detector train side by side.
+        A detector without a seed runs once. None is the one seed of the settings, without such a column.
+    protocol : {"held-out", "paper"}
+        "held-out": windows stay inside the parts of joined series, whose ends are held out where something is, and
+        every step has a score. "paper": windows are laid across the parts and the steps after the last whole window are
+        dropped. Who chooses the weights is the detector's own setting ``select_on_test``.
+    jobs : int
+        Fits at a time, each in a process of its own if more than one.
+    minutes : float, optional
+        Begin nothing after so long and stop trainings at the end of their epoch; the next call goes on from there.
+    single : bool
+        Store scores as float32, half the size, instead of float64.
+    overwrite : bool
+        Replace score files made with other settings; otherwise they are refused.
+    assemble : bool
+        Put the score files together; False leaves the parts, which needs no pyarrow, for a later call to do it.
+    about_data : mapping, optional
+        What the files shall say about the data: name, what is missing.
+    show : callable
+        Gets a `DetectionProgress` whenever something happens.
+
+    Returns
+    -------
+    list of DetectionResult
+        In the order of ``candidates``.
+
+    Raises
+    ------
+    ValueError
+        If names repeat, there is nothing to do, or a file holds scores of other settings.
+    """
+    plan = DetectionPlan(candidates, data, folder, seeds, protocol, single, overwrite, about_data)
+    (results,) = run_plans([plan], jobs=jobs, minutes=minutes, assemble=assemble, show=show)
+    return results
+
+
+def run_plans(
+    plans: Sequence[DetectionPlan],
+    *,
+    jobs: int = 1,
+    minutes: float | None = None,
+    assemble: bool = True,
+    skip: Collection[str] = (),
+    show: Callable[[DetectionProgress], None] = lambda _: None,
+) -> list[list[DetectionResult]]:
+    """Carry out several plans with one pool of processes.
+
+    Parameters
+    ----------
+    plans : sequence of DetectionPlan
+        With different folders.
+    jobs, minutes, assemble, show
+        As for `detect`.
+    skip : collection of str
+        Keys of runs that are finished elsewhere: they count as kept.
+
+    Returns
+    -------
+    list of list of DetectionResult
+        One for each plan.
+
+    Raises
+    ------
+    ValueError
+        As `detect` does, before anything is run.
+    """
+    positive_integer(jobs, "jobs")
+    _require_distinct([str(Path(plan.folder).resolve()) for plan in plans], "folders")
+    stores = [(number, store) for number, plan in enumerate(plans) for store in plan.stores()]
+    digests = {id(each): _digest(each) for plan in plans for each in plan.data}
+    tasks = {store: [store.task(each, digests[id(each)]) for each in plans[number].data] for number, store in stores}
+    board = _Board(show, tasks)
+    deadline = None if minutes is None else time.time() + 60 * minutes
+    results: list[list[DetectionResult]] = [[] for _ in plans]
+    # One process finishes a detector before it begins the next; several share what there is to do.
+    for group in [stores] if jobs > 1 else [[each] for each in stores]:
+        waiting = [task for _, store in group for task in _left(store, tasks[store], board, skip)]
+        if jobs > 1:
+            # The long ones first, so that no single one is left at the end.
+            waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
+        if waiting:
+            run_tasks(waiting, jobs=jobs, deadline=deadline, tell=board.tell)
+        for number, store in group:
+            failures = board.failures.get(store, {})
+            path = store.assemble(tasks[store], failures) if assemble else None
+            result = DetectionResult(store.candidate.name, path, failures, board.stopped.get(store, 0))
+            results[number].append(result)
+            _record_failures(Path(plans[number].folder), result)
+    return results
+
+
+def _left(store: Store, tasks: Sequence[Task], board: _Board, skip: Collection[str]) -> list[Task]:
+    """Return what is still to be done of some tasks, and tell what is not."""
+    left = []
+    for task in tasks:
+        missing = tuple(run for run in task.runs if not store.has(run) and run.key not in skip)
+        for run in task.runs:
+            if run not in missing:
+                board.tell(Message(run.key, "finished"), kept=True)
+        if missing:
+            left.append(Task(task.series, task.digest, missing, task.protocol, task.dtype))
+    return left
+
+
+class _Board:
+    """Turns what workers tell into progress, and keeps what failed or was stopped."""
+
+    def __init__(self, show: Callable[[DetectionProgress], None], tasks: Mapping[Store, Sequence[Task]]) -> None:
+        self._show = show
+        self._known: dict[str, tuple[Store, str, Run]] = {
+            run.key: (store, task.series.name, run)
+            for store, mine in tasks.items()
+            for task in mine
+            for run in task.runs
+        }
+        self._several = any(len(task.runs) > 1 for mine in tasks.values() for task in mine)
+        self._done = 0
+        self.failures: dict[Store, dict[str, str]] = {}
+        self.stopped: dict[Store, int] = {}
+
+    def tell(self, message: Message, *, kept: bool = False) -> None:
+        """Take note of a message and show it."""
+        store, series, run = self._known[message.key]
+        state: State = "kept" if kept else message.state
+        self._done += state in ("kept", "finished", "failed", "stopped")
+        if state == "failed":
+            self.failures.setdefault(store, {})[series] = message.text
+        elif state == "stopped":
+            self.stopped[store] = self.stopped.get(store, 0) + 1
+        self._show(
+            DetectionProgress(
+                store.candidate.name,
+                series,
+                state,
+                self._done,
+                len(self._known),
+                message.text,
+                run.seed if self._several else None,
+                message.seconds_left,
+            )
+        )
+
+
+def _record_failures(folder: Path, result: DetectionResult) -> None:
+    """Keep ``failures.json`` up to date: reasons by detector and series; no file where nothing failed."""
+    path = folder / FAILURES
+    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    known.pop(result.detector, None)
+    if result.failures:
+        known[result.detector] = dict(result.failures)
+    if known:
+        scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
+        scratch.write_text(json.dumps(known, indent=1))
+        os.replace(scratch, path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _digest(series: Series) -> str:
+    """Return a digest of everything a detector is given."""
+    found = hashlib.sha256()
+    for array in (series.train, series.test, series.labels):
+        if array is not None:
+            found.update(f"{array.dtype}{array.shape}".encode())
+            found.update(np.ascontiguousarray(array).data)
+    found.update(repr((series.parts, series.boundaries, series.train_boundaries)).encode())
+    return found.hexdigest()
+
+
+def _require_distinct(names: Sequence[str], what: str) -> None:
+    if not names:
+        raise ValueError(f"there are no {what} to run")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"{what} must have different names; {repeated!r} occurs more than once")

@@ -1,0 +1,238 @@
+"""One detector's score file, and the parts it is put together from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from pateval.runner.environment import device_of, pateval_version
+from pateval.runner.work import Protocol, Run, Task, read_part
+from pateval.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from pateval.datasets import Series
+    from pateval.runner.candidates import Candidate
+
+PARTS = ".parts"
+
+
+class Store:
+    """Where the scores of one detector go.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the score files.
+    candidate : Candidate
+        The detector.
+    seeds : sequence of int or None
+        Its runs; None for the one seed in its settings, without a column of runs.
+    protocol : {"held-out", "paper"}
+        How it is trained and scored.
+    single : bool
+        Whether scores are float32.
+    overwrite : bool
+        Whether a file of other settings is replaced.
+    about_data : mapping or None
+        What the file shall say about the data.
+
+    Raises
+    ------
+    ValueError
+        If the name cannot be a file's, or the file holds scores of other settings.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        candidate: Candidate,
+        *,
+        seeds: Sequence[int] | None,
+        protocol: Protocol,
+        single: bool,
+        overwrite: bool,
+        about_data: Mapping[str, Any] | None,
+    ) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", candidate.name):
+            raise ValueError(f"a detector's name must serve as a file name; got {candidate.name!r}")
+        self.candidate = candidate
+        self.has_runs = seeds is not None
+        self.candidates = (
+            [candidate.with_seed(seed) for seed in seeds] if seeds is not None and candidate.has_seed else [candidate]
+        )
+        self.protocol = protocol
+        self.about_data = dict(about_data or {})
+        self.dtype = np.dtype(np.float32 if single else np.float64).name
+        self.path = folder / f"{candidate.name}.parquet"
+        self.parts = folder / PARTS / candidate.name
+        self.settings = _plain(candidate.settings)
+        if self.has_runs:
+            self.settings.pop("seed", None)
+        self.device = device_of(self.settings)
+        self.key = _digest([self._identity(candidate), self.has_runs])
+        self.runs: list[dict[str, Any]] = []
+        if self.path.exists():
+            known = read_metadata(self.path)
+            if known.get("made_by") == self.key:
+                self.runs = known["runs"]
+            elif not overwrite:
+                raise ValueError(
+                    f"{self.path}: holds scores of other settings ({_difference(known, self)}); choose another folder "
+                    f"or name, or overwrite it"
+                )
+
+    def _identity(self, candidate: Candidate) -> list[Any]:
+        settings = _plain(candidate.settings)
+        if self.has_runs and candidate is self.candidate:
+            settings.pop("seed", None)
+        return [candidate.name, settings, self.device, self.dtype, self.protocol, pateval_version()["version"]]
+
+    def task(self, series: Series, digest: str) -> Task:
+        """Return the runs on a series, done ones included."""
+        runs = []
+        for candidate in self.candidates:
+            key = _digest([self._identity(candidate), series.name, digest])[:24]
+            slug = re.sub(r"[^A-Za-z0-9.-]+", "_", series.name)[-80:]
+            runs.append(Run(key, candidate, self.parts / f"{slug}-{key}"))
+        return Task(series, digest, tuple(runs), self.protocol, self.dtype)
+
+    def has(self, run: Run) -> bool:
+        """Tell whether a run's scores are in the file or among the parts."""
+        return any(each["key"] == run.key for each in self.runs) or run.part.exists()
+
+    def assemble(self, tasks: Sequence[Task], failures: Mapping[str, str]) -> Path | None:
+        """Put the file together: series of this run in its order, then what else the file held.
+
+        Parameters
+        ----------
+        tasks : sequence of Task
+            All that was asked for.
+        failures : mapping
+            Reasons by series.
+
+        Returns
+        -------
+        Path or None
+            None where nothing succeeded.
+        """
+        import pyarrow.parquet as pq
+
+        held = {run["key"]: index for index, run in enumerate(self.runs)}
+        waiting = {
+            run.key: (run, task.series)
+            for task in tasks
+            for run in task.runs
+            if run.key not in held and run.part.exists()
+        }
+        if not waiting and not failures:
+            return self.path if self.path.exists() else None
+        records = {run["key"]: run for run in self.runs}
+        records |= {key: read_part(run.part)[2] for key, (run, _) in waiting.items()}
+        wanted = {task.series.name for task in tasks}
+        asked = [run.key for task in tasks for run in task.runs if run.key in records]
+        same_seed = {(records[key]["series"], records[key]["seed"]) for key in asked}
+        others = [
+            run["key"]
+            for run in self.runs
+            if run["key"] not in asked
+            and (run["series"] not in wanted or (self.has_runs and (run["series"], run["seed"]) not in same_seed))
+        ]
+        keys = [*asked, *others]
+        if not keys:
+            return None
+        old = pq.ParquetFile(self.path) if held else None
+        beside = training_scores_path(self.path)
+        old_keys = read_metadata(beside)["keys"] if held and beside.exists() else []
+        old_training = pq.ParquetFile(beside) if old_keys else None
+
+        def scores(key: str) -> Any:
+            if key not in waiting:
+                return cast("Any", old).read_row_group(held[key])
+            run, series = waiting[key]
+            return self._table(series, read_part(run.part)[0], run.seed)
+
+        def training_scores(key: str) -> Any:
+            import pyarrow as pa
+
+            if key not in waiting:
+                return cast("Any", old_training).read_row_group(old_keys.index(key))
+            return pa.table({"score": read_part(waiting[key][0].part)[1]})
+
+        with_training = [key for key in keys if records[key]["training_scores"] and (key in waiting or key in old_keys)]
+        if with_training:
+            pieces = [functools.partial(training_scores, key) for key in with_training]
+            write_score_file(beside, pieces, {"format": FORMAT, "keys": with_training})
+        else:
+            beside.unlink(missing_ok=True)
+        pieces = [functools.partial(scores, key) for key in keys]
+        write_score_file(self.path, pieces, self._metadata([records[key] for key in keys], failures))
+        for file in (old, old_training):
+            if file is not None:
+                file.close()
+        for run, _ in waiting.values():
+            run.part.unlink(missing_ok=True)
+        if not failures and not any(self.parts.glob("*.checkpoint")):
+            shutil.rmtree(self.parts, ignore_errors=True)
+            if self.parts.parent.is_dir() and not any(self.parts.parent.iterdir()):
+                self.parts.parent.rmdir()
+        return self.path
+
+    def _table(self, series: Series, scores: npt.NDArray[Any], seed: int | None) -> Any:
+        import pyarrow as pa
+
+        steps = len(scores)
+        columns: dict[str, Any] = {"series": pa.array(series.part_of_step[:steps])}
+        if self.has_runs:
+            columns["run"] = np.full(steps, 0 if seed is None else seed, dtype=np.int64)
+        columns["step"] = series.step_in_part[:steps]
+        columns["label"] = series.labels[:steps].astype(np.uint8)
+        columns["score"] = scores
+        return pa.table(columns)
+
+    def _metadata(self, runs: list[dict[str, Any]], failures: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "detector": self.candidate.name,
+            "settings": self.settings,
+            "seed": self.settings.get("seed"),
+            "protocol": self.protocol,
+            "device": self.device,
+            # Those of the first run; each run has its own.
+            "pateval": runs[0]["pateval"],
+            "versions": runs[0]["versions"],
+            "machine": runs[0]["machine"],
+            "data": self.about_data,
+            "seconds": round(sum(run["fit_seconds"] + run["score_seconds"] for run in runs), 3),
+            "made_by": self.key,
+            "runs": runs,
+            "failed": dict(failures),
+        }
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(dict(settings), default=str, sort_keys=True))
+    return plain
+
+
+def _difference(known: Mapping[str, Any], store: Store) -> str:
+    old = {**known.get("settings", {}), "protocol": known.get("protocol")}
+    new = {**store.settings, "protocol": store.protocol}
+    changes = [
+        f"{key} {old.get(key)!r}, now {new.get(key)!r}" for key in {**old, **new} if old.get(key) != new.get(key)
+    ]
+    return "; ".join(changes[:3]) or "another device, number format or version of pateval"

@@ -1,0 +1,281 @@
+"""One piece of work: the seeds of one detector on one series, fitted, scored, and left in part files.
+
+Part files are NumPy's, so that a machine without pyarrow can make them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import platform
+import time
+import traceback
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pateval._validation import finite_array
+from pateval.runner.environment import library_versions, pateval_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from pateval._validation import FloatArray
+    from pateval.datasets import Series
+    from pateval.runner.candidates import Candidate
+
+Protocol = Literal["held-out", "paper"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed of one detector on one series, and where its results go.
+
+    Attributes
+    ----------
+    key : str
+        Digest of all that decides the scores.
+    candidate : Candidate
+        The detector with its seed.
+    stem : Path
+        Path of its files without their suffixes.
+    """
+
+    key: str
+    candidate: Candidate
+    stem: Path
+
+    @property
+    def seed(self) -> Any:
+        """The seed; None where the detector has none."""
+        return self.candidate.settings.get("seed")
+
+    @property
+    def part(self) -> Path:
+        """Scores and record of a finished run."""
+        return self.stem.with_name(f"{self.stem.name}.npz")
+
+    @property
+    def error(self) -> Path:
+        """Trace of a run that failed."""
+        return self.stem.with_name(f"{self.stem.name}.error.txt")
+
+    @property
+    def checkpoint(self) -> Path:
+        """State of a run that is being trained."""
+        return self.stem.with_name(f"{self.stem.name}.checkpoint")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs of one detector on one series that may share their data and, on a GPU, their time.
+
+    Attributes
+    ----------
+    series : Series
+        The series.
+    digest : str
+        Of the series.
+    runs : tuple of Run
+        One per seed.
+    protocol : {"held-out", "paper"}
+        See `pateval.runner.detect`.
+    dtype : str
+        Of the scores.
+    """
+
+    series: Series
+    digest: str
+    runs: tuple[Run, ...]
+    protocol: Protocol
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """What happened to a run: ``state`` as in `DetectionProgress`."""
+
+    key: str
+    state: Literal["started", "training", "finished", "failed", "stopped"]
+    text: str = ""
+    seconds_left: float | None = None
+
+
+class OutOfTimeError(Exception):
+    """The time that was given is over; the training goes on from its checkpoint next time."""
+
+
+def perform(task: Task, tell: Callable[[Message], None], deadline: float | None = None) -> None:
+    """Fit and score all runs of a task; failures are told and written down, never raised.
+
+    Parameters
+    ----------
+    task : Task
+        What to do.
+    tell : callable
+        Gets a `Message` whenever something happens.
+    deadline : float, optional
+        On the clock of ``time.time``: after it a training stops at the end of its epoch.
+    """
+    for run in task.runs:
+        run.stem.parent.mkdir(parents=True, exist_ok=True)
+        tell(Message(run.key, "started"))
+    pending = list(task.runs)
+    if len(pending) > 1:
+        try:
+            if _fit_and_score(task, pending, tell, deadline):
+                return
+        except OutOfTimeError:
+            _stop(pending, tell)
+            return
+        except Exception:  # one seed may fail where others do not: each is tried alone
+            pending = [run for run in pending if not run.part.exists()]
+    for place, run in enumerate(pending):
+        try:
+            _fit_and_score(task, [run], tell, deadline)
+        except OutOfTimeError:
+            _stop(pending[place:], tell)
+            return
+        except Exception as error:  # a run may fail in any way; the others go on
+            run.error.write_text(traceback.format_exc())
+            tell(Message(run.key, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]))
+
+
+def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:
+    for run in runs:
+        if not run.part.exists():
+            tell(Message(run.key, "stopped", "out of time; it goes on from here next time"))
+
+
+def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> bool:
+    """Do one run, or several side by side; False where the detector cannot do the latter."""
+    detectors = [run.candidate.build() for run in runs]
+    together = len(runs) > 1
+    if together and not all(hasattr(detector, "plan") for detector in detectors):
+        return False
+    series = task.series
+    train = series.test if series.train is None else series.train
+    keep = task.protocol == "held-out"
+    boundaries = series.train_boundaries if series.train is not None else series.boundaries
+    chooses = bool(runs[0].candidate.settings.get("select_on_test"))
+    options: dict[str, Any] = {
+        "boundaries": boundaries if keep else None,
+        "test": series.test if chooses else None,
+        "test_boundaries": series.boundaries if chooses and keep else None,
+    }
+    shows = [_progress(run, tell, deadline) for run in runs]
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        # A collapse is recorded and told; the class is known by its name because torch may be absent here.
+        warnings.filterwarnings("ignore", message="the training collapsed")
+        if together:
+            from pateval.detectors.deep import fit_together
+
+            fit_together(detectors, train, **options, progress=shows, checkpoints=[run.checkpoint for run in runs])
+        else:
+            extra = {**options, "progress": shows[0], "checkpoint": runs[0].checkpoint}
+            detectors[0].fit(train, **_accepted(detectors[0].fit, extra))
+    fit_seconds = (time.perf_counter() - begun) / len(runs)
+    for run, detector in zip(runs, detectors, strict=True):
+        _score(task, run, detector, fit_seconds, tell)
+    return True
+
+
+def _progress(run: Run, tell: Callable[[Message], None], deadline: float | None) -> Callable[[Any], None]:
+    begun = time.perf_counter()
+    done = 0
+
+    def report(epoch: Any) -> None:
+        nonlocal done
+        # Epochs done in this process: those before a resume took no time here.
+        done += 1
+        left = (time.perf_counter() - begun) / done * (epoch.epochs - epoch.number)
+        text = f"epoch {epoch.number} of {epoch.epochs}, loss {epoch.loss:.4g}"
+        tell(Message(run.key, "training", text, left))
+        if deadline is not None and time.time() > deadline and epoch.number < epoch.epochs:
+            raise OutOfTimeError
+
+    return report
+
+
+def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callable[[Message], None]) -> None:
+    """Score test and training steps and write the part."""
+    series = task.series
+    keep = task.protocol == "held-out"
+    tile = getattr(detector, "tile_steps", None)
+    # The paper evaluates whole windows only; otherwise the final window of each series scores its last steps.
+    drop = 0 if keep or tile is None else series.steps % tile
+    parameters = inspect.signature(detector.score).parameters
+    begun = time.perf_counter()
+    extra = {"labels": series.labels, "boundaries": series.boundaries if keep else None}
+    scores = _checked(detector.score(series.test, **_accepted(detector.score, extra)), series.steps)
+    scores = scores[: series.steps - drop]
+    training_scores = np.empty(0, dtype=np.float32)
+    if series.train is not None and "labels" not in parameters:
+        extra = {"boundaries": series.train_boundaries if keep else None}
+        found = _checked(detector.score(series.train, **_accepted(detector.score, extra)), series.train_steps)
+        whole = series.train_steps - (0 if keep or tile is None else series.train_steps % tile)
+        training_scores = np.sort(found[:whole].astype(np.float32))
+    training = getattr(detector, "training_", None)
+    record = None if training is None else training.to_dict()
+    if record is not None and len(training_scores) and np.ptp(training_scores) == 0:
+        record["collapse"] = [*(record["collapse"] or []), "all training steps have the same score"]
+    kept_steps = "dropped" if drop else "none" if tile is None or series.steps % tile == 0 else "scored"
+    provenance = {
+        "key": run.key,
+        "series": series.name,
+        "parts": list(series.parts),
+        "seed": run.seed,
+        "steps": series.steps - drop,
+        "dropped_steps": drop,
+        "incomplete_windows": kept_steps,
+        "boundaries_kept": keep and ("window" not in run.candidate.settings or "boundaries" in parameters),
+        "train_steps": series.train_steps,
+        "training_scores": len(training_scores),
+        "fitted_on": "test" if series.train is None else "train",
+        "data_digest": task.digest,
+        "fit_seconds": round(fit_seconds, 4),
+        "score_seconds": round(time.perf_counter() - begun, 4),
+        "training": record,
+        "pateval": pateval_version(),
+        "versions": library_versions(),
+        "machine": platform.platform(),
+    }
+    write_part(run.part, scores.astype(task.dtype), training_scores, provenance)
+    run.error.unlink(missing_ok=True)
+    run.checkpoint.unlink(missing_ok=True)
+    tell(Message(run.key, "finished", "; ".join((record or {}).get("collapse") or [])))
+
+
+def write_part(
+    path: Path, scores: npt.NDArray[Any], training_scores: npt.NDArray[np.float32], provenance: dict[str, Any]
+) -> None:
+    """Write a part file, atomically."""
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.new.npz")
+    np.savez(scratch, scores=scores, training_scores=training_scores, provenance=np.array(json.dumps(provenance)))
+    os.replace(scratch, path)
+
+
+def read_part(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], dict[str, Any]]:
+    """Return scores, sorted training scores and record of a part file."""
+    with np.load(path) as part:
+        return part["scores"], part["training_scores"], json.loads(str(part["provenance"]))
+
+
+def _accepted(method: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Choose the options a detector's method takes; those that are None are left out."""
+    known = inspect.signature(method).parameters
+    return {name: value for name, value in options.items() if name in known and value is not None}
+
+
+def _checked(scores: object, steps: int) -> FloatArray:
+    checked = finite_array(scores, "the detector's scores")
+    if checked.size != steps:
+        raise ValueError(f"the detector gave {checked.size} scores for {steps} steps")
+    return checked

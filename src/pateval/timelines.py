@@ -1,0 +1,177 @@
+"""Which steps of a recording count, and how they lie in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    binary_array,
+    binary_pair,
+    choice,
+    number_array,
+    scored_pair,
+    scores_with_gaps,
+    series_starts,
+)
+from pateval.clocks import Clock, Duration, nanoseconds, read_clock
+from pateval.events import Events, find_events
+
+MISSING = ("error", "ignore", "normal")
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The steps that count, with their series and times.
+
+    Attributes
+    ----------
+    starts : ndarray of int
+        Where each series begins.
+    stretches : ndarray of int
+        Where steps begin that zones do not reach from before: series, and holes longer than ``max_gap``.
+    clock : Clock or None
+        When each step was recorded.
+    step_numbers : ndarray of int or None
+        Number of each step in the whole recording, where some steps are ignored.
+    ignored, missing : int
+        How many steps are left out, and how many scores are missing.
+    """
+
+    starts: IntArray
+    stretches: IntArray
+    clock: Clock | None = None
+    step_numbers: IntArray | None = None
+    ignored: int = 0
+    missing: int = 0
+
+    def events(self, labels: BoolArray) -> Events:
+        """Events for PATE: ignored steps and long holes part them."""
+        cuts = None if self.step_numbers is None else np.flatnonzero(np.diff(self.step_numbers) > 1) + 1
+        return find_events(labels, self.stretches, cuts)
+
+    def zone_clock(self, *, in_time: bool) -> Clock | None:
+        """The clock on which zones are measured; None for plain step numbers."""
+        if in_time:
+            return self.clock
+        return None if self.step_numbers is None else Clock(self.step_numbers, None)
+
+
+def read_scores(
+    labels: object,
+    scores: object,
+    *,
+    series: object = None,
+    times: object = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: object = None,
+    missing: str = "error",
+) -> tuple[BoolArray, FloatArray, Timeline]:
+    """Check truth and scores, and leave out what is to be left out.
+
+    Scores that are missing and count as normal become negative infinity, which no threshold reaches.
+    """
+    choice(missing, "missing", MISSING)
+    if ignore is None and missing == "error":
+        labels, scores = scored_pair(labels, scores)
+        return labels, scores, _timeline(labels.size, None, series, times, time_unit, max_gap)
+    mask, labels = _kept_labels(labels, ignore, other=scores)
+    values = scores_with_gaps(scores)
+    if values.size != labels.size:
+        raise ValueError(f"labels and scores must have the same length; got {labels.size} and {values.size}")
+    absent = np.isnan(values) & ~mask
+    number = int(np.count_nonzero(absent))
+    if number and missing == "error":
+        first = int(np.argmax(absent))
+        raise ValueError(
+            f"scores must be present at every step; found a missing one at index {first} ({number} in {values.size}): "
+            f"pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+        )
+    if missing == "ignore":
+        mask = mask | absent
+    values = np.where(np.isnan(values), -np.inf, values)
+    kept = None if not mask.any() else np.flatnonzero(~mask)
+    timeline = _timeline(labels.size, kept, series, times, time_unit, max_gap, number)
+    return (labels, values, timeline) if kept is None else (labels[kept], values[kept], timeline)
+
+
+def read_predictions(
+    labels: object,
+    predictions: object,
+    *,
+    series: object = None,
+    times: object = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: object = None,
+) -> tuple[BoolArray, BoolArray, Timeline]:
+    """Check truth and predictions, and leave out what is to be left out."""
+    if ignore is None:
+        labels, predictions = binary_pair(labels, predictions)
+        return labels, predictions, _timeline(labels.size, None, series, times, time_unit, max_gap)
+    mask, labels = _kept_labels(labels, ignore, other=predictions)
+    given = number_array(predictions, "predictions", allow_missing=True)
+    if given.size != labels.size:
+        raise ValueError(f"labels and predictions must have the same length; got {labels.size} and {given.size}")
+    predicted = binary_array(np.where(mask, 0, given), "predictions")
+    kept = None if not mask.any() else np.flatnonzero(~mask)
+    timeline = _timeline(labels.size, kept, series, times, time_unit, max_gap)
+    return (labels, predicted, timeline) if kept is None else (labels[kept], predicted[kept], timeline)
+
+
+def _kept_labels(labels: object, ignore: object, *, other: object) -> tuple[BoolArray, BoolArray]:
+    """Mask of ignored steps, and the labels, which may be missing where they are ignored."""
+    if ignore is None:
+        checked = binary_array(labels, "labels", other=other)
+        return np.zeros(checked.size, dtype=np.bool_), checked
+    given = number_array(labels, "labels", allow_missing=True)
+    mask = binary_array(ignore, "ignore")
+    if mask.size != given.size:
+        raise ValueError(f"ignore and labels must have the same length; got {mask.size} and {given.size}")
+    if mask.all():
+        raise ValueError("ignore leaves no step to evaluate")
+    return mask, binary_array(np.where(mask, 0, given), "labels", other=other)
+
+
+def _timeline(
+    size: int,
+    kept: IntArray | None,
+    series: object,
+    times: object,
+    time_unit: str | None,
+    max_gap: Duration | None,
+    missing: int = 0,
+) -> Timeline:
+    starts = series_starts(series, size)
+    clock = None if times is None else read_clock(times, size, starts, time_unit)
+    if max_gap is not None and clock is None:
+        raise ValueError("max_gap needs the times of the steps: pass times")
+    if kept is not None:
+        # The first kept step of each series; a series of which nothing is left is gone.
+        starts = np.unique(np.searchsorted(kept, starts))
+        starts = starts[starts < kept.size]
+        clock = None if clock is None else Clock(clock.times[kept], clock.nanoseconds, clock.tolerance)
+    stretches = starts
+    if max_gap is not None and clock is not None:
+        holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
+        stretches = np.union1d(starts, holes + 1)
+    ignored = 0 if kept is None else size - kept.size
+    return Timeline(starts, stretches, clock, kept, ignored, missing)
+
+
+def duration_in_steps(value: Any, clock: Clock, starts: IntArray) -> npt.NDArray[np.intp]:
+    """Steps that a duration stands for in each series: ``max(1, round(duration / median interval))``."""
+    length = clock.length(nanoseconds(value))
+    stops = np.append(starts[1:], clock.times.size)
+    medians = [
+        float(np.median(np.diff(clock.times[start:stop]))) if stop - start > 1 else np.inf
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
+    return np.maximum(1, np.rint(length / np.array(medians))).astype(np.intp)

@@ -1,0 +1,139 @@
+"""PATE on a clock against its literal oracle: uneven times, holes, ignored steps, missing scores, durations."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pateval as pv
+from oracles import pate_clock as oracle
+from pateval.pate import _counts
+from support.strategies import labels_and_predictions, labels_and_scores, split_series
+
+EXACT = dict(rel=0, abs=1e-12)
+MANY = settings(max_examples=max(500, settings().max_examples))
+durations = st.lists(st.integers(0, 25), min_size=1, max_size=3)
+
+
+@pytest.fixture(autouse=True)
+def _coarse_scores_are_expected():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pv.CoarseScoresWarning)
+        yield
+
+
+@st.composite
+def recordings(draw, pairs):
+    """Truth and detector on an uneven clock of whole seconds, perhaps cut into series, with holes and ignored steps."""
+    labels, given_values = draw(pairs)
+    size = labels.size
+    series = split_series(draw, size) if draw(st.booleans()) else np.zeros(size, dtype=int)
+    intervals = np.array(draw(st.lists(st.integers(1, 9), min_size=size, max_size=size)))
+    times = np.concatenate([np.cumsum(intervals[series == name]) for name in np.unique(series)])
+    ignored = np.array(draw(st.lists(st.sampled_from([False, False, False, True]), min_size=size, max_size=size)))
+    if not draw(st.booleans()):
+        ignored[:] = False
+    ignored[np.argmax(labels)] = False
+    max_gap = draw(st.sampled_from([None, None, 3, 6]))
+    return labels, given_values, series, times, ignored, max_gap
+
+
+def seconds(values):
+    return [f"{value}s" for value in values]
+
+
+def clock_of(case):
+    _, _, series, times, ignored, max_gap = case
+    return times.tolist(), series.tolist(), ignored.tolist(), max_gap
+
+
+def options_of(case):
+    _, _, series, times, ignored, max_gap = case
+    gap = None if max_gap is None else f"{max_gap}s"
+    return dict(series=series, times=times, time_unit="s", ignore=ignored, max_gap=gap)
+
+
+@MANY
+@given(recordings(labels_and_scores(max_size=30)), durations, durations)
+def test_areas_equal_the_definition(case, early, delay):
+    labels, scores = case[:2]
+    buffers = dict(early=seconds(early), delay=seconds(delay))
+    for function, literal in ((pv.pate, oracle.pate), (pv.pate_ap, oracle.pate_ap)):
+        expected = literal(labels.tolist(), scores.tolist(), early, delay, *clock_of(case))
+        for few in (0, 10**6):
+            with mock.patch.object(_counts, "_MAX_PAIRS_ONE_BY_ONE", few):
+                found = function(labels, scores, **buffers, **options_of(case))
+            assert found == pytest.approx(expected, **EXACT)
+
+
+@MANY
+@given(recordings(labels_and_predictions(max_size=30)), durations, durations)
+def test_f1_equals_the_definition(case, early, delay):
+    labels, predictions = case[:2]
+    expected = oracle.pate_f1(labels.tolist(), predictions.tolist(), early, delay, *clock_of(case))
+    found = pv.pate_f1(labels, predictions, early=seconds(early), delay=seconds(delay), **options_of(case))
+    assert found == pytest.approx(expected, **EXACT)
+
+
+@MANY
+@given(recordings(labels_and_scores(max_size=30)), durations, durations, st.data())
+def test_ignored_steps_keep_the_step_numbers_as_clock(case, early, delay, data):
+    labels, scores, series, _, ignored, _ = case
+    absent = np.array(
+        data.draw(st.lists(st.sampled_from([False, False, True]), min_size=labels.size, max_size=labels.size))
+    )
+    values = np.where(absent, np.nan, scores)
+    steps = list(range(labels.size))
+    for missing, left_out, given_scores in (
+        ("ignore", ignored | absent, scores.tolist()),
+        ("normal", ignored, [None if gone else score for gone, score in zip(absent, scores.tolist(), strict=True)]),
+    ):
+        if left_out.all() or not labels[~left_out].any():
+            continue
+        expected = oracle.pate(labels.tolist(), given_scores, early, delay, steps, series.tolist(), left_out.tolist())
+        found = pv.pate(labels, values, early=early, delay=delay, series=series, ignore=ignored, missing=missing)
+        assert found == pytest.approx(expected, **EXACT)
+
+
+@given(labels_and_scores(), st.integers(0, 20), st.integers(0, 20))
+def test_an_even_clock_equals_steps(case, early, delay):
+    labels, scores = case
+    expected = pv.pate(labels, scores, early=early, delay=delay)
+    start = np.datetime64("2024-03-31T00:00")
+    dates = start + np.arange(labels.size) * np.timedelta64(7, "m")
+    as_time = dict(early=f"{7 * early}min", delay=datetime.timedelta(minutes=7 * delay))
+    assert pv.pate(labels, scores, times=dates, **as_time) == pytest.approx(expected, **EXACT)
+    tenths = np.arange(labels.size) * 0.1 + 3.7
+    as_time = dict(early=f"{early / 10}s", delay=np.timedelta64(100 * delay, "ms"))
+    assert pv.pate(labels, scores, times=tenths, time_unit="s", **as_time) == pytest.approx(expected, **EXACT)
+
+
+def test_times_change_no_number_in_steps():
+    labels, scores = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
+    times = [0, 1, 5, 6, 90, 91]
+    assert pv.pate(labels, scores, early=2, delay=2, times=times) == pv.pate(labels, scores, early=2, delay=2)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DatetimeIndex,
+        lambda dates: pd.Series(pd.DatetimeIndex(dates).tz_localize("Europe/Amsterdam")),
+        pl.Series,
+        lambda dates: [each.item() for each in dates.astype("datetime64[us]")],
+        lambda dates: [str(each) for each in dates.astype("datetime64[s]")],
+    ],
+)
+def test_times_of_all_kinds(make):
+    labels, scores = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
+    dates = np.datetime64("2024-05-01", "ns") + np.arange(6) * np.timedelta64(10, "m")
+    found = pv.pate(labels, scores, times=make(dates), early="20min", delay=["0min", "20min"])
+    assert found == pytest.approx(pv.pate(labels, scores, early=2, delay=[0, 2]), **EXACT)
