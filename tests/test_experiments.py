@@ -304,6 +304,11 @@ class TestSegments:
         for row in found.rows:
             assert 0 <= row.touched <= row.events
             assert 0 <= row.covered <= 1
+            assert row.alarm_steps >= 1
+        inside = {row.detector: row.alarms_inside for row in found.rows if row.dataset == "SMD"}
+        assert max(inside["AnomalyTrans"], inside["DCDetector"]) < 0.5
+        assert inside["USAD"] == inside["LSTM"] == inside["Transformer"] == 1
+        assert report("segments", found).verdicts[0].status == REPRODUCES
 
     def test_no_scores(self, nowhere):
         with pytest.raises(MissingInputError, match="--scores FOLDER"):

@@ -65,8 +65,9 @@ def command(
     """Make a table or figure of the PATE paper again; without NAME, list what there is.
 
     Each experiment writes a folder below DIR: a page (README.md) with the printed value beside ours and every
-    difference explained, tables as CSV, figures as PNG and SVG. DIR/README.md says over all of them what reproduces,
-    what does not, and why. `all` makes everything, and says in a sentence what it skips for want of data.
+    difference explained, tables as CSV, figures as PNG, and as SVG where that is small. DIR/README.md says over all of
+    them what reproduces, what does not, and why. `all` makes everything, and says in a sentence what it skips for want
+    of data.
     """
     from pateval.experiments import EXPERIMENTS, Settings
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pateval.experiments.document import REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.pate.explain import Explanation, explain
 
@@ -151,7 +151,7 @@ def report(found: Categories) -> Report:
                 "categories of the seven alarms",
                 f"{len(found.rows)} parts",
                 f"{right} alike",
-                REPRODUCES,
+                REPRODUCES if right == len(found.rows) else DIFFERS,
                 "The figure is drawn from what `pateval.explain` computes.",
             ),
         ),

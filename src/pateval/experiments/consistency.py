@@ -221,12 +221,12 @@ def report(found: Consistency) -> Report:
     fine = [row for row in found.triples if not row.contradicted]
     verdicts.append(
         Verdict(
-            "printed triples that predictions can give",
+            "all printed triples",
             f"{len(found.triples)} with labels at hand",
-            f"{len(fine)} possible",
+            f"{len(fine)} not contradicted",
             REPRODUCES,
-            "Possible does not mean reproduced: some predictions give all three values, at a share of flagged steps "
-            "that nothing here contradicts.",
+            "Not the same as reproduced: some predictions give all three values, at a share of flagged steps that "
+            "nothing here contradicts.",
         )
     )
     for share in found.shares:

@@ -82,7 +82,7 @@ class Figure:
     Attributes
     ----------
     name : str
-        Stem of the PNG and SVG files.
+        Stem of the files.
     caption : str
         What to see.
     draw : callable

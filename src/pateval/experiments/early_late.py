@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.coarse import CoarseScoresWarning
-from pateval.experiments.document import REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.metrics import auc_pr, vus_pr
 from pateval.pate.score import pate, pate_f1
@@ -128,7 +128,7 @@ def report(found: EarlyLate) -> Report:
                 "late alone above early alone",
                 "stated",
                 f"{third:.2f} against {second:.2f}",
-                REPRODUCES,
+                REPRODUCES if third > second else DIFFERS,
                 "The paper prints no values for this figure; the order follows from the definition.",
             ),
         ),

@@ -143,7 +143,7 @@ def report(found: Scenarios) -> Report:
             f"{total} cells",
             f"{found.agreeing} agree",
             REPRODUCES,
-            "One setting per metric gives whole columns; the settings are named above.",
+            "One setting per metric gives whole columns; the settings are named on the page.",
         )
     ]
     verdicts += [

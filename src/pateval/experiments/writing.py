@@ -1,4 +1,4 @@
-"""The one place that writes results: a folder per experiment with a page, CSV, PNG and SVG, and the page over them all.
+"""The one place that writes results: a folder per experiment with page, tables and figures, and the page over them all.
 
 Every page ends with what made it: the command, the commit or version, the date, the time taken and the environment.
 Paths and names of machines are never written.
@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +27,7 @@ from pateval.io.text_table import render
 
 PAGE = "README.md"
 _RECORD = "verdicts.json"
+_LARGEST_SVG = 200_000  # bytes: patterns and long curves make more of it than a repository should carry
 _PACKAGES = ("numpy", "scipy", "pyarrow", "matplotlib", "scikit-learn", "torch")
 # Of the paper, and made elsewhere in this package once they are there.
 _AWAITED = {
@@ -112,7 +113,12 @@ def write(name: str, report: Report, folder: Path, *, command: str, started: flo
             write_text(csv_text(table), made[-1])
     for figure in report.figures:
         axes = figure.draw()
-        made += [plots.save(axes, place / f"{figure.name}{suffix}") for suffix in (".png", ".svg")]
+        made.append(plots.save(axes, place / f"{figure.name}.png"))
+        drawn = plots.save(axes, place / f"{figure.name}.svg")
+        if drawn.stat().st_size > _LARGEST_SVG:
+            drawn.unlink()
+        else:
+            made.append(drawn)
     provenance = Provenance.now(command, time.perf_counter() - started)
     record = {
         "title": report.title,
@@ -123,13 +129,13 @@ def write(name: str, report: Report, folder: Path, *, command: str, started: flo
     }
     write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / _RECORD)
     page = place / PAGE
-    write_text(page_text(report, provenance), page)
+    write_text(page_text(report, provenance, vectors={path.stem for path in made if path.suffix == ".svg"}), page)
     write_text(overview_text(folder), folder / PAGE)
     return [page, *made, place / _RECORD]
 
 
-def page_text(report: Report, provenance: Provenance) -> str:
-    """The page of one experiment."""
+def page_text(report: Report, provenance: Provenance, *, vectors: Collection[str] = ()) -> str:
+    """The page of one experiment; ``vectors`` are the figures that are there as SVG too."""
     parts = [f"# {report.title}", report.summary, *report.text]
     if report.verdicts:
         parts += ["## Printed and found", _verdict_table(report.verdicts)]
@@ -141,7 +147,8 @@ def page_text(report: Report, provenance: Provenance) -> str:
         else:
             parts.append(f"{table.caption}: {link}")
     for figure in report.figures:
-        parts += [f"![{figure.caption}]({figure.name}.png)", f"*{figure.caption}* ([SVG]({figure.name}.svg))"]
+        link = f" ([SVG]({figure.name}.svg))" if figure.name in vectors else ""
+        parts += [f"![{figure.caption}]({figure.name}.png)", f"*{figure.caption}*{link}"]
     return "\n\n".join([*parts, "\n".join(provenance.lines())]) + "\n"
 
 
