@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import getpass
 import json
+import re
 import socket
 
 import pytest
 
+from conftest import CHECKOUT
 from pateval.cli import main
-from pateval.experiments import EXPERIMENTS
+from pateval.experiments import EXPERIMENTS, compute, report
 from pateval.experiments.document import Table
 from pateval.experiments.writing import csv_text, markdown, overview_text
+
+RESULTS = CHECKOUT / "docs" / "results"
 
 
 def run(capsys, *arguments):
@@ -155,3 +159,19 @@ def test_tables_keep_missing_values_empty():
     table = Table("t", "", ["a", "b"], [["x|y", None], ["z", float("nan")]])
     assert csv_text(table) == "a,b\nx|y,\nz,\n"
     assert markdown(table).splitlines()[2:] == ["| x\\|y | - |", "| z | - |"]
+
+
+class TestCommittedResults:
+    def test_the_page_over_all_is_current(self):
+        """Whoever makes one result anew commits the page that came with it."""
+        assert (RESULTS / "README.md").read_text() == overview_text(RESULTS)
+
+    def test_links_lead_somewhere(self):
+        for page in RESULTS.rglob("*.md"):
+            for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+                assert (page.parent / target).is_file(), f"{page.relative_to(RESULTS)}: {target}"
+
+    def test_the_numbers_are_those_of_today(self):
+        for name in ("scenarios", "properties", "ranks"):
+            record = json.loads((RESULTS / name / "verdicts.json").read_text())
+            assert record["summary"] == report(name, compute(name)).summary
