@@ -70,6 +70,10 @@ freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those who
 gallery: $(VENV)/dev.stamp ## Every figure, from real data where there are any, into gallery/
 	$(BIN)/python examples/gallery.py -o gallery
 
+.PHONY: reproduce
+reproduce: $(VENV)/dev.stamp ## Every table and figure of the paper that the data at hand allow, into docs/results
+	$(BIN)/pateval reproduce all -o docs/results
+
 .PHONY: clean
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

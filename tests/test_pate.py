@@ -17,6 +17,7 @@ from oracles import pate as oracle
 from pateval.compat import PATE
 from pateval.kernels import precision_recall
 from pateval.pate import _counts, _grid, _missed
+from support.cases import SCENARIO_VALUES, SCENARIOS
 from support.strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -214,14 +215,12 @@ class TestAuthorsNumbers:
         assert curve.recall == pytest.approx(case["recall"], **EXACT)
 
 
-SCENARIOS = [(20, 39), (30, 49), (40, 59), (50, 69), (60, 79), (30, 69), (40, 49), (50, 59), (40, 54), (45, 59)]
-PAPER_PATE = [0.03, 0.76, 1.00, 0.69, 0.31, 0.87, 0.85, 0.77, 0.95, 0.88]
-PAPER_F1 = [0.00, 0.75, 1.00, 0.66, 0.28, 0.85, 0.81, 0.67, 0.95, 0.86]
-
-
-@pytest.mark.parametrize(("run", "pate", "f1"), list(zip(SCENARIOS, PAPER_PATE, PAPER_F1, strict=True)))
-def test_the_papers_scenarios(run, pate, f1):
-    labels, predictions = from_runs([(40, 59)], 500), from_runs([run], 500)
+@pytest.mark.parametrize(
+    ("scenario", "pate", "f1"),
+    list(zip(SCENARIOS, SCENARIO_VALUES["pate"], SCENARIO_VALUES["pate_f1"], strict=True)),
+)
+def test_the_papers_scenarios(scenario, pate, f1):
+    labels, predictions = SCENARIOS[scenario]
     assert f"{pv.pate(labels, predictions, early=20, delay=20):.2f}" == f"{pate:.2f}"
     assert f"{pv.pate_f1(labels, predictions, early=20, delay=20):.2f}" == f"{f1:.2f}"
 

@@ -20,7 +20,7 @@ from pateval.metrics.ranking import (
     precision_at_k_ranges,
     ucr_score,
 )
-from support.cases import SCENARIOS
+from support.cases import SCENARIO_VALUES, SCENARIOS
 from support.score_cases import ScoreCase, number, score_cases
 from support.strategies import labels_and_scores
 
@@ -125,12 +125,10 @@ def test_references(case: ScoreCase):
             assert ucr_score(*pair, tolerance=tolerance) == reference
 
 
-# Columns of the paper's table, S1 to S10.
-PRINTED_ROC = [0.48, 0.74, 1.00, 0.74, 0.48, 0.98, 0.75, 0.75, 0.88, 0.88]
-PRINTED_PR = [0.02, 0.51, 1.00, 0.51, 0.02, 0.75, 0.76, 0.76, 0.88, 0.88]
-
-
-@pytest.mark.parametrize(("scenario", "roc", "pr"), list(zip(SCENARIOS, PRINTED_ROC, PRINTED_PR, strict=True)))
+@pytest.mark.parametrize(
+    ("scenario", "roc", "pr"),
+    list(zip(SCENARIOS, SCENARIO_VALUES["auc_roc"], SCENARIO_VALUES["auc_pr"], strict=True)),
+)
 def test_the_papers_table(scenario, roc, pr):
     assert f"{auc_roc(*SCENARIOS[scenario]):.2f}" == f"{roc:.2f}"
     assert f"{auc_pr(*SCENARIOS[scenario]):.2f}" == f"{pr:.2f}"

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from conftest import golden
+from pateval.experiments import paper_tables
+from pateval.experiments.paper_tables import SCENARIO_VALUES
 
 
 class Case(NamedTuple):
@@ -37,26 +39,14 @@ def prediction_cases(name: str) -> list[Any]:
     ]
 
 
-SCENARIOS = {
-    f"S{number}": (mask([[40, 59]], 500), mask([run], 500))
-    for number, run in enumerate(
-        [[20, 39], [30, 49], [40, 59], [50, 69], [60, 79], [30, 69], [40, 49], [50, 59], [40, 54], [45, 59]], start=1
-    )
-}
-
-# The F1 columns on predictions of the two scenario tables of the paper, S1 to S10.
-PAPER = {
-    "point": [0.00, 0.50, 1.00, 0.50, 0.00, 0.67, 0.67, 0.67, 0.86, 0.86],
-    "point_adjusted": [0.00, 0.80, 1.00, 0.80, 0.00, 0.67, 1.00, 1.00, 1.00, 1.00],
-    "range_based": [0.00, 0.60, 1.00, 0.60, 0.00, 0.75, 0.75, 0.75, 0.89, 0.89],
-    "etapr": [0.00, 0.75, 1.00, 0.75, 0.00, 0.86, 0.86, 0.86, 0.93, 0.93],
-    "affiliation": [0.94, 0.98, 1.00, 0.98, 0.94, 0.98, 0.99, 0.99, 1.00, 1.00],
-}
+SCENARIOS = paper_tables.scenarios()
 
 
 def scenarios(column: str) -> list[Any]:
     """Labels, predictions and the printed F1 of one column, as pytest parameters."""
     return [
         pytest.param(labels, predictions, printed, id=name)
-        for (name, (labels, predictions)), printed in zip(SCENARIOS.items(), PAPER[column], strict=True)
+        for (name, (labels, predictions)), printed in zip(
+            SCENARIOS.items(), SCENARIO_VALUES[f"{column}_f1"], strict=True
+        )
     ]

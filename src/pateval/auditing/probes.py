@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,29 @@ _FAR = 300  # beyond every buffer, window and tolerance in use by default
 _LEVELS = np.array([0.0, 0.2, 0.4, 0.2, 0.0])  # the same from both sides
 _TOLERANCE = 1e-9
 _QUARTER = (STOP - START) // 4
+
+Stretches = tuple[tuple[int, int], ...]
+
+
+class Pair(NamedTuple):
+    """Two detections that differ in one respect, as the stretches they flag; the first should be worth more."""
+
+    better: Stretches
+    worse: Stretches
+
+
+_EVENT = (START, STOP)
+_BEFORE, _AFTER = (START - 5, START - 1), (STOP + 1, STOP + 5)
+_FAR_BEFORE, _FAR_AFTER = (_BEFORE[0] - _FAR, _BEFORE[1] - _FAR), (_AFTER[0] + _FAR, _AFTER[1] + _FAR)
+_FIRST_HALF, _SECOND_HALF = (START, START + 2 * _QUARTER), (START + 2 * _QUARTER, STOP)
+
+PAIRS = {
+    "early": (Pair((_BEFORE, _EVENT), (_FAR_BEFORE, _EVENT)), Pair((_BEFORE,), (_FAR_BEFORE,))),
+    "delayed": (Pair((_AFTER, _EVENT), (_FAR_AFTER, _EVENT)), Pair((_AFTER,), (_FAR_AFTER,))),
+    "onset": (Pair((_FIRST_HALF,), (_SECOND_HALF,)),),
+    "coverage": (Pair(((START, START + 3 * _QUARTER),), (_FIRST_HALF,)),),
+}
+"""The properties that are measured by pairs of detections, and their pairs."""
 
 
 @dataclass(frozen=True)
@@ -114,28 +137,21 @@ def probe(
         ]
         return signs * np.array([[form[metric.id] for metric in wanted] for form in found])
 
-    def gains(pairs: list[tuple[BoolArray, BoolArray]]) -> BoolArray:
+    def gains(pairs: tuple[Pair, ...]) -> BoolArray:
         """Whether the first of a pair is worth more in some pair and form, and less in none."""
         with np.errstate(invalid="ignore"):
-            gained = np.concatenate([values(better) - values(worse) for better, worse in pairs])
+            gained = np.concatenate([values(_flag(*pair.better)) - values(_flag(*pair.worse)) for pair in pairs])
             more: BoolArray = np.any(gained > _TOLERANCE, axis=0)
             less: BoolArray = np.any(gained < -_TOLERANCE, axis=0)
         return more & ~less
 
-    whole = (START, STOP)
-    before, after = (START - 5, START - 1), (STOP + 1, STOP + 5)
-    far_before, far_after = (before[0] - _FAR, before[1] - _FAR), (after[0] + _FAR, after[1] + _FAR)
-    half, three_quarters = (START, START + 2 * _QUARTER), (START, START + 3 * _QUARTER)
     shuffled = np.random.default_rng(0).permutation(STEPS)
     sequential = np.zeros(len(wanted), dtype=np.bool_)
-    for detection in (_flag((START + _QUARTER, STOP - _QUARTER), after, far_before), _flag(far_before)):
+    for detection in (_flag((START + _QUARTER, STOP - _QUARTER), _AFTER, _FAR_BEFORE), _flag(_FAR_BEFORE)):
         sequential |= _differ(values(detection), values(detection, shuffled))
     measured = {
         "sequential": sequential,
-        "early": gains([(_flag(before, *rest), _flag(far_before, *rest)) for rest in ([whole], [])]),
-        "delayed": gains([(_flag(after, *rest), _flag(far_after, *rest)) for rest in ([whole], [])]),
-        "onset": gains([(_flag(half), _flag((START + 2 * _QUARTER, STOP)))]),
-        "coverage": gains([(_flag(three_quarters), _flag(half))]),
+        **{name: gains(pairs) for name, pairs in PAIRS.items()},
         "threshold_free": np.array([not metric.needs_threshold for metric in wanted]),
     }
     mirrored = np.zeros(len(wanted), dtype=np.bool_)
@@ -148,6 +164,28 @@ def probe(
         )
         for place, metric in enumerate(wanted)
     }
+
+
+def pair_values(
+    metric: MetricLike, pair: Pair, *, early: Buffers = (0, 100), delay: Buffers = (0, 100), window: int = 100
+) -> tuple[float, float]:
+    """Value of a metric for both detections of a pair, with 0/1 as scores.
+
+    Examples
+    --------
+    >>> [round(value, 3) for value in pair_values("point_f1", PAIRS["coverage"][0])]
+    [0.857, 0.667]
+    """
+    found = find_metrics(metric, global_values={"early": early, "delay": delay, "window": window})
+    labels = _flag(_EVENT)
+    both = []
+    for stretches in pair:
+        flagged = _flag(*stretches)
+        values = evaluate(
+            labels, flagged.astype(np.float64), flagged, metrics=found, early=early, delay=delay, window=window
+        )
+        both.append(values[found[0].id])
+    return both[0], both[1]
 
 
 def _flag(*stretches: tuple[int, int]) -> BoolArray:

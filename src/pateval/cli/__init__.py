@@ -22,6 +22,7 @@ COMMANDS = {
     "metrics": "The catalogue of metrics.",
     "detect": "Run detectors on data; write score files.",
     "data": "List, describe and fetch the public data sets.",
+    "reproduce": "The paper's tables and figures, printed value beside ours.",
     "demo": "The main job on embedded data: no arguments, no network.",
 }
 

@@ -1,0 +1,150 @@
+"""``pateval reproduce``: the tables and figures of the PATE paper, with the printed value beside ours."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pateval.experiments import Settings
+
+DEFAULT_FOLDER = "pateval-results"
+_ALL = "all"
+
+
+@click.command("reproduce", short_help="The paper's tables and figures, printed value beside ours.")
+@click.argument("name", required=False, metavar="[NAME|all]")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help=f"Where to write; {DEFAULT_FOLDER} in the current folder by default.",
+)
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Folder the data sets are kept in.")
+@click.option(
+    "--scores",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
+)
+@click.option(
+    "--authors-python",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PYTHON",
+    help="Python of an environment that has the authors' package, to time it too (timing).",
+)
+@click.option(
+    "--largest",
+    type=click.IntRange(min=1000),
+    default=10_000_000,
+    show_default=True,
+    metavar="STEPS",
+    help="Longest series that is timed (timing).",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Draws of what depends on chance (chance).",
+)
+def command(
+    name: str | None,
+    folder: Path | None,
+    root: Path | None,
+    scores: Path | None,
+    authors_python: Path | None,
+    largest: int,
+    seeds: int,
+) -> int:
+    """Make a table or figure of the PATE paper again; without NAME, list what there is.
+
+    Each experiment writes a folder below DIR: a page (README.md) with the printed value beside ours and every
+    difference explained, tables as CSV, figures as PNG, and as SVG where that is small. DIR/README.md says over all of
+    them what reproduces, what does not, and why. `all` makes everything, and says in a sentence what it skips for want
+    of data.
+    """
+    from pateval.experiments import EXPERIMENTS, Settings
+
+    if name is None:
+        width = max(map(len, EXPERIMENTS))
+        for each, entry in EXPERIMENTS.items():
+            click.echo(f"{each.ljust(width)}  {entry.about}")
+        click.echo(f"{_ALL.ljust(width)}  All of them.")
+        return 0
+    if name != _ALL and name not in EXPERIMENTS:
+        import difflib
+
+        close = difflib.get_close_matches(name, [*EXPERIMENTS, _ALL], n=1)
+        hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join([*EXPERIMENTS, _ALL])}."
+        raise click.UsageError(f"No such experiment '{name}'. {hint}")
+    _require_matplotlib()
+    if folder is None:
+        folder = Path(DEFAULT_FOLDER)
+        click.echo(f"writing to {folder}; choose another folder with -o", err=True)
+    settings = Settings(
+        root=root,
+        scores=scores,
+        authors_python=authors_python,
+        largest=largest,
+        seeds=seeds,
+        tell=lambda line: click.echo(line, err=True),
+    )
+    if name != _ALL:
+        _make(name, folder, settings)
+        return 0
+    return _make_all(folder, settings)
+
+
+def _make_all(folder: Path, settings: Settings) -> int:
+    """Make every experiment; a failure is told and the rest goes on."""
+    from pateval.experiments import EXPERIMENTS, MissingInputError
+
+    failed = 0
+    for name in EXPERIMENTS:
+        try:
+            _make(name, folder, settings)
+        except MissingInputError as missing:
+            click.echo(f"{name} skipped: {missing}", err=True)
+        except (ValueError, OSError, ImportError) as error:
+            failed = 1
+            click.echo(f"{name} failed: {error}", err=True)
+    return failed
+
+
+def _make(name: str, folder: Path, settings: Settings) -> None:
+    from pateval.experiments import compute, report
+    from pateval.experiments.writing import write
+
+    started = time.perf_counter()
+    made = report(name, compute(name, settings))
+    pages = write(name, made, folder, command=_typed(name), started=started)
+    click.echo(f"{name}: {made.summary} ({pages[0]})")
+
+
+def _typed(name: str) -> str:
+    """The command with the options given; a path is never written, a placeholder stands for it."""
+    context = click.get_current_context()
+    words = [f"pateval reproduce {name}"]
+    for option in ("root", "scores", "authors_python", "largest", "seeds"):
+        source = context.get_parameter_source(option)
+        if source is not None and source.name == "COMMANDLINE":
+            value = context.params[option]
+            flag = "--" + option.replace("_", "-")
+            words.append(
+                f"{flag} {'PYTHON' if option == 'authors_python' else 'FOLDER' if isinstance(value, Path) else value}"
+            )
+    return " ".join(words)
+
+
+def _require_matplotlib() -> None:
+    """Fail before the work is done and not after it."""
+    from pateval import plots
+
+    with plots.style():
+        pass
