@@ -162,8 +162,8 @@ class TestMetricsOfOnesOwn:
             (
                 "pate(early=x)",
                 (
-                    "the metric pate(early=x) is refused: early must be a non-negative integer or a collection of "
-                    "them; got 'x'"
+                    "the metric pate(early=x) is refused: early as text must be a number with a unit, such as "
+                    "'10min', '2h'; got 'x'"
                 ),
             ),
             ("pate(early=[1)", "'pate(early=[1)' has a ')' that closes nothing"),

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.catalog import catalogue as catalogue
     from pateval.evaluation import Evaluation as Evaluation
     from pateval.evaluation import evaluate as evaluate
+    from pateval.explanations import EventWeights as EventWeights
+    from pateval.explanations import Explanation as Explanation
+    from pateval.explanations import StepWeights as StepWeights
     from pateval.leaderboards import Leaderboard as Leaderboard
     from pateval.leaderboards import leaderboard as leaderboard
     from pateval.metric import Metric as Metric
@@ -26,9 +29,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.pate.accumulator import PateAccumulator as PateAccumulator
     from pateval.pate.curve import PateCurve as PateCurve
     from pateval.pate.curve import pate_curve as pate_curve
-    from pateval.pate.explain import EventWeights as EventWeights
-    from pateval.pate.explain import Explanation as Explanation
-    from pateval.pate.explain import StepWeights as StepWeights
     from pateval.pate.explain import explain as explain
     from pateval.prf import PRF as PRF
     from pateval.signatures import parse_signature as parse_signature
@@ -52,7 +52,8 @@ _HOMES = {
     "pateval.metric": ["Metric", "define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
-    "pateval.pate.explain": ["EventWeights", "Explanation", "StepWeights", "explain"],
+    "pateval.explanations": ["EventWeights", "Explanation", "StepWeights"],
+    "pateval.pate.explain": ["explain"],
     "pateval.prf": ["PRF"],
     "pateval.signatures": ["parse_signature"],
     "pateval.threshold_search": ["best_threshold"],

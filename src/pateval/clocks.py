@@ -124,7 +124,7 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
     >>> nanoseconds("10")
     Traceback (most recent call last):
         ...
-    ValueError: the duration must be a number with a unit, such as '10min', '1.5h' or '2d'; got '10'
+    ValueError: the duration as text must be a number with a unit, such as '10min', '2h'; got '10'
     """
     if isinstance(value, np.timedelta64):
         if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
@@ -157,14 +157,17 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     is_time : bool
         Whether they are durations.
     """
-    values = [value] if is_duration(value) or not isinstance(value, Iterable) else list(value)
+    if is_duration(value) or not isinstance(value, Iterable):
+        values = [value]
+    else:
+        values = value = list(value)
     if not any(is_duration(each) for each in values):
         return buffer_lengths(value, name, longest=longest), False
     if not all(is_duration(each) or (isinstance(each, (int, np.integer)) and each == 0) for each in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
+    lengths = [nanoseconds(each, name) if is_duration(each) else Fraction(0) for each in values]
     if clock is None:
         raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
-    lengths = [nanoseconds(each, f"each value of {name}") if is_duration(each) else Fraction(0) for each in values]
     return tuple(clock.length(length) for length in lengths), True
 
 
@@ -174,7 +177,9 @@ def _parsed(text: str, name: str) -> Fraction:
         total += Fraction(piece[1]) * _unit(piece[2], name)
         place = piece.end()
     if not place or text[place:].strip():
-        raise ValueError(f"{name} must be a number with a unit, such as '10min', '1.5h' or '2d'; got {in_words(text)}")
+        raise ValueError(
+            f"{name} as text must be a number with a unit, such as '10min' or '1.5h'; got {in_words(text)}"
+        )
     return total
 
 

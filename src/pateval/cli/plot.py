@@ -15,7 +15,7 @@ from pateval.cli import options
 
 if TYPE_CHECKING:
     from pateval.cli.plot_data import Drawable, Selection
-    from pateval.pate.explain import Explanation
+    from pateval.explanations import Explanation
 
 KINDS = {
     "series": "Scores over time with events and zones; --value draws the series above them.",

@@ -9,7 +9,8 @@ import numpy as np
 
 from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
 from pateval.experiments.paper_tables import flagged
-from pateval.pate.explain import Explanation, explain
+from pateval.explanations import Explanation
+from pateval.pate.explain import explain
 
 STEPS = 420
 EARLY = DELAY = 30

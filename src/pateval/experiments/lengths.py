@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
 from pateval.experiments.paper_tables import flagged
-from pateval.pate.explain import Explanation, explain
+from pateval.explanations import Explanation
+from pateval.pate.explain import explain
 
 BUFFER = 50
 # The longest first, as the paper names them; it prints no lengths.

@@ -6,12 +6,12 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
-def build_frame(columns: Mapping[str, Sequence[Any]], backend: str | None = None) -> Any:
+def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     """Build a data frame from columns.
 
     Parameters

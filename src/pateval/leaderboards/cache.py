@@ -58,6 +58,7 @@ NOT_DECIDING = (
     "demo",
     "detectors",
     "experiments",
+    "explanations",
     "integrations",
     "io",
     "leaderboards",

@@ -28,7 +28,7 @@ from pateval.plots.weights import potential_weights
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.pate.explain import Explanation, StepWeights
+    from pateval.explanations import Explanation, StepWeights
 
 # Which category a column shows where several share it: what speaks against the detector comes first.
 _SHOWN_FIRST = ("outside", "totally missed", "true detection", "partly missed", "early", "delayed")

@@ -14,7 +14,7 @@ from pateval.plots.weights import potential_weights
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.pate.explain import Explanation
+    from pateval.explanations import Explanation
 
 
 @styled

@@ -27,7 +27,7 @@ from pateval.plots.time_axis import time_axis
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.pate.explain import EventWeights, Explanation
+    from pateval.explanations import EventWeights, Explanation
 
 _MAX_EVENTS_NUMBERED = 25
 

@@ -14,7 +14,7 @@ from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits
 
 if TYPE_CHECKING:
-    from pateval.pate.explain import Explanation
+    from pateval.explanations import Explanation
 
 Array = npt.NDArray[np.float64]
 
