@@ -177,9 +177,7 @@ def _parsed(text: str, name: str) -> Fraction:
         total += Fraction(piece[1]) * _unit(piece[2], name)
         place = piece.end()
     if not place or text[place:].strip():
-        raise ValueError(
-            f"{name} as text must be a number with a unit, such as '10min' or '1.5h'; got {in_words(text)}"
-        )
+        raise ValueError(f"{name} as text must be a number with a unit, such as '10min', '2h'; got {in_words(text)}")
     return total
 
 

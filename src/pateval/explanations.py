@@ -52,7 +52,7 @@ class StepWeights:
     def __len__(self) -> int:
         return int(self.codes.size)
 
-    def tobuild_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per time step; see `Explanation.to_frame`."""
         return build_frame(
             {
@@ -127,7 +127,7 @@ class Explanation:
     early: int
     delay: int
 
-    def tobuild_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per event.
 
         Parameters

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
 
 
-class _Variant(NamedTuple):
+class _TransformerSchedule(NamedTuple):
     stride: int
     batch_size: int
     epochs: int
@@ -29,7 +29,10 @@ class _Variant(NamedTuple):
     reshuffle: bool
 
 
-_VARIANTS = {"paper": _Variant(100, 32, 10, 7, False), "original": _Variant(1, 256, 3, 3, True)}
+_VARIANTS = {
+    "paper": _TransformerSchedule(100, 32, 10, 7, False),
+    "original": _TransformerSchedule(1, 256, 3, 3, True),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +110,13 @@ class AnomalyTransformerSettings:
         check_heads(self.width, self.heads)
 
 
-def _variant(settings: AnomalyTransformerSettings) -> _Variant:
+def _variant(settings: AnomalyTransformerSettings) -> _TransformerSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
-    given = {name: getattr(settings, name) for name in _Variant._fields if getattr(settings, name) is not None}
+    given = {
+        name: getattr(settings, name) for name in _TransformerSchedule._fields if getattr(settings, name) is not None
+    }
     return default._replace(**given)
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
 
 
-class _Variant(NamedTuple):
+class _DCdetectorSchedule(NamedTuple):
     stride: int
     batch_size: int
     epochs: int
 
 
-_VARIANTS = {"paper": _Variant(105, 128, 3), "original": _Variant(1, 256, 3)}
+_VARIANTS = {"paper": _DCdetectorSchedule(105, 128, 3), "original": _DCdetectorSchedule(1, 256, 3)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +95,13 @@ class DCdetectorSettings:
             raise ValueError(f"patch_sizes must be divisors of the window {self.window}; got {self.patch_sizes}")
 
 
-def _variant(settings: DCdetectorSettings) -> _Variant:
+def _variant(settings: DCdetectorSettings) -> _DCdetectorSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
-    given = {name: getattr(settings, name) for name in _Variant._fields if getattr(settings, name) is not None}
+    given = {
+        name: getattr(settings, name) for name in _DCdetectorSchedule._fields if getattr(settings, name) is not None
+    }
     return default._replace(**given)
 
 

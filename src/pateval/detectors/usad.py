@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
 
 
-class _Variant(NamedTuple):
+class _UsadSchedule(NamedTuple):
     window: int
     latent_per_step: int
     batch_size: int
     epochs: int
 
 
-_VARIANTS = {"paper": _Variant(5, 33, 512, 250), "original": _Variant(12, 100, 7919, 100)}
+_VARIANTS = {"paper": _UsadSchedule(5, 33, 512, 250), "original": _UsadSchedule(12, 100, 7919, 100)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,9 +95,9 @@ class USADSettings:
         check_settings(self)
 
 
-def _variant(settings: USADSettings) -> _Variant:
+def _variant(settings: USADSettings) -> _UsadSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
-    given = {name: getattr(settings, name) for name in _Variant._fields if getattr(settings, name) is not None}
+    given = {name: getattr(settings, name) for name in _UsadSchedule._fields if getattr(settings, name) is not None}
     return default._replace(**given)
 
 

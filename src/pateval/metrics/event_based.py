@@ -56,9 +56,10 @@ def composite(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> composite([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    tally = _tally(*binary_pair(labels, predictions))
+    counts = _count_events(*binary_pair(labels, predictions))
     return PRF.of(
-        ratio(tally.predicted - tally.false_steps, tally.predicted), ratio(tally.found, tally.found + tally.missed)
+        ratio(counts.predicted - counts.false_steps, counts.predicted),
+        ratio(counts.found, counts.found + counts.missed),
     )
 
 
@@ -103,8 +104,8 @@ def segment(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> segment([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    tally = _tally(*binary_pair(labels, predictions))
-    return PRF.from_counts(tally.found, tally.false_runs, tally.missed)
+    counts = _count_events(*binary_pair(labels, predictions))
+    return PRF.from_counts(counts.found, counts.false_runs, counts.missed)
 
 
 def event_wise(labels: ArrayLike, predictions: ArrayLike) -> PRF:
@@ -146,10 +147,10 @@ def event_wise(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> event_wise([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
     """
-    tally = _tally(*binary_pair(labels, predictions))
-    precision = ratio(tally.found, tally.found + tally.false_runs)
+    counts = _count_events(*binary_pair(labels, predictions))
+    precision = ratio(counts.found, counts.found + counts.false_runs)
     return PRF.of(
-        precision * (1 - ratio(tally.false_steps, tally.normal)), ratio(tally.found, tally.found + tally.missed)
+        precision * (1 - ratio(counts.false_steps, counts.normal)), ratio(counts.found, counts.found + counts.missed)
     )
 
 
@@ -191,8 +192,8 @@ def revised_point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> revised_point_adjusted([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.3333333333333333, recall=0.5, f1=0.4)
     """
-    tally = _tally(*binary_pair(labels, predictions))
-    return PRF.from_counts(tally.found, tally.false_steps, tally.missed)
+    counts = _count_events(*binary_pair(labels, predictions))
+    return PRF.from_counts(counts.found, counts.false_steps, counts.missed)
 
 
 def event_wise_f_beta(labels: ArrayLike, predictions: ArrayLike, *, beta: float = 0.5) -> float:
@@ -290,7 +291,7 @@ def alarming_precision(labels: ArrayLike, predictions: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class _Tally:
+class _EventCounts:
     """Events, predicted runs and steps, counted."""
 
     found: int
@@ -301,12 +302,12 @@ class _Tally:
     normal: int
 
 
-def _tally(labels: BoolArray, predictions: BoolArray) -> _Tally:
+def _count_events(labels: BoolArray, predictions: BoolArray) -> _EventCounts:
     require_anomaly(labels)
     starts, stops = runs(labels)
     hits = count_inside(predictions, starts, stops)
     found, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
-    return _Tally(
+    return _EventCounts(
         found=found,
         missed=starts.size - found,
         false_runs=int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0)),

@@ -71,8 +71,8 @@ def point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> point_adjusted([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
     PRF(precision=0.8, recall=1.0, f1=0.888888888888889)
     """
-    tally = _tally(*binary_pair(labels, predictions))
-    return tally.prf(tally.lengths[tally.hits > 0].sum())
+    counts = _count_hits(*binary_pair(labels, predictions))
+    return counts.prf(counts.lengths[counts.hits > 0].sum())
 
 
 def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
@@ -116,12 +116,12 @@ def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
     0.875
     """
     labels, predictions = binary_pair(labels, predictions)
-    tally = _tally(labels, predictions)
-    anomalous = int(tally.lengths.sum())
+    counts = _count_hits(labels, predictions)
+    anomalous = int(counts.lengths.sum())
     if anomalous == labels.size:
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
-    recall = ratio(tally.lengths[tally.hits > 0].sum(), anomalous)
-    return (1 + recall - ratio(tally.false_positive, labels.size - anomalous)) / 2
+    recall = ratio(counts.lengths[counts.hits > 0].sum(), anomalous)
+    return (1 + recall - ratio(counts.false_positive, labels.size - anomalous)) / 2
 
 
 def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) -> PRF:
@@ -172,8 +172,8 @@ def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) 
     k = non_negative_integer(k, "k")
     if k > 100:
         raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
-    tally = _tally(*binary_pair(labels, predictions))
-    return tally.prf(np.where(100 * tally.hits > k * tally.lengths, tally.lengths, tally.hits).sum())
+    counts = _count_hits(*binary_pair(labels, predictions))
+    return counts.prf(np.where(100 * counts.hits > k * counts.lengths, counts.lengths, counts.hits).sum())
 
 
 def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
@@ -212,12 +212,12 @@ def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> round(point_adjusted_k_area([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0]), 3)
     0.547
     """
-    tally = _tally(*binary_pair(labels, predictions))
+    counts = _count_hits(*binary_pair(labels, predictions))
     # An event with c of L steps is filled for every k below 100 c / L: the last such k, and -1 (no k) where c = 0.
-    last = np.minimum((100 * tally.hits - 1) // tally.lengths, 100)
-    gained = np.bincount(last + 1, weights=tally.lengths - tally.hits, minlength=102)
-    true_positive = tally.hits.sum() + np.cumsum(gained[::-1])[::-1][1:]
-    total = true_positive + tally.false_positive + tally.lengths.sum()
+    last = np.minimum((100 * counts.hits - 1) // counts.lengths, 100)
+    gained = np.bincount(last + 1, weights=counts.lengths - counts.hits, minlength=102)
+    true_positive = counts.hits.sum() + np.cumsum(gained[::-1])[::-1][1:]
+    total = true_positive + counts.false_positive + counts.lengths.sum()
     return float(np.trapezoid(2 * true_positive / total) / 100)
 
 
@@ -263,12 +263,12 @@ def delay_adjusted(labels: ArrayLike, predictions: ArrayLike, *, delay: int = 7)
     0.0
     """
     delay = non_negative_integer(delay, "delay")
-    tally = _tally(*binary_pair(labels, predictions))
-    return tally.prf(tally.lengths[(tally.hits > 0) & (tally.delays <= delay)].sum())
+    counts = _count_hits(*binary_pair(labels, predictions))
+    return counts.prf(counts.lengths[(counts.hits > 0) & (counts.delays <= delay)].sum())
 
 
 @dataclass(frozen=True)
-class _Tally:
+class _AdjustedCounts:
     """What every adjustment starts from."""
 
     lengths: IntArray
@@ -281,9 +281,9 @@ class _Tally:
         return PRF.from_counts(true_positive, self.false_positive, self.lengths.sum() - true_positive)
 
 
-def _tally(labels: BoolArray, predictions: BoolArray) -> _Tally:
+def _count_hits(labels: BoolArray, predictions: BoolArray) -> _AdjustedCounts:
     require_anomaly(labels)
     starts, stops = runs(labels)
     hits = count_inside(predictions, starts, stops)
     delays = first_inside(predictions, starts, stops) - starts
-    return _Tally(stops - starts, hits, delays, int(np.count_nonzero(predictions) - hits.sum()))
+    return _AdjustedCounts(stops - starts, hits, delays, int(np.count_nonzero(predictions) - hits.sum()))
