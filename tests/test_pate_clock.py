@@ -83,6 +83,27 @@ def test_f1_equals_the_definition(case, early, delay):
     assert found == pytest.approx(expected, **EXACT)
 
 
+@given(recordings(labels_and_predictions(max_size=30)), st.integers(0, 25), st.integers(0, 25))
+def test_an_explanation_adds_up_to_the_definition(case, early, delay):
+    labels, predictions, _, _, ignored, _ = case
+    expected = oracle.counts(labels.tolist(), predictions.tolist(), early, delay, *clock_of(case))
+    found = pv.explain(labels, predictions, early=f"{early}s", delay=f"{delay}s", **options_of(case))
+    sums = found.true_positive, found.false_positive, found.false_negative
+    assert sums == pytest.approx([float(count) for count in expected], **EXACT)
+    assert found.points.step.tolist() == np.flatnonzero(~ignored).tolist()
+    assert all(labels[event.start] and labels[event.stop - 1] for event in found.events)
+    assert found.to_dict()["early"] == f"{early}s"
+
+
+@given(recordings(labels_and_scores(max_size=30)), st.integers(0, 25), st.integers(0, 25))
+def test_a_curve_equals_the_definition(case, early, delay):
+    labels, scores = case[:2]
+    points = oracle.curve(labels.tolist(), scores.tolist(), early, delay, *clock_of(case))
+    curve = pv.pate_curve(labels, scores, early=f"{early}s", delay=f"{delay}s", **options_of(case))
+    assert curve.precision == pytest.approx([float(precision) for precision, _ in points], **EXACT)
+    assert curve.recall == pytest.approx([float(recall) for _, recall in points], **EXACT)
+
+
 @MANY
 @given(recordings(labels_and_scores(max_size=30)), durations, durations, st.data())
 def test_ignored_steps_keep_the_step_numbers_as_clock(case, early, delay, data):
@@ -137,3 +158,63 @@ def test_times_of_all_kinds(make):
     dates = np.datetime64("2024-05-01", "ns") + np.arange(6) * np.timedelta64(10, "m")
     found = pv.pate(labels, scores, times=make(dates), early="20min", delay=["0min", "20min"])
     assert found == pytest.approx(pv.pate(labels, scores, early=2, delay=[0, 2]), **EXACT)
+
+
+LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"early": "10min"},
+            "early='10min' is a duration, which needs the times of the steps: pass times",
+        ),
+        (
+            {"early": "10min", "delay": "1h", "times": [0, 1, 2, 3, 4, 5]},
+            "a duration needs to know the unit of times: pass time_unit, such as time_unit='s'",
+        ),
+        (
+            {"times": [0, 1, 1, 3, 4, 5]},
+            (
+                "times must increase within a series; the time at index 2, 1, is the same as the one before it, 1 "
+                "(1 such place): sort the steps by time and leave out repeated ones"
+            ),
+        ),
+        (
+            {"times": [0, 1, 2, 1.5, 4, 3]},
+            (
+                "times must increase within a series; the time at index 3, 1.5, lies before the one before it, 2.0 "
+                "(2 such places): sort the steps by time and leave out repeated ones"
+            ),
+        ),
+        ({"times": [0, 1, 2]}, "times and labels must have the same length; got 3 and 6"),
+        ({"max_gap": "1h"}, "max_gap needs the times of the steps: pass times"),
+        (
+            {"early": ["10min", 3], "delay": "0s"},
+            "early must be all numbers of steps or all durations such as '10min'; got ['10min', 3]",
+        ),
+        (
+            {"early": 3, "delay": "5s", "times": range(6), "time_unit": "s"},
+            "early and delay must both be numbers of steps or both durations; early is in steps",
+        ),
+        ({"ignore": [1] * 6}, "ignore leaves no step to evaluate"),
+        ({"ignore": [0, 1]}, "ignore and labels must have the same length; got 2 and 6"),
+        ({"missing": "drop"}, "missing must be one of 'error', 'ignore', 'normal'; got 'drop'"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        pv.pate(LABELS, SCORES, **options)
+    assert str(caught.value) == message
+
+
+def test_a_missing_score_names_both_ways_out():
+    with pytest.raises(ValueError, match="missing='ignore' to leave such steps out, or missing='normal'"):
+        pv.pate(LABELS, [0.1, None, 0.4, 0.9, 0.6, 0.2], ignore=[0] * 6)
+
+
+def test_a_label_may_be_missing_where_it_is_ignored():
+    labels = [0, None, 1, 1, 0, 0]
+    found = pv.pate_ap(labels, SCORES, early=2, delay=2, ignore=[0, 1, 0, 0, 0, 0])
+    assert found == pv.pate_ap(LABELS, SCORES, early=2, delay=2, ignore=[0, 1, 0, 0, 0, 0])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray, buffer_lengths, in_words, to_numpy
+from pateval._validation import IntArray, buffer_lengths, in_words, non_negative_integer, to_numpy
 
 Times = npt.NDArray[Any]
 Duration = str | datetime.timedelta | np.timedelta64
@@ -145,6 +145,11 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
 def is_duration(value: object) -> bool:
     """Tell a duration from a number of steps."""
     return isinstance(value, (str, datetime.timedelta, np.timedelta64))
+
+
+def single(value: Any, name: str) -> int | Duration:
+    """Check that a buffer is one number of steps or one duration."""
+    return value if is_duration(value) else non_negative_integer(value, name)
 
 
 def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tuple[Lengths, bool]:

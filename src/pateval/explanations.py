@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import IntArray
+from pateval.clocks import Duration
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import aligned
 
@@ -30,6 +31,8 @@ class StepWeights:
 
     Attributes
     ----------
+    step : ndarray of int
+        Number of each step in the recording; ignored steps are not there.
     codes : ndarray of int
         Category of each step, as a place in `CATEGORIES`.
     event : ndarray of int
@@ -38,6 +41,7 @@ class StepWeights:
         What each step adds to the weighted counts.
     """
 
+    step: IntArray
     codes: npt.NDArray[np.int8]
     event: IntArray
     true_positive: Array
@@ -56,7 +60,7 @@ class StepWeights:
         """Data frame with a row per time step; see `Explanation.to_frame`."""
         return build_frame(
             {
-                "step": np.arange(len(self)),
+                "step": self.step,
                 "category": self.category.tolist(),
                 "event": self.event,
                 "true_positive": self.true_positive,
@@ -112,8 +116,8 @@ class Explanation:
         The proximity-weighted figures, as `pate_f1` uses them for this pair of buffers.
     true_positive, false_positive, false_negative : float
         The weighted counts in all.
-    early, delay : int
-        The buffers.
+    early, delay : int or duration
+        The buffers, as they were given.
     """
 
     points: StepWeights
@@ -124,8 +128,8 @@ class Explanation:
     true_positive: float
     false_positive: float
     false_negative: float
-    early: int
-    delay: int
+    early: int | Duration
+    delay: int | Duration
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per event.
@@ -141,7 +145,10 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, and the events as a list of dictionaries."""
         figures = ("early", "delay", "precision", "recall", "f1", "true_positive", "false_positive", "false_negative")
-        return {name: getattr(self, name) for name in figures} | {"events": [asdict(event) for event in self.events]}
+        plain = {name: getattr(self, name) for name in figures}
+        for name in ("early", "delay"):
+            plain[name] = plain[name] if isinstance(plain[name], (int, str)) else str(plain[name])
+        return plain | {"events": [asdict(event) for event in self.events]}
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pateval._validation import (
     BoolArray,
+    Buffers,
     FloatArray,
     IntArray,
     binary_array,
@@ -20,7 +21,7 @@ from pateval._validation import (
     scores_with_gaps,
     series_starts,
 )
-from pateval.clocks import Clock, Duration, nanoseconds, read_clock
+from pateval.clocks import Clock, Duration, Lengths, nanoseconds, read_buffers, read_clock
 from pateval.events import Events, find_events
 
 MISSING = ("error", "ignore", "normal")
@@ -32,6 +33,8 @@ class Timeline:
 
     Attributes
     ----------
+    size : int
+        How many steps were recorded.
     starts : ndarray of int
         Where each series begins.
     stretches : ndarray of int
@@ -40,16 +43,25 @@ class Timeline:
         When each step was recorded.
     step_numbers : ndarray of int or None
         Number of each step in the whole recording, where some steps are ignored.
-    ignored, missing : int
-        How many steps are left out, and how many scores are missing.
+    missing : int
+        How many scores are missing.
     """
 
+    size: int
     starts: IntArray
     stretches: IntArray
     clock: Clock | None = None
     step_numbers: IntArray | None = None
-    ignored: int = 0
     missing: int = 0
+
+    @property
+    def ignored(self) -> int:
+        """How many steps are left out."""
+        return 0 if self.step_numbers is None else self.size - self.step_numbers.size
+
+    def original(self, steps: IntArray) -> IntArray:
+        """Numbers of steps in the whole recording."""
+        return steps if self.step_numbers is None else self.step_numbers[steps]
 
     def events(self, labels: BoolArray) -> Events:
         """Events for PATE: ignored steps and long holes part them."""
@@ -126,6 +138,17 @@ def read_predictions(
     return (labels, predicted, timeline) if kept is None else (labels[kept], predicted[kept], timeline)
 
 
+def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tuple[Lengths, Lengths, Clock | None]:
+    """Check the buffers, and choose the clock on which zones are measured; None for plain step numbers."""
+    early_lengths, early_in_time = read_buffers(early, "early", timeline.clock, timeline.size)
+    delay_lengths, delay_in_time = read_buffers(delay, "delay", timeline.clock, timeline.size)
+    in_time = early_in_time or delay_in_time
+    for lengths, is_time, name in ((early_lengths, early_in_time, "early"), (delay_lengths, delay_in_time, "delay")):
+        if in_time and not is_time and any(lengths):
+            raise TypeError(f"early and delay must both be numbers of steps or both durations; {name} is in steps")
+    return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
+
+
 def _kept_labels(labels: object, ignore: object, *, other: object) -> tuple[BoolArray, BoolArray]:
     """Mask of ignored steps, and the labels, which may be missing where they are ignored."""
     if ignore is None:
@@ -162,8 +185,7 @@ def _timeline(
     if max_gap is not None and clock is not None:
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
-    ignored = 0 if kept is None else size - kept.size
-    return Timeline(starts, stretches, clock, kept, ignored, missing)
+    return Timeline(size, starts, stretches, clock, kept, missing)
 
 
 def duration_in_steps(value: Any, clock: Clock, starts: IntArray) -> npt.NDArray[np.intp]:

@@ -103,7 +103,9 @@ class ThresholdSteps:
                 yield row, column, np.cumsum(gains, out=gains)
 
     def area(self, true_positive: Array, rule: AreaRule) -> float:
-        """Area under the precision-recall curve."""
+        """Area under the precision-recall curve; 0 where no step that counts is ever detected."""
+        if not self.missed.size:
+            return 0.0
         return precision_recall_area(true_positive, self.missed, self.detected, self.detected_before, rule)
 
     def gains(self, zone: RankedZoneSteps, reach: Numbers) -> Array:

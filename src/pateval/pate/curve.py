@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import FloatArray, non_negative_integer, require_anomaly, scored_pair, series_starts
-from pateval.events import find_events
+from pateval._validation import FloatArray, require_anomaly
+from pateval.clocks import Duration, single
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import rank_steps
+from pateval.timelines import read_scores, read_zone_buffers
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,14 @@ def pate_curve(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
     *,
-    early: int,
-    delay: int,
+    early: int | Duration,
+    delay: int | Duration,
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
 ) -> PateCurve:
     """Proximity-weighted precision and recall at every distinct score.
 
@@ -58,10 +64,12 @@ def pate_curve(
         Truth for each time step.
     scores : array-like of float
         Higher is more anomalous.
-    early, delay : int
-        Buffer lengths in steps before and after an event.
+    early, delay : int or duration
+        One buffer length before and after an event, in steps or on ``times``.
     series : array-like, optional
         Which series each step belongs to; events and buffers never cross a boundary, counts are pooled.
+    times, time_unit, max_gap, ignore, missing
+        As in `pate`.
 
     Returns
     -------
@@ -91,21 +99,22 @@ def pate_curve(
     >>> curve
     PateCurve(6 thresholds, area=0.8417)
     """
-    labels, scores = scored_pair(labels, scores)
-    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
-    events = find_events(labels, series_starts(series, labels.size))
-    require_anomaly(labels)
-    early, delay = min(early, labels.size), min(delay, labels.size)
-    steps = rank_steps(scores, events, (early,), (delay,))
-    ((*_, counted),) = steps.true_positives((early,), (delay,))
-    ascending = np.sort(scores)
+    truth, values, timeline = read_scores(
+        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
+    one_early, one_delay, clock = read_zone_buffers(timeline, single(early, "early"), single(delay, "delay"))
+    require_anomaly(truth)
+    steps = rank_steps(values, timeline.events(truth), one_early, one_delay, clock=clock)
+    ((*_, counted),) = steps.true_positives(one_early, one_delay)
+    ascending = np.sort(values)
     first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
+    first = first[ascending[first] > -np.inf]  # A missing score is no threshold.
     thresholds = ascending[first][::-1]
-    detected = (scores.size - first)[::-1].astype(np.float64)
+    detected = (values.size - first)[::-1].astype(np.float64)
     # Scores outside all zones change nothing but the number of detections.
     reached = steps.thresholds.size - np.searchsorted(steps.thresholds[::-1], thresholds, side="left")
     found = np.concatenate([[0.0], counted])[reached]
-    missed = np.concatenate([[float(np.count_nonzero(labels))], steps.missed])[reached]
+    missed = np.concatenate([[float(np.count_nonzero(truth))], steps.missed])[reached]
     return PateCurve(
         thresholds=thresholds,
         precision=found / detected,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly, series_starts
-from pateval.events import Events, find_events, within
+from pateval._validation import BoolArray, IntArray, require_anomaly
+from pateval.clocks import Duration, single
+from pateval.events import Events, within
 from pateval.explanations import (
     DELAYED,
     EARLY,
@@ -21,15 +22,20 @@ from pateval.explanations import (
 from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.prf import PRF
+from pateval.timelines import read_predictions, read_zone_buffers
 
 
 def explain(
     labels: npt.ArrayLike,
     predictions: npt.ArrayLike,
     *,
-    early: int,
-    delay: int,
+    early: int | Duration,
+    delay: int | Duration,
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
 ) -> Explanation:
     """Show what every step and every event adds to the proximity-weighted precision and recall.
 
@@ -39,10 +45,12 @@ def explain(
         Truth for each time step.
     predictions : array-like of 0/1
         What was predicted for each time step; for scores, ``scores >= threshold``.
-    early, delay : int
-        Buffer lengths in steps before and after an event.
+    early, delay : int or duration
+        One buffer length before and after an event, in steps or on ``times``.
     series : array-like, optional
         Which series each step belongs to.
+    times, time_unit, max_gap, ignore
+        As in `pate`; ignored steps have no row.
 
     Returns
     -------
@@ -73,18 +81,29 @@ def explain(
     outside                                   1.00
     all                                 2.73  2.27  1.00
     """
-    labels, predictions = binary_pair(labels, predictions)
-    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
-    events = find_events(labels, series_starts(series, labels.size))
-    require_anomaly(labels)
-    points = _weigh(events, labels, predictions, min(early, labels.size), min(delay, labels.size))
-    tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
-    return Explanation(
-        points, _describe(events, predictions, points), *PRF.from_counts(tp, fp, fn), tp, fp, fn, early, delay
+    truth, predicted, timeline = read_predictions(
+        labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
     )
+    early, delay = single(early, "early"), single(delay, "delay")
+    (early_length,), (delay_length,), clock = read_zone_buffers(timeline, early, delay)
+    events = timeline.events(truth)
+    require_anomaly(truth)
+    step_numbers = timeline.original(np.arange(truth.size))
+    points = _weigh(events, ZoneLimits(events, clock), truth, predicted, early_length, delay_length, step_numbers)
+    tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
+    rows = _describe(events, predicted, points)
+    return Explanation(points, rows, *PRF.from_counts(tp, fp, fn), tp, fp, fn, early, delay)
 
 
-def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int, delay: int) -> StepWeights:
+def _weigh(
+    events: Events,
+    limits: ZoneLimits,
+    labels: BoolArray,
+    predictions: BoolArray,
+    early: float,
+    delay: float,
+    step_numbers: IntArray,
+) -> StepWeights:
     codes = np.zeros(labels.size, dtype=np.int8)
     owner = np.full(labels.size, -1, dtype=np.intp)
     found, wrong, missed = (np.zeros(labels.size) for _ in range(3))
@@ -102,7 +121,6 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
 
     codes[predictions & ~labels] = OUTSIDE
     wrong[predictions & ~labels] = 1.0
-    limits = ZoneLimits(events)
     after, ahead = limits.delayed_reach(delay), limits.early_reach(early, delay)
     zones = ((after, limits.delayed_steps(after), DELAYED), (ahead, limits.early_steps(ahead), EARLY))
     for reach, zone, code in zones:
@@ -112,7 +130,7 @@ def _weigh(events: Events, labels: BoolArray, predictions: BoolArray, early: int
         weights = zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
         found[zone.steps] = np.where(counts, weights, 0.0)
         wrong[zone.steps] -= found[zone.steps]
-    return StepWeights(codes, owner, found, wrong, missed)
+    return StepWeights(step_numbers, codes, owner, found, wrong, missed)
 
 
 def _first_runs(events: Events, hit: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
@@ -137,16 +155,19 @@ def _describe(events: Events, predictions: BoolArray, points: StepWeights) -> tu
         np.bincount(points.event[owned], weight[owned], minlength=len(events))
         for weight in (points.true_positive, points.false_positive, points.false_negative)
     ]
+    numbers = points.step
+    starts, lasts = numbers[events.starts], numbers[events.stops - 1]
+    onsets = numbers[np.minimum(events.starts + first, events.stops - 1)] - starts
     lead = np.zeros(len(events), dtype=np.intp)
     ahead = np.flatnonzero(points.codes == EARLY)
-    np.maximum.at(lead, points.event[ahead], events.starts[points.event[ahead]] - ahead)
+    np.maximum.at(lead, points.event[ahead], starts[points.event[ahead]] - numbers[ahead])
     return tuple(
         EventWeights(
-            int(events.starts[k]),
-            int(events.stops[k]),
+            int(starts[k]),
+            int(lasts[k]) + 1,
             bool(detected[k]),
             float(covered[k]),
-            int(first[k]) if detected[k] else None,
+            int(onsets[k]) if detected[k] else None,
             int(lead[k]) if lead[k] else None,
             *(float(total[k]) for total in sums),
         )

@@ -15,12 +15,12 @@ from pateval._validation import (
     positive_integer,
     require_anomaly,
 )
-from pateval.clocks import Clock, Duration, Lengths, read_buffers
+from pateval.clocks import Duration
 from pateval.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.prf import PRF
-from pateval.timelines import Timeline, read_predictions, read_scores
+from pateval.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
 
 Thresholds = int | Iterable[float] | None
 
@@ -246,7 +246,7 @@ def pate_f1(
     truth, predicted, timeline = read_predictions(
         labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
     )
-    early, delay, clock = _buffers(timeline, early, delay, truth.size)
+    early, delay, clock = read_zone_buffers(timeline, early, delay)
     require_anomaly(truth)
     only = np.ones(1, dtype=np.float32)
     steps = rank_steps(predicted.astype(np.float32), timeline.events(truth), early, delay, only, clock)
@@ -271,22 +271,10 @@ def _area(
     thresholds: Thresholds,
     rule: AreaRule,
 ) -> float:
-    early, delay, clock = _buffers(timeline, early, delay, labels.size)
+    early, delay, clock = read_zone_buffers(timeline, early, delay)
     given = _given_thresholds(scores, thresholds)
     require_anomaly(labels)
     return mean_area(rank_steps(scores, timeline.events(labels), early, delay, given, clock), early, delay, rule)
-
-
-def _buffers(timeline: Timeline, early: Buffers, delay: Buffers, size: int) -> tuple[Lengths, Lengths, Clock | None]:
-    """Check the buffers, and choose the clock they are measured on."""
-    longest = size + timeline.ignored
-    early_lengths, early_in_time = read_buffers(early, "early", timeline.clock, longest)
-    delay_lengths, delay_in_time = read_buffers(delay, "delay", timeline.clock, longest)
-    in_time = early_in_time or delay_in_time
-    for lengths, is_time, name in ((early_lengths, early_in_time, "early"), (delay_lengths, delay_in_time, "delay")):
-        if in_time and not is_time and any(lengths):
-            raise TypeError(f"early and delay must both be numbers of steps or both durations; {name} is in steps")
-    return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
 
 
 def _given_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:

@@ -50,8 +50,8 @@ def weights_by_length(
     ('event length (steps)', 6)
     """
     delay = explanation.delay
-    if delay < 1:
-        raise ValueError("weights against event length need a delayed zone: explain with a positive delay")
+    if not isinstance(delay, int) or delay < 1:
+        raise ValueError("weights against event length need a delayed zone: explain with a positive number of steps")
     if distances is None:
         distances = sorted({1, *(round(delay * share) for share in (0.25, 0.5, 0.75))} - {0})
     if any(not 1 <= distance <= delay for distance in distances):
