@@ -42,6 +42,38 @@ def pair() -> list[Row]:
     ]
 
 
+def curves() -> list[Row]:
+    """The other areas that count scores at thresholds, on a million scores."""
+    from sklearn.metrics import average_precision_score
+
+    labels, scores = labelled_scores(10**6)
+    functions = (pv.average_precision, pv.auc_pr, pv.auc_roc)
+    theirs, *ours = cpu_seconds(
+        lambda: average_precision_score(labels, scores),
+        *(lambda function=function: function(labels, scores) for function in functions),
+    )
+    return [
+        (f"`{function.__name__}`, 10⁶ scores", f"{seconds / theirs:.2f} x", "scikit-learn's average precision")
+        for function, seconds in zip(functions, ours, strict=True)
+    ]
+
+
+def clock() -> list[Row]:
+    """One pair of buffers on a clock of dates, and on one of floats."""
+    labels, scores = labelled_scores(10**6)
+    dates = np.datetime64("2024-01-01", "ns") + np.arange(10**6) * np.timedelta64(60, "s")
+    tenths = np.arange(10**6) * 0.1
+    steps, *in_time = cpu_seconds(
+        lambda: pv.pate(labels, scores, early=100, delay=100),
+        lambda: pv.pate(labels, scores, early="100min", delay="100min", times=dates),
+        lambda: pv.pate(labels, scores, early="10s", delay="10s", times=tenths, time_unit="s"),
+    )
+    return [
+        (f"one pair on a clock of {kind}, 10⁶ scores", f"{seconds / steps:.2f} x", "the same in steps")
+        for kind, seconds in zip(("dates", "floats"), in_time, strict=True)
+    ]
+
+
 def smd_labels() -> tuple[np.ndarray, str]:
     """Labels of all machines of SMD, or made ones of the same size; and which they are."""
     data = Path(os.environ.get("PATEVAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -181,7 +213,15 @@ def start() -> list[Row]:
     ]
 
 
-PARTS = {"pair": pair, "grid": grid, "growth": growth, "memory": memory, "start": start}
+PARTS = {
+    "pair": pair,
+    "curves": curves,
+    "clock": clock,
+    "grid": grid,
+    "growth": growth,
+    "memory": memory,
+    "start": start,
+}
 
 
 def main() -> None:
