@@ -41,6 +41,7 @@ EXPERIMENTS = {
     "properties": Experiment("properties", "first table", "What each metric considers: claimed, and measured."),
     "scenarios": Experiment("scenarios", "both scenario tables and figures", "Ten synthetic detections, all metrics."),
     "categories": Experiment("categories", "categorisation figure", "Categories and weights of every step."),
+    "impact": Experiment("impact", "big table", "Five trained detectors, each run, with the paper's protocol."),
     "ranks": Experiment("ranks", "rank figure", "Mean ranks under each metric, with critical differences."),
     "lengths": Experiment("lengths", "appendix figure", "Weights beside an event against its length."),
     "early-late": Experiment("early_late", "appendix figure", "Too early and too late are not the same."),

@@ -38,6 +38,8 @@ class Scored:
         Which series each step belongs to.
     threshold : float or None
         The paper's: the configured percentile of training and test scores together; None where the file has none.
+    run : int
+        The seed.
     """
 
     detector: str
@@ -46,6 +48,7 @@ class Scored:
     scores: npt.NDArray[np.float64]
     series: npt.NDArray[Any]
     threshold: float | None
+    run: int = 0
 
     @property
     def flagged(self) -> BoolArray | None:
@@ -75,13 +78,17 @@ def _folder(settings: Settings) -> Path | None:
 
 
 def read_dataset(folder: Path, dataset: str) -> dict[str, Scored]:
-    """Scores of all detectors of the paper on one data set, in the paper's order."""
-    found = {}
-    for shown, name in DETECTOR_NAMES.items():
-        path = folder / dataset / f"{name}.parquet"
-        if path.is_file():
-            found[shown] = _read(path, shown, dataset)
-    return found
+    """Scores of all detectors of the paper on one data set, in the paper's order; of several runs the first."""
+    return {shown: runs[0] for shown, runs in read_runs(folder, dataset).items()}
+
+
+def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
+    """Scores of all runs of all detectors of the paper on one data set, in the paper's order."""
+    return {
+        shown: _read(path, shown, dataset)
+        for shown, name in DETECTOR_NAMES.items()
+        if (path := folder / dataset / f"{name}.parquet").is_file()
+    }
 
 
 def datasets_in(folder: Path) -> list[str]:
@@ -89,24 +96,35 @@ def datasets_in(folder: Path) -> list[str]:
     return sorted({path.parent.name for path in folder.glob("*/*.parquet")})
 
 
-def _read(path: Path, detector: str, dataset: str) -> Scored:
-    """Read one score file; of several runs the first."""
+def _read(path: Path, detector: str, dataset: str) -> list[Scored]:
+    """Read one score file, run by run."""
     columns = read_table(path).columns
     record = read_metadata(path)
-    kept: Any = slice(None)
-    run: int | None = None
-    if "run" in columns:
-        run = int(columns["run"].min())
-        kept = columns["run"] == run
-    scores = columns["score"][kept].astype(np.float64)
-    return Scored(
-        detector,
-        dataset,
-        columns["label"][kept].astype(np.bool_),
-        scores,
-        columns["series"][kept],
-        _threshold(path, record, scores, DETECTOR_NAMES[detector], dataset, run),
-    )
+    runs = np.unique(columns["run"]).tolist() if "run" in columns else [None]
+    found = []
+    for run in runs:
+        kept: Any = slice(_steps_in_whole_windows(record)) if run is None else columns["run"] == run
+        scores = columns["score"][kept].astype(np.float64)
+        found.append(
+            Scored(
+                detector,
+                dataset,
+                columns["label"][kept].astype(np.bool_),
+                scores,
+                columns["series"][kept],
+                _threshold(path, record, scores, DETECTOR_NAMES[detector], dataset, run),
+                record.get("seed") or 0 if run is None else run,
+            )
+        )
+    return found
+
+
+def _steps_in_whole_windows(record: Mapping[str, Any]) -> int | None:
+    """Files from before the protocols had names hold all steps; the paper's protocol drops the last, short window."""
+    if record.get("format") or "test_steps" not in record:
+        return None
+    window = int(record["settings"]["window"])
+    return int(record["test_steps"]) // window * window
 
 
 def _threshold(

@@ -87,7 +87,8 @@ def compute(settings: Settings) -> Segments:
         raise MissingInputError(f"segments needs score files of {', '.join(WANTED)}; the folder has none of them")
     limits, rows = {}, []
     for name, detectors in scored.items():
-        first = next(iter(detectors.values()))
+        # Detectors with other windows drop other tails: the stretches lie where all of them have scores.
+        first = min(detectors.values(), key=lambda each: each.labels.size)
         limits[name] = choose_stretches(first)
         inside = np.zeros(first.labels.size, dtype=np.bool_)
         for start, stop in limits[name]:
@@ -120,6 +121,7 @@ def choose_stretches(scored: Scored) -> list[tuple[int, int]]:
 
 
 def _row(scored: Scored, inside: Any, pieces: Any) -> SegmentRow:
+    inside = np.flatnonzero(inside)
     labels, scores = scored.labels[inside], scored.scores[inside]
     flagged = None if scored.flagged is None else scored.flagged[inside]
     events = find_events(labels, np.flatnonzero(np.r_[True, pieces[1:] != pieces[:-1]]))
