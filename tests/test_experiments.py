@@ -11,7 +11,16 @@ import pytest
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.experiments import EXPERIMENTS, MissingInputError, Settings, chance, compute, consistency, report, timing
+from pateval.experiments import (
+    EXPERIMENTS,
+    ExperimentSettings,
+    MissingInputError,
+    chance,
+    compute,
+    consistency,
+    report,
+    timing,
+)
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.document import DIFFERS, OPEN, REPRODUCES
 from support.cases import SCENARIOS
@@ -23,13 +32,15 @@ NEED_NOTHING = ("properties", "scenarios", "categories", "ranks", "lengths", "ea
 def nowhere(tmp_path_factory):
     """Settings that find neither data nor scores."""
     empty = tmp_path_factory.mktemp("empty")
-    return Settings(root=empty, scores=empty, largest=10_000, seeds=2)
+    return ExperimentSettings(root=empty, scores=empty, largest=10_000, seeds=2)
 
 
 @pytest.fixture(scope="module")
 def scored(real_data):
     """Settings with the labels at hand and the score files of the checkout."""
-    return Settings(root=real_data, scores=CHECKOUT / "results" / "scores" / "authors", largest=10_000, seeds=2)
+    return ExperimentSettings(
+        root=real_data, scores=CHECKOUT / "results" / "scores" / "authors", largest=10_000, seeds=2
+    )
 
 
 class TestScenarios:
@@ -267,7 +278,7 @@ class TestChance:
         import pyarrow.parquet as pq
 
         pq.write_table(pa.table({"label": labels}), folder / "PSM_test_labels.parquet")
-        found = compute("chance", Settings(root=tmp_path, seeds=2))
+        found = compute("chance", ExperimentSettings(root=tmp_path, seeds=2))
         assert list(found.sizes) == ["PSM"]
         assert found.sizes["PSM"] == (2050, 2, 300 / 2050)
         assert found.row("PSM", "one step per event").means["PA-F1"] == 1
@@ -283,10 +294,10 @@ class TestChance:
     def test_real_labels_are_whole(self, real_data):
         from pateval.experiments.label_sets import read_labels
 
-        smd = read_labels("SMD", Settings(root=real_data))
+        smd = read_labels("SMD", ExperimentSettings(root=real_data))
         assert (smd.labels.size, smd.events, round(100 * smd.share, 2)) == (708_420, 327, 4.16)
         assert np.unique(smd.series).size == 28
-        psm = read_labels("PSM", Settings(root=real_data))
+        psm = read_labels("PSM", ExperimentSettings(root=real_data))
         assert (psm.labels.size, psm.events) == (87_841, 72)
 
 
@@ -358,7 +369,7 @@ class TestTiming:
 
     def test_the_authors_environment_must_exist(self, tmp_path):
         with pytest.raises(ValueError, match="--authors-python"):
-            compute("timing", Settings(root=tmp_path, authors_python=tmp_path / "python", largest=1000))
+            compute("timing", ExperimentSettings(root=tmp_path, authors_python=tmp_path / "python", largest=1000))
 
     def test_a_failing_environment_is_named(self):
         with pytest.raises(ValueError, match="No module named 'pate'"):

@@ -13,7 +13,7 @@ import pytest
 from conftest import CHECKOUT
 from pateval.cli import main
 from pateval.experiments import EXPERIMENTS, compute, report
-from pateval.experiments.document import Table
+from pateval.experiments.document import ReportTable
 from pateval.experiments.writing import csv_text, markdown, overview_text
 
 RESULTS = CHECKOUT / "docs" / "results"
@@ -156,7 +156,7 @@ def test_all_goes_on_after_a_failure(tmp_path, monkeypatch, capsys):
 
 
 def test_tables_keep_missing_values_empty():
-    table = Table("t", "", ["a", "b"], [["x|y", None], ["z", float("nan")]])
+    table = ReportTable("t", "", ["a", "b"], [["x|y", None], ["z", float("nan")]])
     assert csv_text(table) == "a,b\nx|y,\nz,\n"
     assert markdown(table).splitlines()[2:] == ["| x\\|y | - |", "| z | - |"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conftest import CHECKOUT
-from pateval.experiments import MissingInputError, Settings, compute, report
+from pateval.experiments import ExperimentSettings, MissingInputError, compute, report
 from pateval.experiments.impact import Gap, printed
 
 SCORES = CHECKOUT / "results" / "scores" / "authors"
@@ -15,7 +15,7 @@ SCORES = CHECKOUT / "results" / "scores" / "authors"
 def found(tmp_path_factory):
     if not SCORES.is_dir():
         pytest.skip("the score files of the checkout are not at hand")
-    return compute("impact", Settings(root=tmp_path_factory.mktemp("no-data"), scores=SCORES, seeds=2))
+    return compute("impact", ExperimentSettings(root=tmp_path_factory.mktemp("no-data"), scores=SCORES, seeds=2))
 
 
 def test_counts_of_seed_0(found):
@@ -41,7 +41,7 @@ def test_what_is_missing_is_said(found):
 
 def test_no_scores(tmp_path):
     with pytest.raises(MissingInputError, match="--scores FOLDER"):
-        compute("impact", Settings(scores=tmp_path))
+        compute("impact", ExperimentSettings(scores=tmp_path))
 
 
 def test_gap_in_words():

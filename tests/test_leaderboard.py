@@ -108,7 +108,7 @@ def test_a_single_series_has_limits_over_its_events():
         ({"chance": -1}, "chance must be a non-negative integer"),
         (
             {"rank_by": "auc_pr", "metrics": ["pate"]},
-            r"rank_by must be one of the metrics computed \(pate\); got 'auc_pr'",
+            r"rank_by must be one of the metrics computed \(pate\), so add it to them; got 'auc_pr'",
         ),
         ({"label": "truth"}, "no label column 'truth'"),
     ],

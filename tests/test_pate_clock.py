@@ -196,7 +196,7 @@ LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
         ),
         (
             {"early": 3, "delay": "5s", "times": range(6), "time_unit": "s"},
-            "early and delay must both be numbers of steps or both durations; early is in steps",
+            "early must be a duration such as '10min' too where the other buffer is one",
         ),
         ({"ignore": [1] * 6}, "ignore leaves no step to evaluate"),
         ({"ignore": [0, 1]}, "ignore and labels must have the same length; got 2 and 6"),

@@ -450,7 +450,7 @@ def _from_text(text: str, given: Mapping[str, Metric]) -> Metric:
         metric = _imported(text, name) if ":" in name else _part_of(name, given)
     if metric is None:
         close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        hint = f"; did you mean {close[0]!r}?" if close else ";"
+        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"unknown metric {text!r}{hint} ('pateval metrics' lists them)")
     return metric.with_options(**options) if options else metric
 
@@ -467,6 +467,8 @@ def _part_of(name: str, given: Mapping[str, Metric]) -> Metric | None:
 def _imported(text: str, name: str) -> Metric:
     """Import a metric, a function, or a part of either, named ``package.module:function``."""
     module_name, _, attribute = name.partition(":")
+    if not module_name.strip(".") or module_name.startswith(".") or not attribute:
+        raise ValueError(f"metric {text!r}: write a metric of your own as package.module:function")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever a user's file may raise when it is run

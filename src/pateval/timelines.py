@@ -145,7 +145,7 @@ def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tup
     in_time = early_in_time or delay_in_time
     for lengths, is_time, name in ((early_lengths, early_in_time, "early"), (delay_lengths, delay_in_time, "delay")):
         if in_time and not is_time and any(lengths):
-            raise TypeError(f"early and delay must both be numbers of steps or both durations; {name} is in steps")
+            raise TypeError(f"{name} must be a duration such as '10min' too where the other buffer is one")
     return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
 
 

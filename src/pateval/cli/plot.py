@@ -58,6 +58,13 @@ class Request:
         early, delay = self.buffers_given
         return self.early if early else default, self.delay if delay else default
 
+    def metric_ids(self) -> list[str] | None:
+        """The metrics named, in the one form in which tables hold them; None where none was."""
+        from pateval.catalog import find_metrics
+
+        values = {"early": self.early, "delay": self.delay, "window": self.window}
+        return [metric.id for metric in find_metrics(self.metrics, global_values=values)] if self.metrics else None
+
     def pair(self) -> tuple[int, int]:
         """The one early buffer and the one delay that some figures need."""
         early, delay = self.buffers((_DEFAULT_BUFFER,))
@@ -306,11 +313,13 @@ def _critical_difference(request: Request) -> Any:
     from pateval import plots
     from pateval.cli.plot_data import saved_significance
 
-    metric = _RANKED_BY if not request.metrics else request.metrics[0]
-    if request.metrics and len(request.metrics) > 1:
+    wanted = request.metric_ids()
+    if wanted and len(wanted) > 1:
         raise click.UsageError("'critical-difference' draws one metric; name one with --metrics")
-    saved = saved_significance(request.files, metric)
-    return plots.critical_difference(saved or _board(request, [metric]).significance(metric), test=request.test)
+    saved = saved_significance(request.files, wanted[0] if wanted else None)
+    if saved is None:
+        saved = _board(request, request.metrics or [_RANKED_BY]).significance()
+    return plots.critical_difference(saved, test=request.test)
 
 
 def _ranks(request: Request) -> Any:
@@ -318,7 +327,9 @@ def _ranks(request: Request) -> Any:
     from pateval.cli.plot_data import saved_ranks
 
     saved = saved_ranks(request.files)
-    return plots.rank_heat_map(saved or _board(request, request.metrics), metrics=request.metrics)
+    if saved is None:
+        return plots.rank_heat_map(_board(request, request.metrics))
+    return plots.rank_heat_map(saved, metrics=request.metric_ids())
 
 
 def _audit(request: Request) -> Any:

@@ -200,14 +200,21 @@ def saved_ranks(files: Sequence[str]) -> SavedRanks | None:
     return SavedRanks(path) if len(files) == 1 and path.is_file() else None
 
 
-def saved_significance(files: Sequence[str], metric: str) -> Any:
-    """Tests of one metric that a leaderboard has written, where the one path given is its folder."""
+def saved_significance(files: Sequence[str], metric: str | None) -> Any:
+    """Tests of one metric that a leaderboard has written, where the one path given is its folder.
+
+    Without a metric they are those of the metric that the leaderboard ranks by.
+    """
     from pateval.io import TableError
 
     path = Path(files[0]) / "significance.json"
     if len(files) != 1 or not path.is_file():
         return None
     tests = json.loads(path.read_text(encoding="utf-8"))
+    if metric is None:
+        described = Path(files[0]) / "run.json"
+        metric = json.loads(described.read_text(encoding="utf-8")).get("rank_by") if described.is_file() else None
+        metric = metric or next(iter(tests))
     if metric not in tests:
         raise TableError(f"{path} holds no tests of {metric!r}; it has {', '.join(tests)}")
     found = tests[metric]

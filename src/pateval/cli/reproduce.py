@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from pateval.experiments import Settings
+    from pateval.experiments import ExperimentSettings
 
 DEFAULT_FOLDER = "pateval-results"
 _ALL = "all"
@@ -69,7 +69,7 @@ def command(
     them what reproduces, what does not, and why. `all` makes everything, and says in a sentence what it skips for want
     of data.
     """
-    from pateval.experiments import EXPERIMENTS, Settings
+    from pateval.experiments import EXPERIMENTS, ExperimentSettings
 
     if name is None:
         width = max(map(len, EXPERIMENTS))
@@ -87,7 +87,7 @@ def command(
     if folder is None:
         folder = Path(DEFAULT_FOLDER)
         click.echo(f"writing to {folder}; choose another folder with -o", err=True)
-    settings = Settings(
+    settings = ExperimentSettings(
         root=root,
         scores=scores,
         authors_python=authors_python,
@@ -101,7 +101,7 @@ def command(
     return _make_all(folder, settings)
 
 
-def _make_all(folder: Path, settings: Settings) -> int:
+def _make_all(folder: Path, settings: ExperimentSettings) -> int:
     """Make every experiment; a failure is told and the rest goes on."""
     from pateval.experiments import EXPERIMENTS, MissingInputError
 
@@ -117,7 +117,7 @@ def _make_all(folder: Path, settings: Settings) -> int:
     return failed
 
 
-def _make(name: str, folder: Path, settings: Settings) -> None:
+def _make(name: str, folder: Path, settings: ExperimentSettings) -> None:
     from pateval.experiments import compute, report
     from pateval.experiments.writing import write
 

@@ -14,9 +14,9 @@ import difflib
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-from pateval.experiments.document import MissingInputError, Report, Settings
+from pateval.experiments.document import ExperimentSettings, MissingInputError, Report
 
-__all__ = ["EXPERIMENTS", "Experiment", "MissingInputError", "Report", "Settings", "compute", "report"]
+__all__ = ["EXPERIMENTS", "Experiment", "ExperimentSettings", "MissingInputError", "Report", "compute", "report"]
 
 
 class Experiment(NamedTuple):
@@ -52,14 +52,14 @@ EXPERIMENTS = {
 }
 
 
-def compute(name: str, settings: Settings | None = None) -> Any:
+def compute(name: str, settings: ExperimentSettings | None = None) -> Any:
     """Run an experiment and return its numbers.
 
     Parameters
     ----------
     name : str
         A key of `EXPERIMENTS`.
-    settings : Settings, optional
+    settings : ExperimentSettings, optional
         What the user chose.
 
     Returns
@@ -79,7 +79,7 @@ def compute(name: str, settings: Settings | None = None) -> Any:
     >>> compute("scenarios").agreeing
     109
     """
-    return _module(name).compute(settings or Settings())
+    return _module(name).compute(settings or ExperimentSettings())
 
 
 def report(name: str, found: Any) -> Report:

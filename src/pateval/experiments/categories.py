@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.explanations import Explanation
 from pateval.pate.explain import explain
@@ -71,7 +71,7 @@ class Categories:
     missed: dict[str, float]
 
 
-def compute(settings: Settings) -> Categories:
+def compute(settings: ExperimentSettings) -> Categories:
     """Explain the seven alarms."""
     del settings
     labels = flagged(*EVENTS.values(), steps=STEPS)
@@ -117,7 +117,7 @@ def report(found: Categories) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "alarms",
                 "What each alarm counts as",
                 ["alarm", "steps", "paper", "ours", "TP weight", "FP weight"],
@@ -133,7 +133,7 @@ def report(found: Categories) -> Report:
                     for row in found.rows
                 ],
             ),
-            Table(
+            ReportTable(
                 "events",
                 "What is missed of each event",
                 ["event", "steps", "FN weight"],

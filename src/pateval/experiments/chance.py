@@ -17,7 +17,16 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
 from pateval.events import find_events
 from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import ADDED, OPEN, Figure, MissingInputError, Report, Settings, Table, Verdict
+from pateval.experiments.document import (
+    ADDED,
+    OPEN,
+    ExperimentSettings,
+    Figure,
+    MissingInputError,
+    Report,
+    ReportTable,
+    Verdict,
+)
 from pateval.experiments.label_sets import LabelSet, labels_at_hand
 
 WANTED = ("SMD", "MSL", "SWaT", "PSM", "SMAP", "NAB", "UCR", "MBA_ECG")
@@ -86,7 +95,7 @@ class Chance:
         ]
 
 
-def compute(settings: Settings) -> Chance:
+def compute(settings: ExperimentSettings) -> Chance:
     """Score the three detectors on the labels of every data set at hand."""
     found, missing = labels_at_hand(WANTED, settings)
     if not found:
@@ -194,14 +203,14 @@ def report(found: Chance) -> Report:
         for sentence in found.missing
     ]
     tables = [
-        Table(
+        ReportTable(
             "big-table",
             "The big table with the rows it lacks",
             ["data set", "detector", "source", *PAPER_METRICS],
             _big_rows(found),
             decimals=3,
         ),
-        Table(
+        ReportTable(
             "sizes",
             "The labels",
             ["data set", "steps", "events", "anomalous %", "flagged by random %"],
@@ -216,7 +225,7 @@ def report(found: Chance) -> Report:
         rows = {row.dataset: row for row in found.all_metrics if row.kind == kind}
         metrics = next(iter(rows.values())).means
         tables.append(
-            Table(
+            ReportTable(
                 f"all-metrics-{kind.replace(' ', '-')}",
                 f"Every metric of the catalogue: {kind}",
                 ["metric", *datasets],

@@ -22,11 +22,11 @@ from pateval.experiments.document import (
     DIFFERS,
     OPEN,
     REPRODUCES,
+    ExperimentSettings,
     Figure,
     MissingInputError,
     Report,
-    Settings,
-    Table,
+    ReportTable,
     Verdict,
 )
 from pateval.experiments.label_sets import LabelSet, labels_at_hand
@@ -110,7 +110,7 @@ class Consistency:
     missing: tuple[str, ...]
 
 
-def compute(settings: Settings) -> Consistency:
+def compute(settings: ExperimentSettings) -> Consistency:
     """Check every printed triple and share against the labels at hand."""
     found, missing = labels_at_hand(paper.DATASETS, settings)
     if not found:
@@ -156,7 +156,7 @@ def _counts(labels: LabelSet) -> tuple[int, int]:
     return anomalous, kept.size - anomalous
 
 
-def _flagged_shares(settings: Settings) -> dict[tuple[str, str], float]:
+def _flagged_shares(settings: ExperimentSettings) -> dict[tuple[str, str], float]:
     """Share of steps that the paper's rule flags in our scores, where there are any."""
     if not has_scores(settings):
         return {}
@@ -282,7 +282,7 @@ def report(found: Consistency) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "triples",
                 "What each printed triple asks for",
                 [
@@ -311,7 +311,7 @@ def report(found: Consistency) -> Report:
                     for row in found.triples
                 ],
             ),
-            Table(
+            ReportTable(
                 "shares",
                 "Anomaly shares",
                 ["data set", "printed %", "counted %", "printed steps", "steps"],

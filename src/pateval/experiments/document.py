@@ -19,7 +19,7 @@ def _silent(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ExperimentSettings:
     """What a user may choose; every experiment takes what concerns it.
 
     Attributes
@@ -47,7 +47,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table, written as CSV in full precision and as Markdown.
 
     Attributes
@@ -136,6 +136,6 @@ class Report:
     title: str
     summary: str
     text: Sequence[str]
-    tables: Sequence[Table] = field(default_factory=tuple)
+    tables: Sequence[ReportTable] = field(default_factory=tuple)
     figures: Sequence[Figure] = field(default_factory=tuple)
     verdicts: Sequence[Verdict] = field(default_factory=tuple)

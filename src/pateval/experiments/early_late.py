@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.coarse import CoarseScoresWarning
-from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.metrics import auc_pr, vus_pr
 from pateval.pate.score import pate, pate_f1
@@ -51,7 +51,7 @@ class EarlyLate:
     moved: dict[str, npt.NDArray[np.float64]]
 
 
-def compute(settings: Settings) -> EarlyLate:
+def compute(settings: ExperimentSettings) -> EarlyLate:
     """Score the detectors and the moved detection."""
     del settings
     labels = flagged(EVENT, steps=STEPS)
@@ -105,13 +105,13 @@ def report(found: EarlyLate) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "values",
                 "The three detectors",
                 ["detector", *next(iter(found.values.values()))],
                 [[name, *values.values()] for name, values in found.values.items()],
             ),
-            Table(
+            ReportTable(
                 "moved",
                 "A detection moved in time",
                 ["shift", *found.moved],

@@ -20,7 +20,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.chance import PAPER_METRICS, knowing_nothing
-from pateval.experiments.document import MissingInputError, Report, Settings
+from pateval.experiments.document import ExperimentSettings, MissingInputError, Report
 from pateval.experiments.label_sets import labels_at_hand
 from pateval.experiments.score_folders import Scored, datasets_in, read_runs, score_folder
 from pateval.score_files import training_verdicts
@@ -171,7 +171,7 @@ def printed(dataset: str, detector: str, metric: str) -> float | None:
     return paper.IMPACT_VALUES[metric][dataset][paper.DETECTORS.index(detector)]
 
 
-def compute(settings: Settings) -> Impact:
+def compute(settings: ExperimentSettings) -> Impact:
     """Evaluate every run in the score files."""
     folder = score_folder(settings, "impact")
     present = [name for name in DATASETS if name in datasets_in(folder)]
@@ -252,7 +252,7 @@ def _chance(dataset: str, shown: str, kind: str, labels: BoolArray, seeds: int) 
     return Values(dataset, shown, 0, {name: float(np.mean([draw[name] for draw in draws])) for name in PAPER_METRICS})
 
 
-def _baselines(dataset: str, first: Scored, settings: Settings, missing: list[str]) -> list[Values]:
+def _baselines(dataset: str, first: Scored, settings: ExperimentSettings, missing: list[str]) -> list[Values]:
     """Random, constant and squared z-score on the steps that the detectors were scored on."""
     settings.tell(f"{dataset}: baselines")
     found = [_chance(dataset, kind, kind, first.labels, settings.seeds) for kind in ("random", "constant")]

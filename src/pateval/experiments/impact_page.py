@@ -9,7 +9,7 @@ import numpy as np
 
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.chance import PAPER_METRICS
-from pateval.experiments.document import ADDED, DIFFERS, OPEN, REPRODUCES, Figure, Report, Table, Verdict
+from pateval.experiments.document import ADDED, DIFFERS, OPEN, REPRODUCES, Figure, Report, ReportTable, Verdict
 from pateval.experiments.impact import BASELINES, CLOSE, DRAWS, KEPT_MACHINES, SUBSET_DATASET, printed
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def report(found: Impact) -> Report:
     )
 
 
-def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> list[Table]:
+def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> list[ReportTable]:
     tables = [
-        Table(
+        ReportTable(
             f"table-{name.lower()}",
             f"{name}, {found.machines[name]} series: ours (seed 0; printed; difference)",
             ["detector", *PAPER_METRICS],
@@ -89,7 +89,7 @@ def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> lis
     ]
     if others := [each for each in found.whole if each.dataset not in found.datasets]:
         tables.append(
-            Table(
+            ReportTable(
                 "chance-only",
                 "Chance where there are labels and no features",
                 ["data set", "detector", *PAPER_METRICS],
@@ -99,13 +99,13 @@ def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> lis
             )
         )
     tables += [
-        Table(
+        ReportTable(
             "counts",
             f"Printed cells within {CLOSE:.2f}, by seed",
             ["data set", "seed", "within", "cells"],
             [[name, *row] for name, rows in counts.items() for row in rows],
         ),
-        Table(
+        ReportTable(
             "gaps",
             f"Cells of seed 0 further than {CLOSE:.2f} away, and what the experiments say",
             [
@@ -137,7 +137,7 @@ def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> lis
             ],
             decimals=3,
         ),
-        Table(
+        ReportTable(
             "seeds",
             "Mean and standard deviation over seeds",
             ["data set", "detector", "seeds", *PAPER_METRICS],
@@ -157,7 +157,7 @@ def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> lis
     ]
     if found.subsets:
         tables.append(
-            Table(
+            ReportTable(
                 "machines",
                 f"{SUBSET_DATASET}: standard deviation over {DRAWS} subsets of {KEPT_MACHINES} machines, seed 0 "
                 "(* where the difference from the printed value is larger than two of them)",
@@ -170,13 +170,13 @@ def _tables(found: Impact, counts: dict[str, list[tuple[int, int, int]]]) -> lis
             )
         )
     tables += [
-        Table(
+        ReportTable(
             "training",
             "Whether the training collapsed",
             ["data set", "detector", "verdict", "seeds"],
             _collapse_rows(found),
         ),
-        Table(
+        ReportTable(
             "values",
             "All values of all runs",
             ["data set", "detector", "seed", "metric", "ours", "printed", "difference"],

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pateval._validation import BoolArray
 from pateval.datasets import data_root, info, load
 from pateval.events import find_events
-from pateval.experiments.document import MissingInputError, Settings
+from pateval.experiments.document import ExperimentSettings, MissingInputError
 from pateval.experiments.paper_tables import IMPACT_CHUNK
 from pateval.io import read_table
 
@@ -53,14 +53,14 @@ class LabelSet:
         return self.labels[: self.labels.size // IMPACT_CHUNK * IMPACT_CHUNK]
 
 
-def read_labels(name: str, settings: Settings) -> LabelSet:
+def read_labels(name: str, settings: ExperimentSettings) -> LabelSet:
     """Read the labels of a data set.
 
     Parameters
     ----------
     name : str
         As `pateval.datasets` knows it.
-    settings : Settings
+    settings : ExperimentSettings
         Names the folder.
 
     Returns
@@ -90,7 +90,7 @@ def read_labels(name: str, settings: Settings) -> LabelSet:
         ) from error
 
 
-def labels_at_hand(names: tuple[str, ...], settings: Settings) -> tuple[list[LabelSet], list[str]]:
+def labels_at_hand(names: tuple[str, ...], settings: ExperimentSettings) -> tuple[list[LabelSet], list[str]]:
     """Labels of the data sets that are there, and a sentence for each one that is not."""
     found, missing = [], []
     for name in names:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.explanations import Explanation
 from pateval.pate.explain import explain
@@ -20,7 +20,7 @@ DISTANCES = (1, 10, 25, 40)
 
 
 @dataclass(frozen=True)
-class Lengths:
+class LengthWeights:
     """Weights around one event of each length.
 
     Attributes
@@ -36,7 +36,7 @@ class Lengths:
     together: Explanation
 
 
-def compute(settings: Settings) -> Lengths:
+def compute(settings: ExperimentSettings) -> LengthWeights:
     """Flag everything around each event and read the weights off."""
     del settings
     after, before, stretches, place = {}, {}, [], BUFFER
@@ -51,10 +51,10 @@ def compute(settings: Settings) -> Lengths:
         stretches.append((place, place + length))
         place += length + 2 * BUFFER
     labels = flagged(*stretches, steps=place)
-    return Lengths(after, before, explain(labels, labels, early=BUFFER, delay=BUFFER))
+    return LengthWeights(after, before, explain(labels, labels, early=BUFFER, delay=BUFFER))
 
 
-def report(found: Lengths) -> Report:
+def report(found: LengthWeights) -> Report:
     """The figure and the weights at a few distances."""
     ordered = all(
         found.after["a3"][step] > found.after["a2"][step] > found.after["a1"][step] for step in range(BUFFER - 1)
@@ -72,7 +72,7 @@ def report(found: Lengths) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "weights",
                 "TP weight of a detection after the event",
                 ["steps after", *(f"{name} (length {length})" for name, length in LENGTHS.items())],
@@ -100,7 +100,7 @@ def report(found: Lengths) -> Report:
     )
 
 
-def draw_timeline(found: Lengths) -> Any:
+def draw_timeline(found: LengthWeights) -> Any:
     """The weights of the three events in one series."""
     from pateval import plots
 
@@ -110,7 +110,7 @@ def draw_timeline(found: Lengths) -> Any:
     return ax
 
 
-def draw_distance(found: Lengths) -> Any:
+def draw_distance(found: LengthWeights) -> Any:
     """Weights against the distance to the event, for three lengths."""
     from pateval import plots
 

@@ -9,7 +9,7 @@ from typing import Any
 from pateval.auditing import PAIRS, pair_values, probe
 from pateval.catalog import PROPERTIES, find_metrics
 from pateval.coarse import CoarseScoresWarning
-from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import PROPERTY_ROWS
 
 # The claimed property of TaPR and eTaPR needs their buffer: in steps for the one, a share of the event for the other.
@@ -69,7 +69,7 @@ class Properties:
         return tuple(row.metric for row in self.rows if not row.agrees)
 
 
-def compute(settings: Settings) -> Properties:
+def compute(settings: ExperimentSettings) -> Properties:
     """Probe the metrics of the paper's first table."""
     del settings
     known = {metric.id: metric for metric in find_metrics(None)}
@@ -155,7 +155,7 @@ def report(found: Properties) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "properties",
                 "Claimed and measured",
                 ["row of the paper", "metric", *PROPERTIES, "as claimed"],
@@ -169,7 +169,7 @@ def report(found: Properties) -> Report:
                     for row in found.rows
                 ],
             ),
-            Table(
+            ReportTable(
                 "probes",
                 "The probes behind every difference",
                 [

@@ -13,7 +13,16 @@ import numpy.typing as npt
 from pateval.coarse import CoarseScoresWarning
 from pateval.evaluation import evaluate
 from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import ADDED, DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import (
+    ADDED,
+    DIFFERS,
+    REPRODUCES,
+    ExperimentSettings,
+    Figure,
+    Report,
+    ReportTable,
+    Verdict,
+)
 from pateval.experiments.score_folders import datasets_in, has_scores, read_dataset, score_folder
 from pateval.leaderboards import statistics as stats
 
@@ -29,7 +38,7 @@ _TIES = ("mean", "lowest", "highest", "dense")
 
 
 @dataclass(frozen=True)
-class RankTest:
+class PrintedRankTest:
     """Mean ranks under one metric, and who cannot be told apart; what a critical-difference diagram needs."""
 
     metric: str
@@ -51,14 +60,14 @@ class RankTest:
 
 
 @dataclass(frozen=True)
-class Ranks:
+class PrintedRanks:
     """Mean ranks by metric.
 
     Attributes
     ----------
-    printed : dict of str to RankTest
+    printed : dict of str to PrintedRankTest
         From the paper's printed table.
-    ours : dict of str to RankTest
+    ours : dict of str to PrintedRankTest
         From score files, where there are any.
     our_values : dict of str to dict
         The values behind them: metric, then data set, then one value per detector.
@@ -68,8 +77,8 @@ class Ranks:
         Mean ranks of Transformer and LSTM under PATE, by rule for ties.
     """
 
-    printed: dict[str, RankTest]
-    ours: dict[str, RankTest]
+    printed: dict[str, PrintedRankTest]
+    ours: dict[str, PrintedRankTest]
     our_values: dict[str, dict[str, list[float]]]
     our_datasets: tuple[str, ...]
     first_two_by_ties: dict[str, tuple[float, float]]
@@ -82,7 +91,7 @@ class Ranks:
         )
 
 
-def compute(settings: Settings) -> Ranks:
+def compute(settings: ExperimentSettings) -> PrintedRanks:
     """Rank the printed table, and our scores where there are any."""
     printed = {metric: rank_test(metric, paper.impact_table(metric)) for metric in paper.IMPACT_VALUES}
     transformer, lstm = paper.DETECTORS.index("Transformer"), paper.DETECTORS.index("LSTM")
@@ -110,10 +119,10 @@ def compute(settings: Settings) -> Ranks:
                 for metric, value in zip(_OURS, found.values(), strict=True):
                     values.setdefault(metric, {}).setdefault(dataset, []).append(float(value))
     ours = {metric: rank_test(metric, list(by_dataset.values())) for metric, by_dataset in values.items()}
-    return Ranks(printed, ours, values, tuple(datasets), ties)
+    return PrintedRanks(printed, ours, values, tuple(datasets), ties)
 
 
-def rank_test(metric: str, table: Sequence[Sequence[float]]) -> RankTest:
+def rank_test(metric: str, table: Sequence[Sequence[float]]) -> PrintedRankTest:
     """Mean ranks of a table of data sets by detectors, with Nemenyi's critical difference and groups.
 
     Examples
@@ -129,7 +138,7 @@ def rank_test(metric: str, table: Sequence[Sequence[float]]) -> RankTest:
     if ranks.used > 1:
         alike = stats.groups_alike(stats.nemenyi(ranks), ranks.mean)
         groups = tuple(tuple(paper.DETECTORS[place] for place in group) for group in alike)
-    return RankTest(
+    return PrintedRankTest(
         metric,
         names,
         tuple(float(ranks.mean[place]) for place in order),
@@ -140,7 +149,7 @@ def rank_test(metric: str, table: Sequence[Sequence[float]]) -> RankTest:
 
 
 def _ranks(table: npt.NDArray[np.float64], ties: str) -> npt.NDArray[np.float64]:
-    """Ranks within each row, 1 for the highest, under one of the usual rules for ties."""
+    """PrintedRanks within each row, 1 for the highest, under one of the usual rules for ties."""
     above = (table[:, None, :] > table[:, :, None]).sum(axis=2)
     level = (table[:, None, :] == table[:, :, None]).sum(axis=2)
     if ties == "dense":
@@ -154,7 +163,7 @@ def _rounded(rank: float) -> float:
     return round(rank, 2)
 
 
-def report(found: Ranks) -> Report:
+def report(found: PrintedRanks) -> Report:
     """Tables of mean ranks, and both kinds of figure."""
     difference = found.printed["PATE"].nemenyi_difference
     spread = {metric: test.mean_ranks[-1] - test.mean_ranks[0] for metric, test in found.printed.items()}
@@ -213,7 +222,7 @@ def report(found: Ranks) -> Report:
             )
         )
         tables.append(
-            Table(
+            ReportTable(
                 "our-values",
                 "The values behind our ranks",
                 ["metric", "data set", *paper.DETECTORS],
@@ -243,7 +252,7 @@ def report(found: Ranks) -> Report:
     )
 
 
-def _mean_table(name: str, caption: str, tests: dict[str, RankTest], *, stated: bool) -> Table:
+def _mean_table(name: str, caption: str, tests: dict[str, PrintedRankTest], *, stated: bool) -> ReportTable:
     rows: list[list[Any]] = []
     for metric, test in tests.items():
         rows.append(
@@ -261,10 +270,10 @@ def _mean_table(name: str, caption: str, tests: dict[str, RankTest], *, stated: 
                 for detector, value in zip(paper.DETECTORS, given, strict=True)
             ]
             rows.append([metric, "difference", *away])
-    return Table(name, caption, ["metric", "ranks", *paper.DETECTORS], rows, decimals=3)
+    return ReportTable(name, caption, ["metric", "ranks", *paper.DETECTORS], rows, decimals=3)
 
 
-def _listed(test: RankTest) -> str:
+def _listed(test: PrintedRankTest) -> str:
     return ", ".join(f"{name} {rank:.2f}" for name, rank in zip(test.detectors, test.mean_ranks, strict=True))
 
 
@@ -272,7 +281,7 @@ def _stated(metric: str) -> str:
     return ", ".join(f"{name} {rank:.2f}" for name, rank in paper.MEAN_RANKS[metric].items())
 
 
-def draw_ranks(tests: dict[str, RankTest]) -> Any:
+def draw_ranks(tests: dict[str, PrintedRankTest]) -> Any:
     """Heat map of mean ranks: metrics by detectors."""
     from pateval import plots
 
@@ -285,7 +294,7 @@ def draw_ranks(tests: dict[str, RankTest]) -> Any:
     )
 
 
-def draw_difference(test: RankTest) -> Any:
+def draw_difference(test: PrintedRankTest) -> Any:
     """Critical-difference diagram of one metric."""
     from pateval import plots
 

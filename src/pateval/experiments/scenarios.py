@@ -13,7 +13,7 @@ from pateval.coarse import CoarseScoresWarning
 from pateval.evaluation import evaluate
 from pateval.events import find_events
 from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import DIFFERS, REPRODUCES, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.pate.explain import explain
 from pateval.pate.score import pate
@@ -43,7 +43,7 @@ _VARIANTS = ("original", "tsb-ad", "timeeval")
 
 
 @dataclass(frozen=True)
-class Cell:
+class ScenarioCell:
     """One printed number and ours."""
 
     scenario: str
@@ -63,7 +63,7 @@ class Scenarios:
 
     Attributes
     ----------
-    cells : tuple of Cell
+    cells : tuple of ScenarioCell
         Ten scenarios under eleven metrics.
     vus_by_variant : dict of str to dict of str to tuple of float
         VUS-ROC and VUS-PR of each scenario, by variant of the metric.
@@ -71,7 +71,7 @@ class Scenarios:
         PATE of each scenario with one pair of buffers, with the package's set and with the text's set.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ScenarioCell, ...]
     vus_by_variant: dict[str, dict[str, tuple[float, float]]]
     pate_under: dict[str, dict[str, float]]
 
@@ -81,11 +81,11 @@ class Scenarios:
         return sum(cell.agrees for cell in self.cells)
 
     @property
-    def differing(self) -> tuple[Cell, ...]:
+    def differing(self) -> tuple[ScenarioCell, ...]:
         """The cells that do not."""
         return tuple(cell for cell in self.cells if not cell.agrees)
 
-    def cell(self, scenario: str, metric: str) -> Cell:
+    def cell(self, scenario: str, metric: str) -> ScenarioCell:
         """One cell by scenario and metric."""
         return next(cell for cell in self.cells if (cell.scenario, cell.metric) == (scenario, metric))
 
@@ -101,7 +101,7 @@ class Scenarios:
         return sum(round(value, 2) == printed[name] for name, value in self.pate_under[buffers].items())
 
 
-def compute(settings: Settings) -> Scenarios:
+def compute(settings: ExperimentSettings) -> Scenarios:
     """Score the ten scenarios."""
     del settings
     cases = paper.scenarios()
@@ -112,7 +112,7 @@ def compute(settings: Settings) -> Scenarios:
         for number, (scenario, (labels, predictions)) in enumerate(cases.items()):
             values = list(evaluate(labels, predictions.astype(float), predictions, metrics=wanted).values())
             for metric, value in zip(METRICS, values, strict=True):
-                cells.append(Cell(scenario, metric, paper.SCENARIO_VALUES[metric][number], float(value)))
+                cells.append(ScenarioCell(scenario, metric, paper.SCENARIO_VALUES[metric][number], float(value)))
         vus = {variant: {name: _vus(case, variant) for name, case in cases.items()} for variant in _VARIANTS}
         sets: dict[str, Any] = {
             "one pair": BUFFER,
@@ -179,12 +179,12 @@ def report(found: Scenarios) -> Report:
                 "placed in ten ways: before the event, after it, across its edges, or inside. Two decimals are "
                 "printed; a cell agrees where our value rounds to the printed one."
             ),
-            "Settings: " + "; ".join(f"{title} `{metric}`" for metric, title in METRICS.values()) + ".",
+            "ExperimentSettings: " + "; ".join(f"{title} `{metric}`" for metric, title in METRICS.values()) + ".",
         ),
         tables=(
             _table(found, "metrics", "First table: ten metrics", _FIRST_TABLE),
             _table(found, "pate-f1", "Second table: PATE-F1 and the metrics on predictions", _SECOND_TABLE),
-            Table(
+            ReportTable(
                 "buffers",
                 "PATE under three choices of buffers",
                 ["scenario", "printed", *found.pate_under],
@@ -194,7 +194,7 @@ def report(found: Scenarios) -> Report:
                 ],
                 decimals=3,
             ),
-            Table(
+            ReportTable(
                 "cells",
                 "Every cell: printed, ours, difference",
                 ["scenario", "metric", "printed", "ours", "difference", "agrees"],
@@ -223,7 +223,7 @@ def report(found: Scenarios) -> Report:
     )
 
 
-def _table(found: Scenarios, name: str, caption: str, metrics: tuple[str, ...]) -> Table:
+def _table(found: Scenarios, name: str, caption: str, metrics: tuple[str, ...]) -> ReportTable:
     """Rows of scenarios; a cell shows the printed value, and ours after an arrow where it differs."""
     rows = []
     for scenario in paper.SCENARIO_FLAGGED:
@@ -239,7 +239,7 @@ def _table(found: Scenarios, name: str, caption: str, metrics: tuple[str, ...]) 
             ]
         )
     columns = ["scenario", *(METRICS[metric][1] for metric in metrics), "largest difference"]
-    return Table(name, f"{caption} (an arrow: printed → ours)", columns, rows, decimals=4, in_csv=False)
+    return ReportTable(name, f"{caption} (an arrow: printed → ours)", columns, rows, decimals=4, in_csv=False)
 
 
 _SHOWN = (0, 100)

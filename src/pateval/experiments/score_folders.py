@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from pateval._validation import BoolArray
 from pateval.detectors.presets import threshold_ratio
-from pateval.experiments.document import MissingInputError, Settings
+from pateval.experiments.document import ExperimentSettings, MissingInputError
 from pateval.experiments.paper_tables import DETECTOR_NAMES
 from pateval.io import read_table
 from pateval.score_files import read_metadata, read_training_scores
@@ -56,7 +56,7 @@ class Scored:
         return None if self.threshold is None else self.scores > self.threshold
 
 
-def score_folder(settings: Settings, name: str) -> Path:
+def score_folder(settings: ExperimentSettings, name: str) -> Path:
     """Where the score files are, or an error that says how to get them."""
     folder = _folder(settings)
     if folder is None:
@@ -67,12 +67,12 @@ def score_folder(settings: Settings, name: str) -> Path:
     return folder
 
 
-def has_scores(settings: Settings) -> bool:
+def has_scores(settings: ExperimentSettings) -> bool:
     """Whether there are score files."""
     return _folder(settings) is not None
 
 
-def _folder(settings: Settings) -> Path | None:
+def _folder(settings: ExperimentSettings) -> Path | None:
     places = _IN_CHECKOUT if settings.scores is None else (settings.scores,)
     return next((place for place in places if any(place.glob("*/*.parquet"))), None)
 

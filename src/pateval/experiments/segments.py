@@ -16,11 +16,11 @@ from pateval.experiments.document import (
     DIFFERS,
     OPEN,
     REPRODUCES,
+    ExperimentSettings,
     Figure,
     MissingInputError,
     Report,
-    Settings,
-    Table,
+    ReportTable,
     Verdict,
 )
 from pateval.experiments.paper_tables import IMPACT_BUFFER
@@ -78,7 +78,7 @@ class Segments:
     rows: tuple[SegmentRow, ...]
 
 
-def compute(settings: Settings) -> Segments:
+def compute(settings: ExperimentSettings) -> Segments:
     """Choose the stretches with most events and look at them."""
     folder = score_folder(settings, "segments")
     scored = {name: read_dataset(folder, name) for name in WANTED if name in datasets_in(folder)}
@@ -168,7 +168,7 @@ def report(found: Segments) -> Report:
             ),
         ),
         tables=(
-            Table(
+            ReportTable(
                 "segments",
                 "The detectors in the stretches drawn",
                 [
@@ -185,7 +185,7 @@ def report(found: Segments) -> Report:
                 [list(vars(row).values()) for row in found.rows],
                 decimals=3,
             ),
-            Table(
+            ReportTable(
                 "stretches",
                 "The stretches",
                 ["data set", "first step", "last step"],

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pateval._validation import BoolArray
 from pateval.coarse import CoarseScoresWarning
 from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import ADDED, DIFFERS, OPEN, Figure, Report, Settings, Table, Verdict
+from pateval.experiments.document import ADDED, DIFFERS, OPEN, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.label_sets import labels_at_hand
 from pateval.metrics import auc_pr, vus_pr
 from pateval.pate.score import pate
@@ -108,7 +108,7 @@ class Timing:
         return fitted_slope(list(times), list(times.values())) if times else float("nan")
 
 
-def compute(settings: Settings) -> Timing:
+def compute(settings: ExperimentSettings) -> Timing:
     """Time every metric on every series, up to the limit."""
     metrics = _metrics(settings)
     cells: list[TimeCell] = []
@@ -159,7 +159,7 @@ def made_scores(labels: BoolArray, kind: str) -> npt.NDArray[np.float64]:
     return scores if kind == "continuous" else (scores > 0.95).astype(np.float64)
 
 
-def _metrics(settings: Settings) -> dict[str, Timed]:
+def _metrics(settings: ExperimentSettings) -> dict[str, Timed]:
     metrics: dict[str, Timed] = {
         PATE: lambda labels, scores: _timed(lambda: pate(labels, scores, early=BUFFER, delay=BUFFER)),
         PATE_FOUR: lambda labels, scores: _timed(lambda: pate(labels, scores)),
@@ -184,7 +184,7 @@ def _metrics(settings: Settings) -> dict[str, Timed]:
     return metrics
 
 
-def _climb(name: str, function: Timed, kind: str, share: float, settings: Settings) -> list[TimeCell]:
+def _climb(name: str, function: Timed, kind: str, share: float, settings: ExperimentSettings) -> list[TimeCell]:
     """Time one metric at growing sizes; stop where the next cell would take longer than the limit."""
     cells: list[TimeCell] = []
     for steps in SIZES:
@@ -336,7 +336,7 @@ def report(found: Timing) -> Report:
         tables=(
             *(
                 [
-                    Table(
+                    ReportTable(
                         "benchmarks",
                         "At the benchmarks' sizes, seconds",
                         [
@@ -370,7 +370,7 @@ def report(found: Timing) -> Report:
             ),
             _made_table(found, "continuous", names),
             _made_table(found, "binary", names),
-            Table(
+            ReportTable(
                 "slopes",
                 "Fitted slopes from 10⁴ steps on",
                 ["metric", "scores", *(f"{100 * share:.0f} % anomalous" for share in SHARES)],
@@ -380,7 +380,7 @@ def report(found: Timing) -> Report:
                     for kind in ("continuous", "binary")
                 ],
             ),
-            Table(
+            ReportTable(
                 "cells",
                 "Every cell, with a note where it was not run",
                 ["metric", "scores", "anomalous share", "steps", "seconds", "note"],
@@ -404,7 +404,7 @@ def report(found: Timing) -> Report:
     )
 
 
-def _made_table(found: Timing, kind: str, names: list[str]) -> Table:
+def _made_table(found: Timing, kind: str, names: list[str]) -> ReportTable:
     sizes = sorted({cell.steps for cell in found.cells})
     rows: list[list[Any]] = []
     for share in SHARES:
@@ -414,7 +414,9 @@ def _made_table(found: Timing, kind: str, names: list[str]) -> Table:
                 [f"{100 * share:.0f} %", steps, *(None if v is None or not np.isfinite(v) else v for v in values)]
             )
     columns = ["anomalous", "steps", *names]
-    return Table(f"made-{kind}", f"Made series, {kind} scores, seconds (a dash: not run)", columns, rows, decimals=5)
+    return ReportTable(
+        f"made-{kind}", f"Made series, {kind} scores, seconds (a dash: not run)", columns, rows, decimals=5
+    )
 
 
 def draw(found: Timing) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 
 from pateval._version import __version__
 from pateval.experiments import EXPERIMENTS
-from pateval.experiments.document import ADDED, DIFFERS, OPEN, REPRODUCES, Report, Table
+from pateval.experiments.document import ADDED, DIFFERS, OPEN, REPRODUCES, Report, ReportTable
 from pateval.io.atomic import write_text
 from pateval.io.text_table import render
 
@@ -190,27 +190,30 @@ def overview_text(folder: Path) -> str:
         ]
         if rows:
             columns = ("experiment", "what", "printed", "ours", "why")
-            parts += [f"## {heading}", markdown(Table("", "", columns, rows))]
+            parts += [f"## {heading}", markdown(ReportTable("", "", columns, rows))]
     listed = [
         (f"[{name}]({name}/{PAGE})", _place(name), record["summary"], record["date"])
         for name, record in records.items()
     ]
-    parts += ["## The experiments", markdown(Table("", "", ("experiment", "of the paper", "result", "made"), listed))]
+    parts += [
+        "## The experiments",
+        markdown(ReportTable("", "", ("experiment", "of the paper", "result", "made"), listed)),
+    ]
     absent = [(name, EXPERIMENTS[name].place, "not run yet") for name in EXPERIMENTS if name not in records]
     absent += [
         (name, about, "to come") for name, about in _AWAITED.items() if name not in EXPERIMENTS and name not in records
     ]
     if absent:
-        parts += ["## Not here", markdown(Table("", "", ("experiment", "of the paper", "state"), absent))]
+        parts += ["## Not here", markdown(ReportTable("", "", ("experiment", "of the paper", "state"), absent))]
     return "\n\n".join(parts) + "\n"
 
 
-def markdown(table: Table) -> str:
+def markdown(table: ReportTable) -> str:
     """A table as Markdown.
 
     Examples
     --------
-    >>> print(markdown(Table("t", "", ["metric", "value"], [["pate", 0.5], ["vus", None]])))
+    >>> print(markdown(ReportTable("t", "", ["metric", "value"], [["pate", 0.5], ["vus", None]])))
     | metric | value |
     | --- | ---: |
     | pate | 0.50 |
@@ -225,7 +228,7 @@ def markdown(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def csv_text(table: Table) -> str:
+def csv_text(table: ReportTable) -> str:
     """A table as CSV; an empty cell where there is no value."""
     return render(table.columns, table.rows, "csv") + "\n"
 
@@ -233,7 +236,7 @@ def csv_text(table: Table) -> str:
 def _verdict_table(verdicts: Sequence[Any]) -> str:
     columns = ("what", "printed", "ours", "verdict", "why")
     rows = [(each.item, each.printed, each.found, each.status, each.why) for each in verdicts]
-    return markdown(Table("", "", columns, rows))
+    return markdown(ReportTable("", "", columns, rows))
 
 
 def _place(name: str) -> str:

@@ -55,7 +55,7 @@ def leaderboard(
     series: str | None = None,
     detector: str | None = None,
     metrics: Iterable[MetricLike] | MetricLike | None = None,
-    rank_by: str | None = None,
+    rank_by: MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int = 100,
@@ -89,11 +89,11 @@ def leaderboard(
         :func:`pateval.define_metric` made of them; ``"package.module:function"``. All of the catalogue by default.
         What workers cannot import, a closure for example, is computed in this process, which ``notes`` say; what has no
         file whose content could tell versions apart is not kept in the cache.
-    rank_by : str, optional
+    rank_by : str, Metric or function, optional
         The metric that orders the detectors, and that skill, groups and tests are shown for. By default `pate_ap`,
         which coarse scores do not fool, where it is computed, else the first metric.
     early, delay, window, threshold
-        As in :func:`pateval.evaluation`.
+        As in :func:`pateval.evaluate`.
     executor : concurrent.futures.Executor, optional
         Where to compute: a Dask cluster is ``distributed.Client(address).get_executor()``. It is not shut down.
     workers : int, optional
@@ -190,17 +190,19 @@ def choose(
     )
 
 
-def choose_rank_by(rank_by: str | None, settings: Settings) -> str:
+def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
     """Return the metric to rank by, or refuse one that is not computed."""
     if rank_by is None:
         return default_rank_by(settings.ids)
+    if not isinstance(rank_by, str):
+        rank_by = find_metrics([rank_by], global_values=settings.parameters)[0].id
     found = rank_by
     with suppress(ValueError, TypeError):
         found = canonical_id(rank_by, settings.metrics, global_values=settings.parameters)
     if found not in settings.ids:
         raise ValueError(
             f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"
-            f"{', ...' if len(settings.ids) > 8 else ''}); got {rank_by!r}"
+            f"{', ...' if len(settings.ids) > 8 else ''}), so add it to them; got {rank_by!r}"
         )
     return found
 

@@ -46,8 +46,8 @@ def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     found = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
     thresholds = steps.missed.size
     # At least one threshold: the first gain has a precision of its own before it.
-    few = int(np.searchsorted(steps.detected_before, _HEAD_SHARE * steps.inside.sum()))
-    head = min(max(1, few), thresholds)
+    first_with_enough = int(np.searchsorted(steps.detected_before, _HEAD_SHARE * steps.inside.sum()))
+    head = min(max(1, first_with_enough), thresholds)
     total = _head_area(grid, dropped, found, head)
     if head < thresholds:
         total += _tail_area(grid, dropped, found, head)
@@ -96,7 +96,7 @@ class _Grid:
         limits = steps.limits
         is_joint = limits.depends_on_both(early, delay)[steps.early.event]
         # What the delayed zone of the event before leaves of each early zone: delays x events.
-        self._left = np.stack([limits.early_limit(length) for length in self.delay.tolist()])
+        self._remaining_reach = np.stack([limits.early_limit(length) for length in self.delay.tolist()])
         self.own, self.joint = steps.early.chosen(~is_joint), steps.early.chosen(is_joint)
         self.after = np.append(rule.after / np.maximum(steps.detected, 1), 0.0)
         self.before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
@@ -121,7 +121,7 @@ class _Grid:
 
     def own_gains(self, start: int, stop: int) -> Array:
         """True positives gained before events, where the early buffer decides alone: thresholds x early buffers."""
-        return _zone_gains(self.steps, self.own, self._left[-1], self.early, start, stop)
+        return _zone_gains(self.steps, self.own, self._remaining_reach[-1], self.early, start, stop)
 
     def joint_gains(self, start: int, stop: int) -> dict[int, Array]:
         """True positives gained before events, where both buffers decide, by threshold: early buffers x delays."""
@@ -130,10 +130,10 @@ class _Grid:
         distance = joint.distance[:, None]
         half_length = limits.half_length[joint.event, None]
         by_early = zone_weight(self.early, distance, half_length)
-        by_delay = zone_weight(self._left[:, joint.event].T, distance, half_length)
+        by_delay = zone_weight(self._remaining_reach[:, joint.event].T, distance, half_length)
         gains: dict[int, Array] = {}
-        for rank, wanted, left in zip(joint.rank.tolist(), by_early, by_delay, strict=True):
-            gain = np.minimum(wanted[:, None], left)
+        for rank, early_weights, delay_weights in zip(joint.rank.tolist(), by_early, by_delay, strict=True):
+            gain = np.minimum(early_weights[:, None], delay_weights)
             gains[rank] = gains[rank] + gain if rank in gains else gain
         return gains
 
@@ -223,7 +223,7 @@ def _levels(sums: Array, moves: Array, own: Array, joint: dict[int, Array]) -> I
     width = _BATCH // sums.size
     if width <= 1:
         # Where all delays move alike, adding one number is faster than adding a row.
-        is_level: set[int] = set(np.flatnonzero((moves == moves[:, :1]).all(axis=1)).tolist())
+        is_uniform: set[int] = set(np.flatnonzero((moves == moves[:, :1]).all(axis=1)).tolist())
         has_own: set[int] = set(np.flatnonzero(own.any(axis=1)).tolist())
         first_moves: list[float] = moves[:, 0].tolist()
         for place in range(len(moves)):
@@ -231,7 +231,7 @@ def _levels(sums: Array, moves: Array, own: Array, joint: dict[int, Array]) -> I
                 sums += joint[place]
             if place in has_own:
                 sums += own[place, :, None]
-            if place not in is_level:
+            if place not in is_uniform:
                 sums += moves[place]
             elif first_moves[place]:
                 sums += first_moves[place]
@@ -271,9 +271,9 @@ class _DroppedPoints:
 
     def __init__(self, grid: _Grid) -> None:
         self._grid = grid
-        self._in_dip = _recall_dips(grid)
-        # The threshold before a dip is kept by every pair of the grid.
-        self._watched = np.flatnonzero(self._in_dip | np.append(self._in_dip[1:], False))
+        self._is_drop = _recall_drops(grid)
+        # The threshold before a drop is kept by every pair of the grid.
+        self._watched = np.flatnonzero(self._is_drop | np.append(self._is_drop[1:], False))
         self._weight_next = grid.before[1:]
         self.correction = np.zeros(grid.shape)
         self._recall = self._counted = self._highest = self._highest_counted = self.correction
@@ -291,19 +291,19 @@ class _DroppedPoints:
             return
         recall = found / (found + self._grid.steps.missed[rank])
         counted_next = self._weight_next[rank] * found
-        if not self._in_dip[rank]:
+        if not self._is_drop[rank]:
             self._highest, self._highest_counted = recall, counted_next
         else:
             counted = self._grid.after[rank] * found
             kept = is_kept(recall, self._highest)
-            again = np.where(kept, (recall - self._highest) * (counted + self._highest_counted), 0.0)
-            self.correction = self.correction + again - (recall - self._recall) * (counted + self._counted)
+            recounted = np.where(kept, (recall - self._highest) * (counted + self._highest_counted), 0.0)
+            self.correction = self.correction + recounted - (recall - self._recall) * (counted + self._counted)
             self._highest = np.where(kept, recall, self._highest)
             self._highest_counted = np.where(kept, counted_next, self._highest_counted)
         self._recall, self._counted = recall, counted_next
 
 
-def _recall_dips(grid: _Grid) -> BoolArray:
+def _recall_drops(grid: _Grid) -> BoolArray:
     """Mark the thresholds at which recall may be below an earlier one, for some pair of the grid.
 
     Recall falls where FN grows by a larger factor than TP, and has recovered when FN / TP has. TP is at most what the

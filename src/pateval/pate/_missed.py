@@ -74,9 +74,10 @@ def _changes_by_event(lengths: IntArray, steps: IntArray) -> npt.NDArray[np.floa
     run = _first_run_ends(lengths, steps, position, event_of, first_hit) - first_hit
 
     at_front = first_hit == 0
-    full = np.where(at_front, run < length, np.minimum(first_hit, run + 1))  # A
-    full_sum = np.where(at_front, np.where(run < length, run, 0), full * (full - 1) // 2)  # B
-    discount = (run + 1.0) * (missed_sum - full_sum) - (missed - full) * (run * (run + 1.0) / 2)
+    # How many missed steps weigh 1, and the sum of their offsets: A and B of the formula.
+    full_weight = np.where(at_front, run < length, np.minimum(first_hit, run + 1))
+    offset_sum = np.where(at_front, np.where(run < length, run, 0), full_weight * (full_weight - 1) // 2)
+    discount = (run + 1.0) * (missed_sum - offset_sum) - (missed - full_weight) * (run * (run + 1.0) / 2)
     discount /= np.maximum(length * (length - 1.0) / 2, 1.0)
     weight = missed - discount
 

@@ -281,6 +281,7 @@ def _given_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray
     if thresholds is None:
         return None
     if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
-        return sampled_thresholds(scores[scores > -np.inf], positive_integer(thresholds, "thresholds"))
+        number, present = positive_integer(thresholds, "thresholds"), scores[scores > -np.inf]
+        return sampled_thresholds(present, number) if present.size else np.empty(0)
     values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
     return np.sort(values.astype(np.float64))[::-1]
