@@ -134,7 +134,7 @@ def test_all_skips_what_has_no_data(tmp_path, capsys):
     assert status == 0
     made = [line.split(":")[0] for line in out.splitlines()]
     skipped = [line.split()[0] for line in err.splitlines() if " skipped: " in line]
-    assert skipped == ["segments", "chance", "consistency"]
+    assert skipped == ["impact", "segments", "chance", "consistency"]
     assert made == [name for name in EXPERIMENTS if name not in skipped]
 
 

@@ -297,5 +297,5 @@ def draw(found: Impact, dataset: str) -> Any:
     ax.tick_params(axis="x", length=0)
     ax.set_xlabel("metric (shaded: not above random scores)")
     with plots.style():
-        ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=7)
+        ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
     return ax
