@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -67,3 +69,13 @@ def test_public_functions_have_documentation_with_examples():
         item = getattr(pv, name)
         if callable(item) and not isinstance(item, type):
             assert ">>>" in (item.__doc__ or ""), f"{name} has no example"
+
+
+def test_no_two_classes_share_a_name():
+    package = Path(pateval.__file__).parent
+    found = [
+        match
+        for path in sorted(package.rglob("*.py"))
+        for match in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)
+    ]
+    assert sorted({name for name in found if found.count(name) > 1}) == []

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.io.atomic import replacing
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -190,25 +192,23 @@ def write_score_file(path: Path, pieces: Sequence[Callable[[], Any]], metadata: 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
     first = pieces[0]()
     schema = pa.schema(first.schema, metadata={METADATA: json.dumps(metadata).encode()})
     # Neighbouring scores are alike in their high bytes: split into byte planes they compress best.
     encodings = {"score": "BYTE_STREAM_SPLIT", "step": "DELTA_BINARY_PACKED", "label": "PLAIN"}
     plain = [name for name in schema.names if name not in encodings]
-    try:
-        with pq.ParquetWriter(
-            scratch,
+    with (
+        replacing(path) as draft,
+        pq.ParquetWriter(
+            draft,
             schema,
             compression="zstd",
             compression_level=9,
             use_dictionary=plain or False,
             column_encoding={name: encoding for name, encoding in encodings.items() if name in schema.names},
-        ) as writer:
-            for index, piece in enumerate(pieces):
-                table = first if index == 0 else piece()
-                # A row group per fit: readers skip to the one they want.
-                writer.write_table(table.replace_schema_metadata(schema.metadata), row_group_size=table.num_rows)
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+        ) as writer,
+    ):
+        for index, piece in enumerate(pieces):
+            table = first if index == 0 else piece()
+            # A row group per fit: readers skip to the one they want.
+            writer.write_table(table.replace_schema_metadata(schema.metadata), row_group_size=table.num_rows)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pateval.datasets.archives import FetchError, file_digest, folder_digest, unpack
+from pateval.io.atomic import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,6 +264,4 @@ class _Record:
             "fetched": time.strftime("%Y-%m-%d", time.gmtime()),
             "files": files,
         }
-        scratch = self.path.with_suffix(".new")
-        scratch.write_text(json.dumps(self.entries, indent=1))
-        os.replace(scratch, self.path)
+        write_text(json.dumps(self.entries, indent=1), self.path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.io.atomic import replacing
 from pateval.plots.styling import style, styled
 
 if TYPE_CHECKING:
@@ -132,13 +132,6 @@ def save(drawn: Axes | Sequence[Axes], path: str | os.PathLike[str], *, creator:
     content = io.BytesIO()
     with style():
         figure_of(first).savefig(content, format=suffix[1:], metadata=metadata)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.getvalue())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(target) as draft:
+        draft.write_bytes(content.getvalue())
     return target

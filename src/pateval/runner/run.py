@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._validation import choice, positive_integer
+from pateval.io.atomic import write_text
 from pateval.runner.store import Store
 from pateval.runner.work import Message, Protocol, Run, Task
 from pateval.runner.workers import run_tasks
@@ -302,9 +303,7 @@ def _record_failures(folder: Path, result: DetectionResult) -> None:
     if result.failures:
         known[result.detector] = dict(result.failures)
     if known:
-        scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
-        scratch.write_text(json.dumps(known, indent=1))
-        os.replace(scratch, path)
+        write_text(json.dumps(known, indent=1), path)
     else:
         path.unlink(missing_ok=True)
 

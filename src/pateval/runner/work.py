@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import platform
 import time
 import traceback
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._validation import finite_array
+from pateval.io.atomic import replacing
 from pateval.runner.environment import library_versions, pateval_version
 
 if TYPE_CHECKING:
@@ -257,9 +257,8 @@ def write_part(
     path: Path, scores: npt.NDArray[Any], training_scores: npt.NDArray[np.float32], provenance: dict[str, Any]
 ) -> None:
     """Write a part file, atomically."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.new.npz")
-    np.savez(scratch, scores=scores, training_scores=training_scores, provenance=np.array(json.dumps(provenance)))
-    os.replace(scratch, path)
+    with replacing(path) as draft, draft.open("wb") as file:
+        np.savez(file, scores=scores, training_scores=training_scores, provenance=np.array(json.dumps(provenance)))
 
 
 def read_part(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], dict[str, Any]]:
