@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Run = Callable[[Batch], list[SeriesResult]]
 
 ATTEMPTS = 3  # at a job whose worker died
-SMALL = 200_000  # steps in all, below which processes cost more than they save
-_UNKNOWN_EXECUTOR = 16  # batches that somebody else's executor is taken to run at once
+_MIN_STEPS_FOR_PROCESSES = 200_000  # steps in all, below which processes cost more than they save
+_ASSUMED_EXECUTOR_SLOTS = 16  # batches that somebody else's executor is taken to run at once
 _MOST_IN_FLIGHT = 256  # batches handed to somebody else's executor at a time,
-_MOST_CARRIED = 32  # or so many where they carry the series themselves
+_MAX_IN_MEMORY_BATCHES_IN_FLIGHT = 32  # or so many where they carry the series themselves
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "ARROW_IO_THREADS")
 
 
@@ -60,9 +60,9 @@ class WorkerPool:
     def decide_workers(self, plan: Plan) -> int:
         """Decide how many work on a plan, and return their number."""
         if self.workers is None and self.executor is not None:
-            self.workers = max(usable_cores(), _UNKNOWN_EXECUTOR)
+            self.workers = max(usable_cores(), _ASSUMED_EXECUTOR_SLOTS)
         elif self.workers is None:
-            self.workers = 1 if plan.steps < SMALL else max(1, min(usable_cores(), len(plan.jobs)))
+            self.workers = 1 if plan.steps < _MIN_STEPS_FOR_PROCESSES else max(1, min(usable_cores(), len(plan.jobs)))
         return self.workers
 
     def divide(self, settings: Settings) -> tuple[Settings, Settings, list[str]]:
@@ -155,7 +155,7 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                 batch, attempt = again.popleft() if again else (next(queue, None), 1)
                 if batch is None:
                     break
-                window = _MOST_CARRIED if isinstance(batch.content, tuple) else _MOST_IN_FLIGHT
+                window = _MAX_IN_MEMORY_BATCHES_IN_FLIGHT if isinstance(batch.content, tuple) else _MOST_IN_FLIGHT
                 in_flight[executor.submit(run, batch)] = (batch, attempt)
             if not in_flight:
                 return
@@ -190,18 +190,18 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
 def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> Iterator[list[SeriesResult]]:
     """Work with a pool of processes; a pool that breaks is replaced, and what was in flight is tried again."""
     queue = iter(batches)
-    suspects: list[Batch] = []
+    retried: list[Batch] = []
     in_flight: dict[Future[list[SeriesResult]], Batch] = {}
     broken = 0
     while True:
         while len(in_flight) < 2 * pool.workers and not pool.broken:
-            batch = suspects.pop() if suspects else next(queue, None)
+            batch = retried.pop() if retried else next(queue, None)
             if batch is None:
                 break
             try:
                 in_flight[pool.submit(run, batch)] = batch
             except BrokenExecutor:
-                suspects.append(batch)
+                retried.append(batch)
                 pool.broken = True
         if not in_flight and not pool.broken:
             return
@@ -211,7 +211,7 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> 
             try:
                 outcomes = future.result()
             except BrokenExecutor:
-                suspects.append(batch)
+                retried.append(batch)
                 pool.broken = True
             except Exception as error:
                 yield [failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
@@ -219,18 +219,18 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> 
                 yield outcomes
         if pool.broken:
             broken += 1
-            suspects.extend(in_flight.values())
+            retried.extend(in_flight.values())
             in_flight.clear()
-            if not pool.proven and broken > 1:
+            if not pool.has_started and broken > 1:
                 raise RuntimeError(
                     "the worker processes do not start; a script must call this under "
                     "`if __name__ == '__main__':` (or pass workers=1)"
                 )
             pool.replace()
             if broken > 1:
-                # Twice is no accident: the jobs under suspicion are run one at a time to find the culprit.
-                yield from _one_by_one(suspects, run, pool)
-                suspects = []
+                # The pool broke twice: run the jobs in flight one at a time, to find the one that breaks it.
+                yield from _one_by_one(retried, run, pool)
+                retried = []
 
 
 def _one_by_one(batches: Iterable[Batch], run: Run, pool: _Processes) -> Iterator[list[SeriesResult]]:
@@ -258,7 +258,7 @@ class _Processes:
         self._context = multiprocessing.get_context("spawn")
         self._stop = self._context.Event()
         self.workers = workers
-        self.proven = False
+        self.has_started = False
         self._start()
 
     def _start(self) -> None:
@@ -273,11 +273,11 @@ class _Processes:
         # An executor starts a process for a task unless one is idle, and nobody is before all have been started.
         with _inherited_by_children(), suppress(BrokenExecutor):
             for _ in range(self.workers):
-                self._executor.submit(_wait_for_the_others).add_done_callback(self._prove)
+                self._executor.submit(_wait_for_the_others).add_done_callback(self._note_start)
         all_started.set()
 
-    def _prove(self, first_sign: Future[None]) -> None:
-        self.proven = self.proven or (not first_sign.cancelled() and first_sign.exception() is None)
+    def _note_start(self, first_task: Future[None]) -> None:
+        self.has_started = self.has_started or (not first_task.cancelled() and first_task.exception() is None)
 
     def submit(self, run: Run, batch: Batch) -> Future[list[SeriesResult]]:
         return self._executor.submit(run, batch)
@@ -294,10 +294,10 @@ class _Processes:
 
 @contextmanager
 def _inherited_by_children() -> Iterator[None]:
-    """Decide what processes started now inherit: one thread each for NumPy and Arrow, and deafness to Ctrl-C.
+    """Decide what processes started now inherit: one thread each for NumPy and Arrow, and Ctrl-C ignored.
 
     NumPy's threads are counted when it is imported, before any code of ours runs in a new process, so the limit must be
-    in the environment the process is born with; ours is restored at once. Ctrl-C is only held back here, not lost.
+    in the environment the process starts with; ours is restored at once. Ctrl-C is only held back here, not lost.
     """
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
