@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval._validation import (
     BoolArray,
@@ -186,14 +184,3 @@ def _timeline(
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
     return Timeline(size, starts, stretches, clock, kept, missing)
-
-
-def duration_in_steps(value: Any, clock: Clock, starts: IntArray) -> npt.NDArray[np.intp]:
-    """Steps that a duration stands for in each series: ``max(1, round(duration / median interval))``."""
-    length = clock.length(nanoseconds(value))
-    stops = np.append(starts[1:], clock.times.size)
-    medians = [
-        float(np.median(np.diff(clock.times[start:stop]))) if stop - start > 1 else np.inf
-        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
-    ]
-    return np.maximum(1, np.rint(length / np.array(medians))).astype(np.intp)
