@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
 WORKERS ?= 2
+# What `make test-core` runs: the metrics, their oracles and golden values, files and tables.
+CORE := $(foreach name,affiliation catalog delays detection_quality every_metric event_based event_weighted explain \
+	frozen_values grid_bound kernels latency metric nab newer_golden newer_metrics pate pate_clock point point_adjusted \
+	range_based ranking signatures tapr threshold_search thresholds timing tolerant ts_auprc validation vus,tests/test_$(name).py) \
+	src/pateval/pate src/pateval/metrics src/pateval/kernels
 
 .DEFAULT_GOAL := help
 
@@ -23,11 +28,43 @@ $(VENV)/dev.stamp: pyproject.toml constraints.txt $(VENV)/core.stamp
 
 .PHONY: demo
 demo: $(VENV)/core.stamp ## Set up, then the main job on embedded data
-	$(BIN)/pateval demo
+	$(BIN)/pateval demo --report demo-report.html
+
+.PHONY: announce
+announce:
+	@test -e $(VENV)/dev.stamp || echo "first run: installs torch (CPU), scikit-learn, Dask, matplotlib, pandas, polars and test tools into $(VENV), about 2 GB and some minutes"
+	@echo "make test takes about six minutes on two cores once that is done; make test-core tests the metrics alone, without torch, in about a minute and a half"
 
 .PHONY: test
-test: lint ## Set up, then lint, types, import rules, doctests and all fast tests
+test: announce lint ## Set up, then lint, types, import rules, doctests and all fast tests
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+
+$(VENV)-core/test.stamp: pyproject.toml constraints.txt
+	@echo "setting up $(VENV)-core: NumPy, SciPy, pyarrow, pandas, polars, scikit-learn, pytest; about 0.7 GB, no torch"
+	test -x $(VENV)-core/bin/python || $(PYTHON) -m venv $(VENV)-core
+	$(VENV)-core/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[test-core]"
+	touch $@
+
+.PHONY: test-core
+test-core: $(VENV)-core/test.stamp ## The metrics and nothing else, without torch: about a minute and a half
+	$(VENV)-core/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
+
+.PHONY: test-lowest
+test-lowest: ## The metrics with the lowest versions that pyproject.toml allows, in an environment of its own
+	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install $(PIP_FLAGS) uv
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e ".[test-core]"
+	$(VENV)-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
+
+.PHONY: wheel-test
+wheel-test: $(VENV)/dev.stamp ## Build wheel and sdist, check them, and try the wheel in an empty environment
+	rm -rf dist build/wheel-venv
+	$(BIN)/python -m pip install $(PIP_FLAGS) build twine
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel-venv
+	build/wheel-venv/bin/python -m pip install $(PIP_FLAGS) dist/*.whl
+	$(BIN)/python tests/support/smoke.py build/wheel-venv/bin
 
 .PHONY: lint
 lint: $(VENV)/dev.stamp ## Style, types, import rules, spelling
@@ -41,6 +78,10 @@ lint: $(VENV)/dev.stamp ## Style, types, import rules, spelling
 test-slow: $(VENV)/dev.stamp ## Training, whole data sets, long searches
 	$(BIN)/python -m pytest -q -m slow tests
 
+.PHONY: test-report
+test-report: $(VENV)/dev.stamp ## The report of NAB, of a million steps and of 2,000 series, in a browser
+	$(BIN)/python -m pytest -q -s -m slow tests/test_report_large.py
+
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal definition
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_pate.py -k "TestAgainstOracle"
@@ -53,14 +94,36 @@ bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/leaderboard.py throughput
 	$(BIN)/python benchmarks/leaderboard.py accumulate --points 100000000
 
+.PHONY: bench-check
+bench-check: $(VENV)/dev.stamp ## This commit's speed against the committed one; fails past a margin
+	$(BIN)/python benchmarks/check.py
+
 .PHONY: bench-peers
-bench-peers: $(VENV)/dev.stamp ## The authors' package beside ours, in an environment of its own
+bench-peers: $(VENV)/dev.stamp ## The speed sheet: other packages beside ours, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py
 
+.PHONY: coming-from
+coming-from: $(VENV)/dev.stamp ## The pages "Coming from": calls of other packages beside ours, with both numbers
+	$(BIN)/python benchmarks/coming_from.py
+
+.PHONY: test-integrations
+test-integrations: $(VENV)/dev.stamp ## The recipes for other frameworks, each in an environment of its own
+	$(BIN)/python benchmarks/recipes.py
+
+$(VENV)/docs.stamp: pyproject.toml constraints.txt $(VENV)/dev.stamp
+	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[docs]"
+	touch $@
+
 .PHONY: docs
-docs: $(VENV)/dev.stamp ## Make the pages that are printed by the program itself
+docs: $(VENV)/docs.stamp ## The documentation site, into docs/_build/html; a warning is an error
 	$(BIN)/pateval metrics --format markdown > docs/metrics.md
 	$(BIN)/python benchmarks/disagreements.py > docs/disagreements.md
+	$(BIN)/python docs/metric_pages.py
+	mkdir -p docs/_extra
+	$(BIN)/pateval demo --report docs/_extra/demo-report.html > /dev/null
+	$(BIN)/pateval leaderboard results/scores/held-out/MSL/*.parquet --doubt 20 -o build/docs-board --overwrite > /dev/null
+	$(BIN)/pateval report build/docs-board --title "MSL, five deep detectors" -o docs/_extra/msl-report.html --overwrite
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d docs/_build/doctrees docs docs/_build/html
 
 .PHONY: freeze
 freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those whose definition was raised
@@ -74,7 +137,12 @@ gallery: $(VENV)/dev.stamp ## Every figure, from real data where there are any, 
 reproduce: $(VENV)/dev.stamp ## Every table and figure of the paper that the data at hand allow, into docs/results
 	$(BIN)/pateval reproduce all -o docs/results
 
+.PHONY: trial
+trial: $(VENV)/dev.stamp ## Metrics and data on trial, with the data in PATEVAL_DATA, into docs
+	$(BIN)/python benchmarks/trial_pages.py metrics "$(PATEVAL_DATA)/scores/NAB"
+	$(BIN)/python benchmarks/trial_pages.py data
+
 .PHONY: clean
-clean: ## Remove the environment and all caches
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+clean: ## Remove the environments and all caches
+	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -34,7 +34,7 @@ def pair() -> list[Row]:
     )
     return [
         (
-            "exact `pate`, one pair e = d = 100, 10⁶ scores",
+            "`pate`, e = d = 100, 10⁶ scores",
             f"{ours / theirs:.2f} x",
             "scikit-learn's average precision",
         ),
@@ -147,7 +147,7 @@ def grid() -> list[Row]:
         (theirs,) = cpu_seconds(lambda scores=scores: average_precision_score(labels, scores), rounds=3)
         rows += [
             (
-                f"all 10,201 pairs of E = D = {{0..100}}, {labels.size:,} {what}, {kind} scores",
+                f"10,201 pairs, {labels.size:,} {what}, {kind} scores",
                 f"{all_pairs:.1f} s",
                 "",
             ),

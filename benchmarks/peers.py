@@ -1,68 +1,313 @@
-"""The authors' package beside `pateval.compat.PATE`: same points, same arguments, same number, CPU time of both.
+"""The speed sheet: the same calls, on the same series, in other packages and here, each package in its own environment.
 
-Sets up an environment of its own under ``build/peers`` with the package's own pins (it does not import with current
-scikit-learn), so it needs a package index and some hundred megabytes.
+Ours and theirs take turns, and the ratio of their CPU time to ours is given as the median of the turns with the lowest
+and the highest. A call of theirs that is not done after half a minute of CPU time is stopped, and not begun where the
+series before lets expect that, going by length. Writes docs/results/speed: a page, a CSV file and a chart. Needs a
+package index the first time, and some gigabytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
+import platform
+import statistics
 import subprocess
-import sys
-import venv
+import tempfile
+import time
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from side_by_side import cpu_seconds, labelled_scores, table
+from peer_calls import (
+    AFFILIATION,
+    AVERAGE_PRECISION,
+    CALLS,
+    PATE_EXACT,
+    PATE_SAMPLED,
+    RANGE_BASED,
+    VUS_PR,
+    Call,
+)
+from peer_chart import draw
+from peer_environments import PEERS, PeerProcess, installed_version
+from side_by_side import labelled_scores, table
 
-from pateval.compat import PATE
+import pateval as pv
+from pateval import compat
 
-PINS = ["PATE==0.1.1", "numpy==1.24.4", "scikit-learn==1.3.2"]
-CHILD = """
-import json, sys, time
-import numpy as np
-from pate.PATE_metric import PATE
-data = np.load(sys.argv[1])
-begin = time.process_time()
-value = PATE(data["labels"], data["scores"])
-print(json.dumps({"seconds": time.process_time() - begin, "value": float(value)}))
+TARGET = Path(__file__).parents[1] / "docs" / "results" / "speed"
+LIMIT = 30.0
+# Steps and events.
+CASES = [(1_000, 10), (10_000, 10), (100_000, 100), (1_000_000, 1_000)]
+# Turns stop when theirs have taken this long together: a second turn of half a minute would tell nothing new.
+ENOUGH, TURNS = 2.0, 5
+NINE = [
+    "average_precision",
+    "auc_roc",
+    "vus_pr",
+    "vus_roc",
+    "point_f1",
+    "point_adjusted_f1",
+    "composite_f1",
+    "range_based_f1(alpha=0.2,cardinality=reciprocal)",
+    "affiliation_f1",
+]
+EVERYTHING, CATALOGUE = "nine metrics at once", "whole catalogue"
+ORDER = [PATE_EXACT, PATE_SAMPLED, VUS_PR, AFFILIATION, RANGE_BASED, AVERAGE_PRECISION, EVERYTHING, CATALOGUE]
+EXTRA = [
+    (
+        "TSB-AD",
+        Call(
+            "", "get_metrics(scores, labels, pred=predictions)", "nine(labels, scores, predictions)", sheet=EVERYTHING
+        ),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One call on one series: seconds are medians, ratios theirs to ours."""
+
+    metric: str
+    steps: int
+    events: int
+    package: str
+    our_seconds: float
+    their_seconds: float | None
+    ratio: float | None
+    lowest: float | None
+    highest: float | None
+    turns: int
+    our_value: float | None
+    their_value: float | None
+    remark: str
+
+
+def series_of(steps: int, events: int) -> dict[str, Any]:
+    """Labels with that many events in 5% of the steps, smoothed scores, and the highest 5% of them as predictions."""
+    labels, rough = labelled_scores(steps, length=steps // (20 * events))
+    scores = np.convolve(rough, np.ones(9) / 9, "same")
+    return {"labels": labels, "scores": scores, "predictions": (scores > np.quantile(scores, 0.95)).astype(np.int64)}
+
+
+def nine(labels: Any, scores: Any, predictions: Any) -> dict[str, float]:
+    """Compute what TSB-AD's ``get_metrics`` computes."""
+    return dict(pv.evaluate(labels, scores, predictions, metrics=NINE))
+
+
+def our_turn(call: str, space: dict[str, Any]) -> tuple[float, float | None]:
+    """CPU time and value of our call, repeated while it is too short to be measured."""
+    code, calls = compile(call, "<ours>", "eval"), 0
+    begin = time.process_time()
+    while (spent := time.process_time() - begin) < 0.02 or not calls:
+        value = eval(code, space)  # noqa: S307  # from the table
+        calls += 1
+    return spent / calls, None if isinstance(value, dict) else float(value)
+
+
+def measure(process: PeerProcess, call: Call, case: Path, series: dict[str, Any], steps: int, events: int) -> Cell:
+    """Ours and theirs, turn by turn."""
+    space = {**series, "pv": pv, "compat": compat, "nine": nine}
+    our_turn(call.ours, space)
+    ours, theirs, answer = [], [], {}
+    while len(ours) < TURNS and sum(theirs) < ENOUGH:
+        seconds, value = our_turn(call.ours, space)
+        ours.append(seconds)
+        answer = process.ask(case, call.theirs)
+        if "error" in answer:
+            break
+        theirs.append(answer["seconds"])
+    ratios = [their / our for our, their in zip(ours, theirs, strict=False)]
+    known = bool(ratios)
+    return Cell(
+        metric=call.sheet,
+        steps=steps,
+        events=events,
+        package=process.peer.name,
+        our_seconds=statistics.median(ours),
+        their_seconds=statistics.median(theirs) if known else None,
+        ratio=statistics.median(ratios) if known else None,
+        lowest=min(ratios) if known else None,
+        highest=max(ratios) if known else None,
+        turns=len(ratios),
+        our_value=value,
+        their_value=answer.get("value"),
+        remark=answer.get("error", ""),
+    )
+
+
+def catalogue_cell(series: dict[str, Any], steps: int, events: int) -> Cell:
+    """All metrics of the catalogue, for which nobody else has a call."""
+    begin = time.process_time()
+    pv.evaluate(series["labels"], series["scores"], series["predictions"])
+    spent = time.process_time() - begin
+    return Cell(CATALOGUE, steps, events, "", spent, None, None, None, None, 1, None, None, "no other has them")
+
+
+def made_cases(folder: Path) -> list[tuple[Path, dict[str, Any], int, int]]:
+    """Save the series where the peers can read them."""
+    cases = []
+    for steps, events in CASES:
+        series = series_of(steps, events)
+        path = folder / f"{steps}-{events}.npz"
+        np.savez(path, **series)
+        cases.append((path, series, steps, events))
+    return cases
+
+
+def cells_of(peer: str, cases: list[tuple[Path, dict[str, Any], int, int]]) -> list[Cell]:
+    """Measure all calls of a peer, from short series to long ones."""
+    cells = []
+    process = PeerProcess(PEERS[peer], LIMIT)
+    for call in [call for call in CALLS[peer] if call.sheet] + [call for name, call in EXTRA if name == peer]:
+        process.ask(cases[0][0], call.theirs)  # Some compile on the first call.
+        expected = 0.0
+        for path, series, steps, events in cases:
+            if expected * steps > LIMIT:
+                print(f"{peer}, {call.sheet}: {steps:,} steps would take about {expected * steps:.0f} s", flush=True)
+                break
+            cell = measure(process, call, path, series, steps, events)
+            cells.append(cell)
+            print(f"{peer}, {call.sheet}: {steps:,} steps, {times(cell)} times as long {cell.remark}", flush=True)
+            if cell.their_seconds is None:
+                break
+            expected = cell.their_seconds / steps
+    process.close()
+    return cells
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """Cells of an earlier run, so that one package can be measured again."""
+    if not path.exists():
+        return []
+    text = {"metric", "package", "remark"}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [
+            {name: entry if name in text else json.loads(entry or "null") for name, entry in row.items()}
+            for row in csv.DictReader(file)
+        ]
+    return [Cell(**row) for row in rows]
+
+
+def write_sheet(cells: list[Cell], folder: Path, commit: str) -> None:
+    """Write the numbers, the chart and the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = sorted(cells, key=lambda cell: (ORDER.index(cell.metric), cell.steps, cell.package.lower()))
+    with (folder / "speed.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Cell)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(cell) for cell in cells)
+    draw([asdict(cell) for cell in cells], folder / "speed.png", LIMIT)
+    (folder / "README.md").write_text(page(cells, commit), encoding="utf-8")
+
+
+def verdict(cell: Cell) -> str:
+    """Whether the values agree, in words."""
+    if cell.remark:
+        return cell.remark
+    if cell.our_value is None or cell.their_value is None:
+        return "see the page of the package"
+    difference = abs(cell.our_value - cell.their_value)
+    return "equal" if difference < 1e-9 else f"differs by {difference:.1e}"
+
+
+def in_words(seconds: float | None) -> str:
+    """Seconds with three digits, in a unit that fits."""
+    if seconds is None:
+        return "-"
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def times(cell: Cell) -> str:
+    """The ratio with its spread; a lower bound where theirs was stopped."""
+    if cell.ratio is None:
+        return f"over {LIMIT / cell.our_seconds:,.0f}" if cell.remark.startswith("not done") else "-"
+    spread = f" ({cell.lowest:,.3g} to {cell.highest:,.3g})" if cell.turns > 1 else ""
+    ratio = f"{cell.ratio:,.0f}" if cell.ratio >= 100 else f"{cell.ratio:.3g}"
+    return ratio + spread
+
+
+def page(cells: list[Cell], commit: str) -> str:
+    """The sheet as Markdown."""
+    rows = {name: [cell for cell in cells if cell.metric == name] for name in dict.fromkeys(c.metric for c in cells)}
+    parts = []
+    for name, found in rows.items():
+        if name == CATALOGUE:
+            continue
+        lines = [
+            [
+                cell.package,
+                f"{cell.steps:,}",
+                f"{cell.events:,}",
+                in_words(cell.our_seconds),
+                in_words(cell.their_seconds),
+                times(cell),
+                verdict(cell),
+            ]
+            for cell in found
+        ]
+        header = ["package", "steps", "events", "ours", "theirs", "theirs over ours", "values"]
+        parts.append(f"## {name[0].upper() + name[1:]}\n\n{table(header, lines)}\n")
+    alone = [[f"{c.steps:,}", f"{c.events:,}", in_words(c.our_seconds)] for c in rows.get(CATALOGUE, [])]
+    versions = ", ".join(
+        f"{name} {installed_version(PEERS[name])}" for name in PEERS if any(cell.package == name for cell in cells)
+    )
+    return f"""\
+# Speed beside other packages
+
+How long does the same metric take elsewhere, and is it the same number? `make bench-peers` asks every package that
+has the metric, each in an environment of its own, with the same series. Ours and theirs take turns. The table gives the
+median of CPU times, and how many times as long theirs took, as the median of the turns with the lowest and the highest
+in brackets; without brackets there was one turn, because it took more than {ENOUGH:g} seconds.
+
+![Ratios of CPU times, by metric and length](speed.png)
+
+What to look out for when you read it:
+
+* The machine had two cores and other work to do. CPU time suffers less from that than time on the clock, but ratios
+  still move by some tens of percent from run to run, and by more where a call takes less than a millisecond.
+* A call of theirs that was not done after {LIMIT:g} seconds of CPU time was stopped; the ratio is then a lower bound.
+  Where the time on the series before, times the ratio of lengths, is more than that, the call was not made.
+* Every call was made once before it was measured, so that compiling is not counted, ours or theirs. All run in one
+  thread.
+* Values count as equal below a difference of 0.000000001. Options are set so that both sides mean the same thing; the
+  pages [Coming from another package](../../coming-from/index.md) show the calls. VUS has three definitions, and each
+  package is compared with its own.
+* The series are made: events in 5 % of the steps, noisy scores smoothed over nine steps, the highest 5 % of them as
+  predictions.
+
+Commit {commit}, Python {platform.python_version()}, NumPy {np.__version__}; {versions}.
+All numbers: [speed.csv](speed.csv).
+
+{chr(10).join(parts)}
+## The whole catalogue
+
+All {len(pv.catalogue())} metrics that `pv.evaluate` computes by default, in one call. No other package has them, so
+there is no ratio. One run each; the first is the slowest per step because it also imports what it needs.
+
+{table(["steps", "events", "ours"], alone)}
 """
 
 
-def environment(folder: Path) -> Path:
-    """Create the peers' environment once; return its Python."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PINS], check=True)
-    return python
-
-
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=10_000)
-    steps = parser.parse_args().steps
-    folder = Path(__file__).parents[1] / "build" / "peers"
-    python = environment(folder)
-    labels, scores = labelled_scores(steps, length=50)
-    data = folder / "case.npz"
-    np.savez(data, labels=labels, scores=scores)
-    print(f"running the authors' package on {steps:,} points; this takes a minute", file=sys.stderr)
-    done = subprocess.run([python, "-c", CHILD, data], check=True, capture_output=True, text=True)
-    theirs = json.loads(done.stdout.strip().splitlines()[-1])
-    (ours,) = cpu_seconds(lambda: PATE(labels, scores))
-    rows = [
-        ["authors' package 0.1.1", f"{theirs['seconds']:.1f} s", f"{theirs['value']:.15f}"],
-        ["`pateval.compat.PATE`", f"{1000 * ours:.2f} ms", f"{PATE(labels, scores):.15f}"],
-        [
-            "ratio, difference",
-            f"{theirs['seconds'] / ours:,.0f} x",
-            f"{abs(theirs['value'] - PATE(labels, scores)):.1e}",
-        ],
-    ]
-    print(table([f"{steps:,} points, default arguments", "CPU", "value"], rows))
+    """Measure, and write the page, the numbers and the chart."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"all unless named: {', '.join(CALLS)}")
+    parser.add_argument("-o", "--output", type=Path, default=TARGET)
+    arguments = parser.parse_args()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    cells = read_cells(arguments.output / "speed.csv")
+    with tempfile.TemporaryDirectory() as folder:
+        cases = made_cases(Path(folder))
+        for peer in arguments.peers or [*CALLS, ""]:
+            found = cells_of(peer, cases) if peer else [catalogue_cell(*case[1:]) for case in cases]
+            cells = [cell for cell in cells if cell.package != peer] + found
+            write_sheet(cells, arguments.output, commit)
 
 
 if __name__ == "__main__":

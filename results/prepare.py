@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from impact import DATASETS, pack_series
+from impact import pack_series
 
-from pateval.datasets import contents_of, info, join, load, missing
+from pateval.experiments.impact_training import joined_data
 from pateval.runner.environment import pateval_version
 
 
@@ -29,23 +29,16 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.to.mkdir(parents=True, exist_ok=True)
     total = 0
-    for name in DATASETS:
-        try:
-            parts = load(name, root=options.folder)
-        except ValueError as error:
-            print(f"{name}: left out: {error}")
-            continue
-        lacks = missing(info(name)[0], contents_of(parts))
-        if any(part.train is None for part in parts):
-            print(f"{name}: left out: there is nothing to train on ({lacks})")
-            continue
-        series = join(parts, name)
+    data, absent = joined_data(options.folder)
+    for sentence in absent:
+        print(sentence)
+    for name, (series, about) in data.items():
         path = options.to / f"{name}.xz"
-        pack_series(series, {"name": name, "series": len(parts), "missing": lacks}, path)
+        pack_series(series, about, path)
         total += path.stat().st_size
         print(
-            f"{path}: {series.train_steps} training and {series.steps} test steps, {len(parts)} series, "
-            f"{path.stat().st_size / 2**20:.1f} MiB{f'; {lacks}' if lacks else ''}"
+            f"{path}: {series.train_steps} training and {series.steps} test steps, {about['series']} series, "
+            f"{path.stat().st_size / 2**20:.1f} MiB{f'; {lacks}' if (lacks := about['missing']) else ''}"
         )
     (options.to / "commit.txt").write_text(pateval_version()["commit"] or "")
     print(f"{total / 2**20:.1f} MiB in all")

@@ -312,9 +312,9 @@ def test_bad_arguments():
 
 def test_it_is_a_table(found):
     lines = repr(found).splitlines()
-    assert len(lines) == len(catalogue()) + 3
-    assert lines[0].split()[:4] == ["metric", "chance", "constant", "always_on"]
-    assert lines[-1] == found.summary()
+    assert lines[0].split()[:4] == ["metric", "chance", "real", "rewards"]
+    assert [line.split()[0] for line in lines[2 : 2 + len(catalogue())]] == list(catalogue())
+    assert " ".join(lines[2 + len(catalogue()) :]) == found.summary()
     assert "3 events, 19.0% anomalous, 5 draws from seed 0" in found.summary()
     for backend, kind in {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}.items():
         frame = found.to_frame(backend)
@@ -348,7 +348,8 @@ def test_the_command_prints_tables(label_file):
     rows = table.stdout.splitlines()
     assert rows[0].split()[0] == "metric"
     assert rows[3].startswith("segment_f1")
-    assert rows[3].endswith("always_on, one_point")
+    assert rows[3].endswith("always_on +1")
+    assert run(*arguments, "--wide").stdout.splitlines()[3].endswith("always_on, one_point")
     markdown = run(*arguments, "--format", "markdown").stdout.splitlines()
     assert markdown[2].startswith("| pate | ")
     records = json.loads(run(*arguments, "--format", "json").stdout)
@@ -367,7 +368,7 @@ def test_the_command_names_columns_and_ignores_scores(tmp_path):
         {"detector": ["x"] * 1000 + ["y"] * 1000, "truth": np.tile(LABELS, 2).astype(int), "score": 0.5}
     )
     frame.to_parquet(path)
-    found = run("audit", path, "--label", "truth", "--seeds", 1, "--metrics", "auc_roc")
+    found = run("audit", path, "--label", "truth", "--seeds", 1, "--metrics", "auc_roc", "--labels-only")
     assert found.exit_code == 0
     assert "1,000 steps, 3 events" in found.stderr  # each detector brings the same labels: they count once
 

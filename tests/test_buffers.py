@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
-from pateval.buffers import autocorrelation
+from pateval.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers
+from pateval.cli import pateval
 
 
 def direct_autocorrelation(series, longest):
@@ -77,3 +84,124 @@ def test_scale_does_not_matter(scale):
 def test_bad_values(values, message):
     with pytest.raises((ValueError, TypeError), match=message):
         pv.suggest_buffer(values)
+
+
+# --- the command ---
+
+
+def run(*arguments):
+    return CliRunner().invoke(pateval, ["buffer", *map(str, arguments)])
+
+
+@pytest.fixture
+def sampled(tmp_path):
+    """Two days of values every five minutes, with a rhythm of 48 steps and three events."""
+    labels = np.zeros(576, dtype=int)
+    for start, stop in ((100, 112), (200, 210), (400, 430)):
+        labels[start:stop] = 1
+    times = np.datetime64("2024-03-01") + np.arange(576) * np.timedelta64(5, "m")
+    values = np.sin(2 * np.pi * np.arange(576) / 48)
+    path = tmp_path / "sampled.csv"
+    pd.DataFrame({"timestamp": times, "value": values, "label": labels}).to_csv(path, index=False)
+    return path
+
+
+def test_sampling_events_gaps_and_suggestions(sampled):
+    done = run(sampled, "--early", "5", "--delay", "0..200")
+    assert done.exit_code == 0, done.stderr
+    facts = dict(re.split(r"  +", line, maxsplit=1) for line in done.stdout.splitlines()[:-2])
+    assert facts == {
+        "series": "sampled",
+        "steps": "576",
+        "interval": "5min",
+        "events": "3",
+        "shortest event": "10",
+        "typical event": "12",
+        "longest event": "30",
+        "gap": "139",
+        "suggested buffer": "12",
+        "as time": "1h",
+    }
+    assert done.stdout.splitlines()[-1] == "--early 12 --delay 12 fits these events, or in time --early 1h --delay 1h"
+    assert done.stderr.splitlines()[-1] == (
+        "delay 200 is longer than the typical event (12 steps) and than the gap between events (139 steps): a buffer "
+        "then counts for more than what it surrounds"
+    )
+    found = json.loads(run(sampled, "--value", "value", "--format", "json").stdout)
+    assert (found["suggested"], found["suggested_time"]) == (12, "1h")
+    (row,) = found["series"]
+    assert (row["period"], row["gap"]) == (48, 139)
+
+
+def test_suggestions_never_exceed_what_they_surround():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        labels = rng.random(200) < 0.2
+        found = EventSpacing.of("a", labels)
+        assert found.suggested is not None
+        assert found.suggested == max(1, min(found.typical, found.gap // 2))
+        assert list(long_buffers([found], [found.suggested], [0])) == [] or found.suggested == 1
+    none = EventSpacing.of("a", np.zeros(5, dtype=bool))
+    assert (none.events, none.suggested) == (0, None)
+    assert BufferAdvice((none,)).suggested is None
+    assert list(long_buffers([none], [100], [100])) == []
+
+
+def test_several_series_and_no_events(tmp_path):
+    path = tmp_path / "many.csv"
+    labels = np.tile(np.repeat([0, 1, 0], [30, 4, 16]), 3)
+    labels[100:] = 0
+    pd.DataFrame({"label": labels, "series": np.repeat(["a", "b", "c"], 50)}).to_csv(path, index=False)
+    done = run(path)
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[-5:-2]] == ["a", "b", "c"]
+    assert lines[-1] == "--early 4 --delay 4 fits these events"
+    frame = pd.read_csv(io.StringIO(run(path, "--format", "csv").stdout))
+    assert frame["suggested"].tolist()[:2] == [4, 4]
+    pd.DataFrame({"label": np.zeros(9, dtype=int)}).to_csv(path, index=False)
+    assert run(path).stdout.endswith("no events: no buffer to suggest\n")
+
+
+def test_score_warns_of_long_buffers_and_labels_that_differ(tmp_path):
+    labels = np.tile(np.repeat([0, 1, 0], [30, 4, 16]), 3)
+    scores = labels + np.random.default_rng(0).random(150)
+    for name, other in (("one", labels), ("two", np.roll(labels, 1)), ("three", labels)):
+        pd.DataFrame({"label": other, "score": scores}).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [tmp_path / f"{name}.csv" for name in ("one", "two", "three")]
+    done = CliRunner().invoke(pateval, ["score", *map(str, files), "--metrics", "pate"])
+    assert done.exit_code == 0
+    last = done.stderr.splitlines()[-2:]
+    assert last[0] == (
+        f"{files[1]}: labels or lengths differ from those in {files[0]} (6 steps); each file is scored "
+        "with its own labels"
+    )
+    assert last[1] == (
+        "early 100 and delay 100 are longer than the typical event (4 steps) and than the gap between events (46 "
+        "steps): a buffer then counts for more than what it surrounds; `pateval buffer` suggests one"
+    )
+
+
+def test_score_says_which_file_is_the_longer_one(tmp_path):
+    labels = np.tile(np.repeat([0, 1, 0], [30, 4, 16]), 3)
+    for name, size in (("long", 150), ("short", 140)):
+        pd.DataFrame({"label": labels, "score": labels + 0.5}).head(size).to_csv(tmp_path / f"{name}.csv", index=False)
+    long, short = tmp_path / "long.csv", tmp_path / "short.csv"
+    done = CliRunner().invoke(pateval, ["score", str(long), str(short), "--metrics", "auc_roc"])
+    assert (
+        f"{short}: labels or lengths differ from those in {long} (150 steps there and 140 here); each file is scored "
+        "with its own labels"
+    ) in done.stderr.splitlines()
+    assert "longer than" not in done.stderr  # no metric has buffers
+
+
+def test_a_leaderboard_warns_too():
+    labels = np.tile(np.repeat([0, 1, 0], [30, 4, 16]), 3)
+    scores = labels + np.random.default_rng(0).random(150)
+    data = {"label": labels, "good": scores, "bad": scores[::-1]}
+    board = pv.leaderboard(data, metrics=["pate", "auc_roc"], chance=0, early=3)
+    (found,) = (check.sentence for check in board.checks if check.code == "long-buffers")
+    assert found == (
+        "delay 100 is longer than the typical event (4 steps) and than the gap between events (46 steps): a buffer "
+        "then counts for more than what it surrounds; `pateval buffer` suggests one"
+    )
+    assert not any(check.code == "long-buffers" for check in pv.leaderboard(data, metrics="auc_roc", chance=0).checks)

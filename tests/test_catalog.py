@@ -55,7 +55,7 @@ def test_facts_of_some():
     assert (distance.best, distance.higher_is_better, distance.high) == (0, False, math.inf)
     assert (nab.best, nab.low) == (100, -math.inf)
     assert catalogue()["mean_detection_offset"].best is None
-    assert catalogue()["mean_detection_offset"].parameters == {"early": 100, "delay": 100}
+    assert catalogue()["mean_detection_offset"].parameters == {"early": 100, "delay": 100, "unit": None}
     assert pv.catalogue is catalogue
 
 

@@ -54,7 +54,9 @@ class TestScore:
         assert set(found) == {(d, m) for d in ("good", "bad") for m in ("pate", "point_f1")}
         expected = pv.evaluate(TABLE["label"], TABLE["good"], metrics=["pate", "point_f1"])
         assert found["good", "pate"]["value"] == pytest.approx(expected["pate"], abs=1e-12)
-        assert found["good", "point_f1"]["threshold"].startswith("oracle")
+        assert found["good", "point_f1"]["threshold_rule"].startswith("oracle")
+        assert found["good", "point_f1"]["options"] == {"early": [0, 100], "delay": [0, 100], "window": 100}
+        assert found["good", "pate"]["chance"] < found["good", "pate"]["value"]
         assert "guessed" in done.stderr
 
     def test_formats(self, files):
@@ -70,10 +72,16 @@ class TestScore:
         )
         text = run(*arguments).stdout
         assert "point_f1 (oracle)" in text
-        assert run(*arguments, "--format", "markdown").stdout.startswith("| metric | good | bad |")
+        assert run(*arguments, "--format", "markdown").stdout.startswith("| metric | chance | good | bad |")
         rows = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv").stdout)))
         value = next(float(r["value"]) for r in rows if (r["detector"], r["metric"]) == ("good", "pate"))
         assert value == pv.pate(TABLE["label"], TABLE["good"], early=5, delay=range(6))
+
+    def test_scores_are_named_in_one_option_or_in_several(self, files):
+        arguments = ("score", files / "wide.csv", "--metrics", "auc_roc", "--format", "csv")
+        together = run(*arguments, "--score", "good,bad").stdout
+        assert [row["detector"] for row in csv.DictReader(io.StringIO(together))] == ["good", "bad"]
+        assert run(*arguments, "--score", "good", "--score", "bad").stdout == together
 
     def test_undefined_metrics_have_a_reason(self, files):
         done = run("score", files / "wide.csv", "--metrics", "ucr_score,pate", "--format", "json")
@@ -139,7 +147,7 @@ class TestMetricsOfOnesOwn:
 
     def test_audit(self):
         done = self.pateval(
-            *("audit", "wide.csv", "--seeds", "1", "--format", "json"),
+            *("audit", "wide.csv", "--labels-only", "--seeds", "1", "--format", "json"),
             *("--metrics", "own_metrics:cost,pate(early=5,delay=5)"),
         )
         assert done.returncode == 0, done.stderr
@@ -171,19 +179,49 @@ class TestMetricsOfOnesOwn:
         ],
     )
     def test_mistakes_are_one_line(self, metric, message):
-        done = self.pateval("score", "wide.csv", "--score", "good", "--label", "label", "--metrics", metric)
+        done = self.pateval(
+            "score", "wide.csv", "--score", "good", "--label", "label", "--time", "none", "--metrics", metric
+        )
         assert (done.returncode, done.stdout, done.stderr) == (2, "", f"pateval: {message}\n")
 
 
 class TestExplain:
     def test_prints_the_table(self, files):
         done = run("explain", files / "wide.csv", "--score", "good", "--threshold", "1.0", "--early", 5, "--delay", 5)
-        assert repr(pv.explain(TABLE["label"], TABLE["good"] >= 1, early=5, delay=5)) in done.stdout
+        expected = pv.explain(TABLE["label"], scores=TABLE["good"], threshold=1.0, early=5, delay=5)
+        assert done.stdout == f"detector wide\n{expected!r}\n"
 
     def test_rows(self, files):
         arguments = ("explain", files / "wide.csv", "--score", "good", "--early", 5, "--delay", 5, "--format", "json")
         assert [row["start"] for row in json.loads(run(*arguments).stdout)] == [30, 78]
         assert len(json.loads(run(*arguments, "--steps").stdout)) == LABELS.size
+
+    def test_it_explains_what_score_prints(self, tmp_path):
+        both = {name: np.concatenate([column, column[::-1]]) for name, column in TABLE.items() if name != "time"}
+        both["series"] = np.repeat(["first", "second"], LABELS.size)
+        pa.parquet.write_table(pa.table(both), tmp_path / "two.parquet")
+        for buffers in ((), ("--early", "0..3", "--delay", 5)):
+            scored = run("score", tmp_path / "two.parquet", *buffers, "--score", "good", "--format", "json").stdout
+            value = next(row["value"] for row in json.loads(scored) if row["metric"] == "pate_f1")
+            done = run("explain", tmp_path / "two.parquet", *buffers, "--score", "good")
+            assert f"F1 {value:.4f}" in done.stdout
+            assert done.stdout.startswith("detector two\nprecision")
+        rows = json.loads(run("explain", tmp_path / "two.parquet", "--score", "good", "--format", "json").stdout)
+        assert [(row["series"], row["start"]) for row in rows] == [
+            ("first", 30),
+            ("first", 78),
+            ("second", 37),
+            ("second", 82),
+        ]
+        assert {row["detector"] for row in rows} == {"two"}
+        one = ("explain", tmp_path / "two.parquet", "--score", "good", "--series", "series", "--only-series", "second")
+        steps = json.loads(run(*one, "--steps", "--format", "json").stdout)
+        assert [row["step"] for row in steps] == list(range(LABELS.size))
+        assert {row["series"] for row in steps} == {"second"}
+        done = run(*one[:-1], "third", status=2)
+        assert done.stderr.splitlines()[-1] == (
+            f"pateval: {tmp_path / 'two.parquet'}: there is no series named 'third'; there are first, second"
+        )
 
     def test_several_detectors_need_a_choice(self, files):
         assert "choose one with --score or --only" in run("explain", files / "wide.csv", status=2).stderr

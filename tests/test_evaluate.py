@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue
-from pateval.evaluation import THRESHOLD_RULES, choose_threshold, threshold_rule
+from pateval.threshold_rules import THRESHOLD_RULES, choose_threshold, threshold_rule
 from support.strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
@@ -181,7 +181,7 @@ def test_threshold_rules():
         assert (found.threshold, found.threshold_rule) == (number, rule)
         assert found["point_f1"] == pv.point(labels, scores >= number).f1
         assert choose_threshold(labels.astype(bool), scores, threshold) == (number, rule)
-        assert threshold_rule(threshold)[0] == rule
+        assert threshold_rule(threshold).description == rule
     assert {rule.partition(":")[0] for rule in expected if isinstance(rule, str)} == set(THRESHOLD_RULES)
 
 
@@ -278,8 +278,9 @@ def test_coarse_scores_are_noted_not_warned_about(recwarn):
 
 def test_it_prints_readably():
     labels, scores = series()
-    lines = repr(pv.evaluate(labels, scores, metrics=["pate", "ucr_score", "point_f1"])).splitlines()
-    assert lines[0].split() == ["pate", f"{pv.pate(labels, scores):.4f}"]
+    found = pv.evaluate(labels, scores, metrics=["pate", "ucr_score", "point_f1"])
+    lines = repr(found).splitlines()
+    assert lines[0].split() == ["pate", f"{pv.pate(labels, scores):.4f}", "chance", f"{found.chance['pate']:.4f}"]
     assert lines[1].endswith("it asks for exactly one event; got 3")
     assert lines[-1].startswith("predictions: score >= ")
 

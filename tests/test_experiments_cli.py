@@ -102,7 +102,16 @@ def test_an_unknown_name_is_one_sentence(capsys):
     assert err == "pateval: No such experiment 'scenarois'. Did you mean 'scenarios'?\n"
 
 
-@pytest.mark.parametrize(("name", "hint"), [("segments", "--scores"), ("chance", "--root"), ("consistency", "--root")])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("real-world", "--root"),
+        ("segments", "--scores"),
+        ("ablation", "--scores"),
+        ("chance", "--root"),
+        ("consistency", "--root"),
+    ],
+)
 def test_missing_data_are_one_sentence(name, hint, tmp_path, capsys):
     status, out, err = run(capsys, name, "-o", tmp_path / "out", "--root", tmp_path, "--scores", tmp_path)
     assert (status, out) == (2, "")
@@ -134,7 +143,7 @@ def test_all_skips_what_has_no_data(tmp_path, capsys):
     assert status == 0
     made = [line.split(":")[0] for line in out.splitlines()]
     skipped = [line.split()[0] for line in err.splitlines() if " skipped: " in line]
-    assert skipped == ["impact", "segments", "chance", "consistency"]
+    assert skipped == ["real-world", "impact", "ablation", "segments", "chance", "consistency"]
     assert made == [name for name in EXPERIMENTS if name not in skipped]
 
 

@@ -32,6 +32,84 @@ def test_sums_are_those_of_the_definition(pair, early, delay, data):
     assert repr(explanation)
 
 
+@given(
+    labels_and_predictions(),
+    st.lists(st.integers(0, 15), min_size=1, max_size=3),
+    st.lists(st.integers(0, 15), min_size=1, max_size=3),
+    st.data(),
+)
+def test_sets_of_buffers_are_averaged(pair, early, delay, data):
+    labels, predictions = pair
+    series = split_series(data.draw, labels.size)
+    explained = pv.explain(labels, predictions, early=early, delay=delay, series=series)
+    each = [pv.explain(labels, predictions, early=one, delay=other, series=series) for one in early for other in delay]
+    for name in ("precision", "recall", "f1", "true_positive", "false_positive", "false_negative"):
+        assert getattr(explained, name) == pytest.approx(np.mean([getattr(one, name) for one in each]), abs=1e-12)
+    for name in ("true_positive", "false_positive", "false_negative"):
+        mean = np.mean([getattr(one.points, name) for one in each], axis=0)
+        assert getattr(explained.points, name) == pytest.approx(mean, abs=1e-12)
+    assert explained.f1 == pytest.approx(
+        pv.pate_f1(labels, predictions, early=early, delay=delay, series=series), abs=1e-12
+    )
+    starts, stops = explained.event_places()
+    assert [labels[start:stop].all() for start, stop in zip(starts, stops, strict=True)] == [True] * len(starts)
+    assert (stops - starts).sum() == labels.sum()
+
+
+def test_the_number_of_evaluate_and_its_words():
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1, 0, 1, 0], [300, 20, 400, 30, 250])
+    scores = labels * 0.4 + rng.random(labels.size)
+    scores[5] = np.nan
+    series = np.repeat(["a", "b"], [500, 500])
+    keep = np.arange(labels.size) != 5
+    for threshold, missing in (("oracle", "ignore"), ("quantile:0.05", "normal"), (0.9, "ignore"), (0.9, "normal")):
+        expected = pv.evaluate(labels[keep], scores[keep], metrics="pate_f1", threshold=threshold)
+        found = pv.explain(labels, scores=scores, threshold=threshold, missing=missing)
+        assert found.f1 == pytest.approx(expected["pate_f1"], abs=1e-12)
+        assert found.predictions_from == expected.prediction_text
+        assert len(found.points) == labels.size - (missing == "ignore")
+    explained = pv.explain(labels[keep], scores=scores[keep], series=series[keep])
+    assert [(event.series, event.start) for event in explained.events] == [("a", 299), ("b", 220)]
+    assert [row.split()[0] for row in repr(explained).splitlines()[-4:]] == ["a", "b", "outside", "all"]
+    assert set(explained.to_dict()["events"][0]) > {"series", "start"}
+    assert explained.points.to_frame("pyarrow")["series"].to_pylist() == series[keep].tolist()
+    assert "series" not in pv.explain(labels, labels).to_dict()["events"][0]
+    assert "early {0, 100}, delay {0..5}" in repr(pv.explain(labels, labels, delay=range(6)))
+
+
+def test_either_predictions_or_scores():
+    for arguments in ({}, {"predictions": [0, 1], "scores": [0.1, 0.9]}):
+        with pytest.raises(ValueError, match="explain needs either predictions or scores with a threshold"):
+            pv.explain([0, 1], **arguments)
+    with pytest.raises(pv.UndefinedMetricError):
+        pv.explain([0, 0], scores=[0.1, 0.9])
+    with pytest.raises(TypeError, match="early must be a non-negative integer"):
+        pv.explain([0, 1], [0, 1], early=[1, 2.5])
+
+
+def test_the_strip_shows_the_neighbourhood_of_events():
+    labels = np.zeros(100_000, dtype=int)
+    for start in (30_000, 70_000):
+        labels[start : start + 40] = 1
+    predictions = np.ones(labels.size, dtype=int)
+    explained = pv.explain(labels, predictions, early=20, delay=20)
+    strip = explained.strip()
+    assert len(strip) <= 80
+    assert strip.count("…") == 3
+    assert strip.count("×") < 15
+    assert "◂" in strip
+    assert "▸" in strip
+    assert set(explained.timeline()) == {"×"}
+    for part in strip.strip("…").split("…"):
+        assert part[0] == part[-1] == "×"
+        assert part.strip("×").strip("◂").strip("▸") == "█" * part.count("█")
+    assert strip in repr(explained)
+    many = pv.explain(np.tile([0] * 50 + [1], 2000), np.tile([0] * 50 + [1], 2000), early=1, delay=1)
+    assert len(many.strip()) <= 80
+    assert pv.explain([0, 1, 0], [1, 1, 0], early=0, delay=0).strip() == "×█·"
+
+
 def test_categories_and_rows():
     labels = [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1]
     predictions = [1, 0, 1, 0, 1, 0, 1, 1, 1, 0, 0]

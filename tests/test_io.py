@@ -258,11 +258,19 @@ def test_missing_column_names_the_nearest(tmp_path: Path, suffix: str) -> None:
 def test_text_in_a_score_column_of_a_csv(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("label,score\n0,0.5\n1,oops\n0,0.1\n")
-    assert error(content, path) == f"{path}: column 'score' holds text in row 2, 'oops'; scores are numbers"
+    assert error(content, path) == (
+        f"{path}: column 'score' holds text in row 2, 'oops'; scores are numbers: correct it, or leave the cell empty "
+        "and say --missing ignore"
+    )
+    path.write_text('label,score\n0,"0,5"\n1,"0,7"\n0,"0,1"\n')
+    assert error(content, path) == (
+        f"{path}: column 'score' holds text in row 1, '0,5'; scores are numbers: write decimal points, or separate the "
+        "columns by semicolons"
+    )
     path.write_text("label,lstm\n0,0.5\n1,oops\n0,0.1\n")
     assert "column 'lstm' holds text in row 2, 'oops'" in error(content, path)
     path.write_text("label,score\nnormal,0.5\nattack,1\n")
-    assert "column 'label' holds text in row 1, 'normal'; labels are numbers" in error(content, path)
+    assert "column 'label' holds text in row 1, 'normal'; say which of 'normal', 'attack' mean" in error(content, path)
 
 
 def test_text_and_dates_in_other_formats(tmp_path: Path) -> None:
@@ -285,7 +293,7 @@ def test_labels_that_are_not_binary_name_file_and_column(tmp_path: Path, suffix:
     path = write(tmp_path / f"d{suffix}", LONG | {"label": [0, 1, 0, 2, 1]})
     message = error(content, path)
     assert message.startswith(
-        f"{path}: column 'label', series 'b': labels must be 0 or 1 at every step; found 2 at index 0"
+        f"{path}: column 'label', series 'b': labels must be 0 or 1 at every step; found 2 in row 4"
     )
 
 
@@ -294,7 +302,7 @@ def test_missing_values_name_file_and_column(tmp_path: Path, suffix: str) -> Non
     path = write(tmp_path / f"d{suffix}", LONG | {"score": [0.1, None, 0.2, 0.3, 0.4]})
     message = error(content, path)
     assert message.startswith(
-        f"{path}: column 'score', series 'a': scores must hold no missing values; found one at index 1"
+        f"{path}: column 'score', series 'a': scores must hold no missing values; found one in row 2"
     )
 
 
@@ -329,17 +337,22 @@ def test_truncated_and_damaged_files(tmp_path: Path) -> None:
     assert "not a readable NPZ file" in error(open_table, archive)
     table = tmp_path / "d.csv"
     table.write_text("label,score\n0,1\n1\n")
-    assert "not a readable CSV file" in error(open_table, table)
+    assert error(open_table, table) == (
+        f"{table}: row 2 has 1 cells, and the header 2; the file is damaged, or a cell with commas lacks its quotes"
+    )
 
 
 def test_npz_refuses_objects_ragged_and_empty(tmp_path: Path) -> None:
     path = tmp_path / "d.npz"
     np.savez(path, label=np.array([0, 1]), score=np.array([0.5, "x"], dtype=object))
-    assert error(open_table, path) == f"{path}: array 'score' holds Python objects, which are never unpickled"
+    assert (
+        error(open_table, path)
+        == f"{path}: array 'score' holds Python objects, which are never unpickled; save numbers instead"
+    )
     np.savez(path, label=np.zeros(3), score=np.zeros(2))
     assert "arrays must have equal lengths; 'label' has 3 values, 'score' has 2" in error(open_table, path)
-    np.savez(path, label=np.zeros(3), score=np.zeros((3, 2)))
-    assert "array 'score' has shape (3, 2)" in error(open_table, path)
+    np.savez(path, label=np.zeros(3), score=np.zeros((3, 2, 2)))
+    assert "array 'score' has shape (3, 2, 2)" in error(open_table, path)
     np.savez(path)
     assert error(open_table, path) == f"{path}: the archive holds no arrays"
     with path.open("wb") as file:
@@ -354,7 +367,7 @@ def test_jsonl_names_the_broken_line(tmp_path: Path) -> None:
     path.write_text("[1, 2]\n")
     assert f"{path}: line 1 is not an object" in error(open_table, path)
     path.write_bytes(b'{"label": "\xff\xfe"}\n')
-    assert "not a readable JSON-lines file" in error(open_table, path)
+    assert error(open_table, path) == f"{path}: line 1 is not UTF-8, which JSON is written in; write it again"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npz"])
@@ -373,7 +386,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path / "a.csv", LONG)
     assert "a folder is one table only if" in error(open_table, tmp_path)
     (tmp_path / "a.xlsx").write_text("x")
-    assert "the suffix '.xlsx' is not known; CSV" in error(open_table, tmp_path / "a.xlsx")
+    assert "a.xlsx: spreadsheets are not read; save the sheet as CSV UTF-8" in error(open_table, tmp_path / "a.xlsx")
     (tmp_path / "noext").write_text("x")
     assert "the file has no suffix" in error(open_table, tmp_path / "noext")
 
@@ -398,7 +411,7 @@ def test_what_cannot_be_guessed_is_asked_for() -> None:
         find_layout, as_table({"a": [1], "b": [2]})
     )
     assert "no column looks like scores" in error(find_layout, as_table({"label": [1], "value": [2]}))
-    assert "column 'label' is named twice, as labels and as scores" in error(
+    assert "column 'label' is named twice, as label and as score" in error(
         find_layout, as_table({"label": [1], "b": [2]}), label="label", score="label"
     )
     assert "at least one score column" in error(find_layout, as_table({"label": [1], "b": [2]}), score=[])
@@ -407,11 +420,13 @@ def test_what_cannot_be_guessed_is_asked_for() -> None:
 def test_headers_and_separators(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("label,score,score\n0,1,2\n")
-    assert "the column name 'score' occurs more than once" in error(open_table, path)
+    assert error(open_table, path) == (
+        f"{path}: the column name 'score' occurs more than once; rename or leave out all but one"
+    )
     path.write_text("Label;Anomaly Score\n0;0.5\n1;0.7\n")
     layout = find_layout(open_table(path))
     assert (layout.label, layout.scores) == ("Label", ("Anomaly Score",))
-    assert layout.notes[0] == f"{path}: columns are taken as separated by ';'"
+    assert layout.notes[0] == f"{path}: columns are taken as separated by semicolons"
 
 
 def test_bad_frames_and_mappings() -> None:

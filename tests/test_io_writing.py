@@ -70,6 +70,9 @@ def test_a_folder_that_is_not_there(tmp_path):
 CELLS = st.none() | st.text(max_size=8) | st.floats() | st.integers(-(10**9), 10**9) | st.booleans()
 
 
+BEGINNINGS = {"table": "one", "markdown": "| one | two |", "latex": r"\begin{tabular}{"}
+
+
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=5), st.sampled_from(FORMATS))
 def test_every_table_can_be_rendered(rows, style):
     shown = render(["one", "two"], rows, style)
@@ -79,7 +82,7 @@ def test_every_table_can_be_rendered(rows, style):
         # What a quoted cell holds may span lines.
         assert len(list(csv.reader(io.StringIO(shown, newline="")))) == len(rows) + 1
     else:
-        assert shown.lstrip().startswith("one" if style == "table" else "| one | two |")
+        assert shown.lstrip().startswith(BEGINNINGS[style])
 
 
 def test_one_look_for_all_tables():
@@ -93,7 +96,7 @@ def test_one_look_for_all_tables():
     ]
     assert render(["name", "value", "n", "here"], rows, "markdown").splitlines()[3] == "| b\\|c | - | - | no |"
     assert render(["name", "value"], [["a", math.inf]], "csv") == "name,value\na,"
-    with pytest.raises(ValueError, match="rendered as one of 'table', 'json', 'csv', 'markdown'; got 'excel'"):
+    with pytest.raises(ValueError, match="rendered as one of 'table', 'json', 'csv', 'markdown', 'latex'; got 'excel'"):
         render(["a"], [], "excel")
 
 

@@ -99,10 +99,10 @@ CASES = [
     (empty_folder, "the folder holds no data files"),
     (folder_named_like_a_file, "the folder holds no data files"),
     (no_rows, "holds no rows"),
-    (three_labels, "column 'label', series 'x': labels must be 0 or 1 at every step; found 2 at index 5"),
-    (nan_score, "column 'score', series 'x': scores must be finite at every step; found NaN at index 7"),
+    (three_labels, "column 'label', series 'x': labels must be 0 or 1 at every step; found 2 in row 6"),
+    (nan_score, "column 'score', series 'x': scores must be finite at every step; found NaN in row 8"),
     (absent, "there is no such file"),
-    (unknown_format, "suffix '.xlsx' is not known"),
+    (unknown_format, "spreadsheets are not read; save the sheet as CSV UTF-8"),
 ]
 
 
@@ -159,15 +159,16 @@ def test_a_reader_that_is_refused(tmp_path, monkeypatch):
         make_plan(path)
 
 
-def test_many_series_of_a_bad_file_are_one_line(tmp_path):
+def test_the_first_series_of_a_bad_file_are_named(tmp_path):
     labels, scores = series(0)
-    table = {"series": np.repeat(["x", "y", "z"], 20), "label": labels + 2, "score": scores}
+    table = {"series": np.repeat([f"s{number}" for number in range(30)], 2), "label": labels + 2, "score": scores}
     pq.write_table(pa.table(table), tmp_path / "bad.parquet")
     pq.write_table(pa.table(table | {"label": labels}), tmp_path / "good.parquet")
     plan = make_plan(tmp_path)
     board = compute(plan, settings(), keep_going=True)
-    assert len(board.failures) == 1
-    assert board.failures[0].endswith("(and 2 more series of this file)")
+    assert len(board.failures) == 20
+    assert all(f"series 's{number}'" in line for number, line in enumerate(board.failures))
+    assert board.failures[-1].endswith("(and 10 more series of this file)")
 
 
 def test_default_names_are_guessed_again_only_where_no_table_has_them(tmp_path):

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pateval.io import files
 from pateval.leaderboards import leaderboard
 from pateval.leaderboards.batches import make_batches, make_chance_batches, read_batch
 from pateval.leaderboards.partial import FOLDER
@@ -201,3 +202,14 @@ def test_footers_are_read_once(tmp_path, monkeypatch, encoded, expected):
     monkeypatch.setattr(parquet, "_fragment", counted)
     compute(make_plan(tmp_path / "d.parquet"), settings(chance=1))
     assert len(opened) == expected
+
+
+def test_a_text_file_is_parsed_once(tmp_path, monkeypatch):
+    """The plan has to parse it; what is computed from it, and the chance level, take what the plan has read."""
+    path = tmp_path / "lstm.csv"
+    path.write_text("label,score\n" + "".join(f"{int(20 <= step < 25)},{step % 7}\n" for step in range(60)))
+    parsed = []
+    monkeypatch.setattr(files, "read_content", lambda path, read=files.read_content: parsed.append(path) or read(path))
+    board = leaderboard(path, metrics="auc_roc", workers=1, chance=2)
+    assert board.values.shape == (1, 1, 1)
+    assert parsed == [path]

@@ -18,8 +18,9 @@ from pateval.experiments.paper_tables import DETECTORS, impact_table
 from pateval.io.table_files import as_csv
 from pateval.leaderboards import diagnostics, render
 from pateval.leaderboards.bootstrap import Interval
-from pateval.leaderboards.result import ChanceLevels, Leaderboard, Timings
-from pateval.leaderboards.summary import MetricFacts
+from pateval.leaderboards.result import Leaderboard
+from pateval.leaderboards.summary import ChanceLevels, MetricFacts
+from pateval.leaderboards.timings import Timings
 
 PAPER = {metric: impact_table(metric) for metric in ("PATE", "PA-F1", "Standard-F1", "VUS-ROC")}
 
@@ -80,7 +81,7 @@ def test_the_papers_significance(paper):
 
 
 def test_the_paper_has_too_few_series(paper):
-    lines = list(diagnostics.find_warnings(paper, {}))
+    lines = [check.sentence for check in diagnostics.find_warnings(paper, {})]
     assert len(lines) == 1
     assert lines[0].startswith("too few series for any claim: with 4 comparable series and 10 pairs of detectors")
     assert lines[0].endswith("corrected p-value is 1, so no difference can be significant")
@@ -141,9 +142,9 @@ def test_a_detector_without_values_does_not_take_the_others_with_it():
     assert [row["detector"] for row in board.ranks("pate").to_pylist()] in (["d0", "d2"], ["d2", "d0"])
     assert board.ranks("pate").to_pylist()[0]["series_used"] == 7
     assert board.significance("pate").left_out == ("d1",)
-    assert "without any value and so left out of the ranks under 'pate': 'd1'" in list(
-        diagnostics.find_warnings(board, {})
-    )
+    assert "without any value and so left out of the ranks under 'pate': 'd1'" in [
+        check.sentence for check in diagnostics.find_warnings(board, {})
+    ]
     assert repr(board).splitlines()[4].split() == ["d1", "-"]
 
 
@@ -179,7 +180,7 @@ def test_warnings_about_coarse_scores_and_undefined_values():
     values[0, :, 1] -= 0.2
     values[:, 4] = math.nan
     board = board_of(values, ["pate", "pate_ap"])
-    lines = list(diagnostics.find_warnings(board, {"d0": (12, 12), "d1": (9, 12)}))
+    lines = [check.sentence for check in diagnostics.find_warnings(board, {"d0": (12, 12), "d1": (9, 12)})]
     assert lines[0].startswith("detector 'd0': scores are coarse on 12 of 12 series, and pate (0.")
     assert lines[0].endswith("trust pate_ap")
     assert lines[1].startswith("scores are coarse on most series (at most two values")
@@ -193,7 +194,7 @@ def test_reasons_that_differ_in_a_number_are_one_line():
     values[0, :, 1] = 0.5
     codes = np.array([[[1, 0], [2, 0], [1, 0]]], dtype=np.int32)
     board = board_of(values, ["ucr_score", "pate"], reasons=(codes, ("", "one event; got 2", "one event; got 3")))
-    assert list(diagnostics.find_warnings(board, {})) == [
+    assert [check.sentence for check in diagnostics.find_warnings(board, {})] == [
         "3 values are missing, in 3 of 3 series, for 'ucr_score': one event; got 2 (and 1 like it)"
     ]
 
@@ -238,6 +239,7 @@ def test_files(paper, tmp_path):
     board.save(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "agreement.csv",
+        "contents.csv",
         "ranks.csv",
         "run.json",
         "scores.csv",
@@ -299,7 +301,8 @@ def test_html_is_escaped_and_whole(tmp_path):
 
 def test_text_markdown_json(paper):
     text = repr(paper)
-    assert text.splitlines()[0].split()[:2] == ["detector", "rank"]
+    assert max(map(len, text.splitlines())) <= 80
+    assert render.text(paper.overview(), None).splitlines()[0].split()[:2] == ["detector", "rank"]
     assert len(text.splitlines()) >= 7
     marked = render.as_markdown(paper.overview())
     assert marked.splitlines()[1].startswith("| --- | ---: |")

@@ -377,3 +377,9 @@ def test_work_in_pieces(monkeypatch):
     monkeypatch.setattr(precision_recall, "_CHUNK", 10)
     pieces = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
     assert pieces == pytest.approx(whole, rel=1e-13)
+
+
+def test_a_perfect_prediction_gets_exactly_one():
+    labels = np.zeros(500, dtype=int)
+    labels[100:120] = labels[300:310] = 1
+    assert pv.pate_f1(labels, labels, early=20, delay=20) == 1.0

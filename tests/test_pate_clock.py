@@ -90,8 +90,11 @@ def test_an_explanation_adds_up_to_the_definition(case, early, delay):
     found = pv.explain(labels, predictions, early=f"{early}s", delay=f"{delay}s", **options_of(case))
     sums = found.true_positive, found.false_positive, found.false_negative
     assert sums == pytest.approx([float(count) for count in expected], **EXACT)
-    assert found.points.step.tolist() == np.flatnonzero(~ignored).tolist()
-    assert all(labels[event.start] and labels[event.stop - 1] for event in found.events)
+    starts = np.sort(np.unique(options_of(case)["series"], return_index=True)[1])
+    numbers = np.arange(labels.size) - np.repeat(starts, np.diff(starts, append=labels.size))
+    assert found.points.step.tolist() == numbers[~ignored].tolist()
+    kept = labels[~ignored]
+    assert all(kept[start] and kept[stop - 1] for start, stop in zip(*found.event_places(), strict=True))
     assert found.to_dict()["early"] == f"{early}s"
 
 
@@ -190,6 +193,15 @@ LABELS, SCORES = [0, 0, 1, 1, 0, 0], [0.1, 0.5, 0.4, 0.9, 0.6, 0.2]
         ),
         ({"times": [0, 1, 2]}, "times and labels must have the same length; got 3 and 6"),
         ({"max_gap": "1h"}, "max_gap needs the times of the steps: pass times"),
+        ({"time_unit": "s"}, "time_unit is the unit of times that are numbers: pass times too"),
+        (
+            {"times": ["2024-01-01", "soon", *["2024-01-02"] * 4]},
+            "times must be dates, such as datetime64 values, or numbers; got 'soon' at index 1",
+        ),
+        (
+            {"times": [pd.Timestamp("2024-01-01"), pd.NaT, *[pd.Timestamp("2024-01-02")] * 4]},
+            "times must hold no missing values; found one at index 1",
+        ),
         (
             {"early": ["10min", 3], "delay": "0s"},
             "early must be all numbers of steps or all durations such as '10min'; got ['10min', 3]",
@@ -207,6 +219,19 @@ def test_what_is_refused(options, message):
     with pytest.raises((ValueError, TypeError)) as caught:
         pv.pate(LABELS, SCORES, **options)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, None, 1, 1, 0, 0], "labels must hold no missing values; found one at index 1 (1 in 6)"),
+        ([0, np.nan, 1, 1, 0, 0], "labels must be 0 or 1 at every step; found NaN at index 1 (1 such value in 6)"),
+    ],
+)
+def test_a_missing_label_names_the_ways_out(labels, message):
+    with pytest.raises(ValueError, match="labels must") as caught:
+        pv.pate(labels, SCORES)
+    assert str(caught.value) == f"{message}: fill it in, or leave such steps out with ignore= where there is one"
 
 
 def test_a_missing_score_names_both_ways_out():

@@ -37,17 +37,6 @@ def explained(sample, thresholds):
     }
 
 
-@pytest.fixture(scope="module")
-def board():
-    data = {}
-    for seed in range(5):
-        one = scored_series(seed)
-        data[f"series {seed}"] = {"label": one.labels.astype(int), **one.scores}
-    names = list(one.scores)
-    metrics = ["pate", "pate_ap", "auc_roc", "mean_detection_delay"]
-    return pv.leaderboard(data, score=names, metrics=metrics, chance=0, event_draws=0, workers=1)
-
-
 class TestSeries:
     def test_panels_for_values_and_each_detector(self, sample, thresholds):
         axes = plots.series(
@@ -253,7 +242,9 @@ class TestBuffers:
     def test_sizes_mark_what_is_below_random(self, sample):
         sizes = [0, 50, 100]
         values = plots.pate_by_sizes(sample.labels, sample.scores, sizes=sizes)
-        assert values["random"][1] == pv.pate(sample.labels, sample.scores["random"], early=50, delay=50)
+        # One sort serves all sizes, so sums run in another order.
+        alone = pv.pate(sample.labels, sample.scores["random"], early=50, delay=50)
+        assert values["random"][1] == pytest.approx(alone, rel=1e-12)
         ax = plots.buffer_sizes(sizes, values, random="random")
         assert sorted(texts(ax)) == sorted([*sample.scores, "below random"])
         for line, (name, curve) in zip(ax.get_lines(), values.items(), strict=True):
@@ -288,85 +279,6 @@ class TestLengths:
     def test_refuses_without_delay(self):
         with pytest.raises(ValueError, match="need a delayed zone"):
             plots.weights_by_length(pv.explain([0, 1, 0], [0, 1, 0], early=1, delay=0))
-
-
-class TestRanks:
-    def test_critical_difference(self, board):
-        significance = board.significance("pate_ap")
-        ax = plots.critical_difference(significance)
-        written = " | ".join(text.get_text() for text in ax.texts)
-        for name, rank in zip(significance.detectors, significance.mean_ranks, strict=True):
-            assert name in written
-            assert f"{rank:.2f}" in written
-        assert f"critical difference {significance.nemenyi_difference:.2f}" in written
-        assert "mean rank by pate_ap over 5 series" in written
-        bars = [line for line in ax.get_lines() if line.get_label() == "group"]
-        assert len(bars) == sum(len(group) > 1 for group in significance.nemenyi_groups)
-        ranks = dict(zip(significance.detectors, significance.mean_ranks, strict=True))
-        for bar, group in zip(bars, (g for g in significance.nemenyi_groups if len(g) > 1), strict=True):
-            low, high = bar.get_xdata()
-            assert low == pytest.approx(min(ranks[name] for name in group), abs=0.05)
-            assert high == pytest.approx(max(ranks[name] for name in group), abs=0.05)
-        (ruler,) = (line for line in ax.get_lines() if line.get_label() == "critical difference")
-        assert np.diff(ruler.get_xdata())[0] <= significance.nemenyi_difference + 1e-9
-        assert inside_figure(ax)
-
-    def test_wilcoxon_has_no_ruler(self, board):
-        ax = plots.critical_difference(board.significance("pate"), test="wilcoxon")
-        assert not any("critical difference" in text.get_text() for text in ax.texts)
-        with pytest.raises(ValueError, match="test must be one of"):
-            plots.critical_difference(board.significance("pate"), test="t")
-
-    def test_one_series_is_not_enough(self, sample):
-        data = {"label": sample.labels.astype(int), **sample.scores}
-        one = pv.leaderboard(data, metrics=["auc_roc"], chance=0, event_draws=0, workers=1)
-        with pytest.raises(ValueError, match="at least two detectors with values on at least two common series"):
-            plots.critical_difference(one.significance("auc_roc"))
-
-    def test_rank_heat_map(self, board):
-        ax = plots.rank_heat_map(board)
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == list(board.metrics)
-        columns = [tick.get_text() for tick in ax.get_xticklabels()]
-        assert sorted(columns) == sorted(board.detectors)
-        shown = ax.collections[0].get_array().reshape(len(board.metrics), -1)
-        ranks = board.ranks().to_pylist()
-        for row in ranks:
-            place = list(board.metrics).index(row["metric"]), columns.index(row["detector"])
-            assert shown[place] == pytest.approx(row["mean_rank"])
-        assert ax.figure.axes[1].get_ylabel() == "mean rank (1 is best)"
-        assert inside_figure(ax)
-        with pytest.raises(ValueError, match="metric 'vus' is not in this leaderboard"):
-            plots.rank_heat_map(board, metrics=["vus"])
-
-
-@pytest.fixture(scope="module")
-def audit(sample):
-    metrics = ["pate_ap", "point_recall", "revised_point_adjusted_precision", "mean_detection_delay"]
-    return pv.audit(sample.labels, metrics=metrics, seeds=2)
-
-
-class TestAudit:
-    def test_values_and_who_beats_the_real_one(self, audit):
-        ax = plots.audit_chart(audit)
-        drawn = ["pate_ap", "point_recall", "revised_point_adjusted_precision"]
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == drawn
-        assert "mean_detection_delay" in ax.get_xlabel()
-        assert {"random (± deviation)", "constant", "everything flagged", "real", "perfect"} == set(texts(ax))
-        lines = {line.get_label(): line for line in ax.get_lines()}
-        real = [audit[name].values["real"] for name in drawn]
-        assert list(lines["real"].get_xdata()) == real
-        assert audit["point_recall"].fooled
-        assert any("always on" in text.get_text() for text in ax.texts)
-        assert ax.get_ylim() == (2.5, -0.5)
-        assert inside_figure(ax)
-
-    def test_metrics_can_be_chosen(self, audit):
-        ax = plots.audit_chart(audit, metrics=["point_recall"])
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["point_recall"]
-        with pytest.raises(ValueError, match="metric 'f' is not in this audit"):
-            plots.audit_chart(audit, metrics=["f"])
-        with pytest.raises(ValueError, match="none of the metrics has its values in"):
-            plots.audit_chart(audit, metrics=["mean_detection_delay"])
 
 
 class TestDistribution:

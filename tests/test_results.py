@@ -166,3 +166,44 @@ def test_unknown_names_are_refused(scripts: dict[str, ModuleType], capsys: pytes
     with pytest.raises(SystemExit):
         scripts["train"].parse(["--detectors", "lstm,other"])
     assert "unknown: other" in capsys.readouterr().err
+
+
+SCORES = RESULTS / "scores"
+
+
+def test_the_score_files_stay_small() -> None:
+    assert sum(path.stat().st_size for path in SCORES.rglob("*") if path.is_file()) < 25e6
+
+
+def test_what_the_page_says_about_the_score_files() -> None:
+    """Every sentence there that can be held against the files is."""
+    page = (RESULTS / "README.md").read_text()
+    for detector in ("anomaly_transformer", "dcdetector"):
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {detector} |")]
+        said = [cell.strip() for cell in line.split("|")[2:-1]]
+        shares = []
+        for protocol in ("authors", "held-out"):
+            for dataset in ("MSL", "SMAP", "SMD"):
+                scores = pq.read_table(SCORES / protocol / dataset / f"{detector}.parquet", columns=["score"])["score"]
+                shares.append(f"{100 * np.mean(scores.to_numpy() == 0):.0f} %")
+        assert said == shares
+    for path in SCORES.rglob("*.parquet"):
+        known = read_metadata(path)
+        runs = known.get("runs", [{"seed": known.get("seed"), "training": {"kept_epoch": known.get("epoch_kept")}}])
+        assert [run["seed"] for run in runs] == [0]
+        if known["detector"] == "anomaly_transformer":
+            assert runs[0]["training"]["kept_epoch"] == 1
+        settings = known["settings"]
+        if "select_on_test" in settings:
+            assert settings["select_on_test"] is (path.parents[1].name == "authors")
+        else:
+            assert known["detector"] in ("usad", "dcdetector")
+    assert {path.parent.name for path in SCORES.rglob("*.parquet")} == {"MSL", "SMAP", "SMD"}
+
+
+def test_held_out_files_hold_out_a_tenth_of_each_series() -> None:
+    for path in (SCORES / "held-out").rglob("*.parquet"):
+        (run,) = read_metadata(path)["runs"]
+        assert run["boundaries_kept"] is True
+        assert run["steps"] == pq.read_metadata(path).num_rows
+        assert run["dropped_steps"] == 0

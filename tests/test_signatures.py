@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue, find_metrics
-from pateval.evaluation import describe_threshold
 from pateval.signatures import signature
+from pateval.threshold_rules import threshold_rule
 from support import user_metrics as mine
 
 LABELS = np.repeat([0, 1, 0, 1, 0], [30, 8, 40, 5, 37])
@@ -38,7 +38,11 @@ END = f"definition:1|pateval:{pv.__version__}"
         ("point_f_beta(beta=0.5)", {"threshold": 0.75}, "point_f_beta|beta:0.5|predictions:0.75"),
         ("nab", {"threshold": "quantile"}, "nab|profile:standard|probation:0.15|predictions:quantile:0.01"),
         ("point_f1", {"threshold": "standard-deviation:2"}, "point_f1|predictions:standard-deviation:2"),
-        ("mean_detection_offset", {}, "mean_detection_offset|early:100|delay:100|predictions:oracle:point_f1"),
+        (
+            "mean_detection_offset",
+            {},
+            "mean_detection_offset|early:100|delay:100|unit:steps|predictions:oracle:point_f1",
+        ),
     ],
 )
 def test_what_decided_the_number(metric, arguments, expected):
@@ -95,7 +99,7 @@ buffers = st.integers(0, 300) | st.lists(st.integers(0, 300), min_size=2, max_si
     series=st.sampled_from([None, "pooled", "mean"]),
 )
 def test_round_trip(early, delay, window, beta, threshold, texts, series):
-    predictions = describe_threshold(threshold)
+    predictions = threshold_rule(threshold).signature
     values = {"early": early, "delay": delay, "window": window}
     (metric, pate, vus) = find_metrics([f"segment_f_beta(beta={beta!r})", "pate", "vus_pr"])
     common = {key: value for key, value in {**texts, "series": series}.items() if value is not None}
@@ -113,8 +117,8 @@ def test_round_trip(early, delay, window, beta, threshold, texts, series):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "'' is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.1.0'"),
-        ("pate", "'pate' is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.1.0'"),
+        ("", "'' is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.2.0'"),
+        ("pate", "'pate' is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.2.0'"),
         ("pate|early", "the field 'early' of the signature 'pate|early' must be written key:value"),
         ("a|b:1|b:2", "the signature 'a|b:1|b:2' has the field 'b' twice"),
         ("a|b:1", "the signature 'a|b:1' lacks its definition or the version of pateval"),
@@ -129,7 +133,7 @@ def test_what_is_no_signature(text, message):
 
 
 def test_plain_data():
-    found = pv.evaluate(LABELS, SCORES, metrics=["ucr_score", "pate(delay=3)", "point_f1"], early=(1, 2))
+    found = pv.evaluate(LABELS, SCORES, metrics=["ucr_score", "pate(delay=3)", "point_f1"], early=(1, 2), chance=0)
     read = json.loads(found.to_json())
     assert read == found.to_dict()
     assert "NaN" not in found.to_json()
@@ -142,6 +146,8 @@ def test_plain_data():
     assert read["metrics"]["pate(delay=3)"] == {
         "value": found["pate(delay=3)"],
         "reason": None,
+        "chance": None,
+        "above_chance": None,
         "signature": found.signature("pate(delay=3)"),
         "mean_over_series": False,
     }

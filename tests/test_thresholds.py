@@ -143,7 +143,7 @@ def test_undefined_and_bad_options():
         ValueError, match=r"^the metric point_adjusted_k_f1\(k=101\) is refused: k must be .* 100; got 101$"
     ):
         best_threshold([0, 1], [1, 2], metric="point_adjusted_k_f1(k=101)")
-    with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]; got 2.0"):
+    with pytest.raises(ValueError, match=r"fraction must be a number in \[0, 1\]; got 2"):
         quantile_threshold([1, 2], fraction=2)
     for wrong in (float("nan"), True, "3"):
         with pytest.raises(ValueError, match="deviations must be a finite number"):

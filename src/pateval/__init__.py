@@ -13,27 +13,42 @@ from pateval.pate.score import pate_f1 as pate_f1
 if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval import plots as plots
     from pateval.auditing import Audit as Audit
+    from pateval.auditing import ScoreAudit as ScoreAudit
     from pateval.auditing import audit as audit
+    from pateval.auditing import audit_scores as audit_scores
     from pateval.buffers import suggest_buffer as suggest_buffer
     from pateval.catalog import catalogue as catalogue
+    from pateval.checking import DataCheck as DataCheck
+    from pateval.checking import check as check
+    from pateval.comparison import Comparison as Comparison
+    from pateval.comparison import compare as compare
     from pateval.evaluation import Evaluation as Evaluation
+    from pateval.evaluation import EvaluationTable as EvaluationTable
     from pateval.evaluation import evaluate as evaluate
+    from pateval.evaluation import explain as explain
     from pateval.explanations import EventWeights as EventWeights
     from pateval.explanations import Explanation as Explanation
     from pateval.explanations import StepWeights as StepWeights
+    from pateval.integrations import scikit_learn as sklearn  # noqa: F401
+    from pateval.integrations import torch_metrics as torchmetrics  # noqa: F401
+    from pateval.intervals import intervals_from_labels as intervals_from_labels
+    from pateval.intervals import labels_from_intervals as labels_from_intervals
     from pateval.leaderboards import Leaderboard as Leaderboard
+    from pateval.leaderboards import Verification as Verification
     from pateval.leaderboards import leaderboard as leaderboard
+    from pateval.leaderboards import leaderboard_from_results as leaderboard_from_results
+    from pateval.leaderboards import verify as verify
     from pateval.metric import Metric as Metric
-    from pateval.metric import define_metric as define_metric
     from pateval.metrics import *  # noqa: F403
+    from pateval.own_metrics import define_metric as define_metric
     from pateval.pate.accumulator import PateAccumulator as PateAccumulator
     from pateval.pate.curve import PateCurve as PateCurve
     from pateval.pate.curve import pate_curve as pate_curve
-    from pateval.pate.explain import explain as explain
     from pateval.prf import PRF as PRF
     from pateval.signatures import parse_signature as parse_signature
     from pateval.threshold_search import best_threshold as best_threshold
     from pateval.threshold_sweeps import BestThreshold as BestThreshold
+    from pateval.thresholds import alarm_rate_threshold as alarm_rate_threshold
     from pateval.thresholds import apply_threshold as apply_threshold
     from pateval.thresholds import median_deviation_threshold as median_deviation_threshold
     from pateval.thresholds import peaks_over_threshold as peaks_over_threshold
@@ -44,21 +59,25 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
 # The metrics are not listed: `pateval.metrics.__all__` names them, and everything there can be had from here.
 _HOMES = {
-    "pateval.auditing": ["Audit", "audit"],
+    "pateval.auditing": ["Audit", "ScoreAudit", "audit", "audit_scores"],
     "pateval.buffers": ["suggest_buffer"],
     "pateval.catalog": ["catalogue"],
-    "pateval.evaluation": ["Evaluation", "evaluate"],
-    "pateval.leaderboards": ["Leaderboard", "leaderboard"],
-    "pateval.metric": ["Metric", "define_metric"],
+    "pateval.comparison": ["Comparison", "compare"],
+    "pateval.checking": ["DataCheck", "check"],
+    "pateval.evaluation": ["Evaluation", "EvaluationTable", "evaluate", "explain"],
+    "pateval.intervals": ["intervals_from_labels", "labels_from_intervals"],
+    "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
+    "pateval.metric": ["Metric"],
+    "pateval.own_metrics": ["define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
     "pateval.explanations": ["EventWeights", "Explanation", "StepWeights"],
-    "pateval.pate.explain": ["explain"],
     "pateval.prf": ["PRF"],
     "pateval.signatures": ["parse_signature"],
     "pateval.threshold_search": ["best_threshold"],
     "pateval.threshold_sweeps": ["BestThreshold"],
     "pateval.thresholds": [
+        "alarm_rate_threshold",
         "apply_threshold",
         "median_deviation_threshold",
         "peaks_over_threshold",
@@ -66,13 +85,19 @@ _HOMES = {
         "standard_deviation_threshold",
     ],
 }
+# Reached as a whole.
+_MODULES = {
+    "plots": "pateval.plots",
+    "sklearn": "pateval.integrations.scikit_learn",
+    "torchmetrics": "pateval.integrations.torch_metrics",
+}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _AT_ONCE = ["CoarseScoresWarning", "UndefinedMetricError", "pate", "pate_ap", "pate_f1"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plots":  # The one package that is reached as a whole.
-        return import_module("pateval.plots")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name.startswith("_") and name != "__all__":
         raise AttributeError(f"module 'pateval' has no attribute {name!r}")
     if name in _HOME_OF:
@@ -90,4 +115,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__"), "plots"})
+    return sorted([*__getattr__("__all__"), *_MODULES, "__version__"])

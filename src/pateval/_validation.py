@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sized
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pateval._large_integers import EXACT_LIMIT, needs_exactness, ordered_floats
+from pateval.indexes import require_same_index
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -21,7 +25,26 @@ IntArray = npt.NDArray[np.intp]
 Buffers = int | str | datetime.timedelta | np.timedelta64 | Iterable[Any]
 """Numbers of steps, or durations, and collections of them."""
 
+LONGEST_WINDOW = 1_000_000
+"""Longest window in steps; every width up to it costs time."""
+
+MISSING = ("error", "ignore", "normal")
+"""What may become of scores that are NaN or null: refused, left out with their steps, or never predicted."""
+
+_MOST_BUFFERS = 1_000_000
 _SWAPPED = " (the arguments look swapped: the order is labels, then scores or predictions)"
+
+
+_MISSING_REMEDY = (
+    ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+)
+_INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
+
+
+MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
+_HELP_WITH_MISSING = {"labels": MISSING_LABELS, "scores": _MISSING_REMEDY}
+SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
+_TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
 
 
 class UndefinedMetricError(ValueError):
@@ -42,11 +65,12 @@ def number_array(values: object, name: str, *, allow_missing: bool = False, chan
     if array.size == 0:
         raise ValueError(f"{name} must hold at least one time step{' and channel' * channels}; got an empty array")
     if array.dtype.kind == "O":
-        array = _numbers_from_objects(array, name, allow_missing=allow_missing)
+        return _numbers_from_objects(array, name, allow_missing=allow_missing)
     if array.dtype.kind not in "biuf":
         kind = {"c": "complex", "U": "text", "S": "text", "T": "text", "M": "date", "m": "time-difference"}
         found = kind.get(array.dtype.kind, str(array.dtype))
-        raise TypeError(f"{name} must be numbers (bool, integer or float); got {found} values")
+        hint = _TEXT_LABELS if name == "labels" and found == "text" else ""
+        raise TypeError(f"{name} must be numbers (bool, integer or float); got {found} values{hint}")
     return array
 
 
@@ -62,8 +86,14 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
     if wrong.any():
         first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
         value = array.flat[first]
-        what = "NaN" if array.dtype.kind == "f" and np.isnan(value) else repr(value.item())
+        what = (
+            "NaN" if array.dtype.kind == "f" and np.isnan(value) else in_words(getattr(value, "item", lambda: value)())
+        )
         hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other, channels) else ""
+        if name == "labels" and set(np.unique(array).tolist()) == {-1, 1}:
+            hint = SIGNED_LABELS
+        elif name == "labels" and what == "NaN":
+            hint = hint or MISSING_LABELS
         raise ValueError(
             f"{name} must be 0 or 1 at every step; found {what} at {_place(array, first)} "
             f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
@@ -72,10 +102,33 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
 
 
 def finite_array(values: object, name: str, *, channels: bool = False) -> FloatArray:
-    """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size)."""
+    """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size).
+
+    Integers that floats cannot tell apart become other floats in the same order: see `exact_array`.
+    """
+    array = exact_array(values, name, channels=channels)
+    return array if array.dtype.kind == "f" else ordered_floats(array)
+
+
+def exact_array(values: object, name: str, *, channels: bool = False) -> npt.NDArray[Any]:
+    """Return finite ``values`` as float64 or float32, or as the integers they are where floats would lose their order.
+
+    These are 64-bit integers, or objects where they are larger still.
+    """
     array = number_array(values, name, channels=channels)
+    if needs_exactness(array):
+        if array.dtype.kind == "O":  # Floats may stand among the integers, and only they can be infinite or NaN.
+            floats = [float(item) if isinstance(item, (float, np.floating)) else 0.0 for item in array.flat]
+            _require_finite(np.array(floats).reshape(array.shape), name, advise=name == "scores" and not channels)
+        return array
     if array.dtype != np.float32:
-        array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
+        with np.errstate(over="ignore"):  # what long double holds and float64 does not is refused as infinite
+            array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
+    _require_finite(array, name, advise=name == "scores" and not channels)
+    return array
+
+
+def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
     # One sum sees any NaN or infinity; it may also overflow on huge finite values, so it only raises suspicion.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = not np.isfinite(array.sum())
@@ -83,38 +136,64 @@ def finite_array(values: object, name: str, *, channels: bool = False) -> FloatA
         wrong = ~np.isfinite(array)
         if wrong.any():
             first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-            what = "NaN" if np.isnan(array.flat[first]) else "an infinite value"
+            what, remedy = "NaN", _MISSING_REMEDY
+            if not np.isnan(array.flat[first]):
+                what, remedy = "an infinite value", _INFINITE_REMEDY
             raise ValueError(
                 f"{name} must be finite at every step; found {what} at {_place(array, first)} "
                 f"({count} such {'value' if count == 1 else 'values'} in {array.size})"
+                f"{remedy if advise else ''}"
             )
-    return array
 
 
 def binary_pair(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
     """Check truth and 0/1 predictions together."""
+    require_same_index(labels=labels, predictions=predictions)
     checked = binary_array(labels, "labels", other=predictions), binary_array(predictions, "predictions")
     _same_length(*checked, "predictions")
     return checked
 
 
-def scored_pair(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
-    """Check truth and scores together."""
-    checked = binary_array(labels, "labels", other=scores), finite_array(scores, "scores")
-    _same_length(*checked, "scores")
-    return checked
+def scored_pair(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores together.
+
+    Steps whose score is missing are left out with ``missing="ignore"``; with ``"normal"`` their score is negative
+    infinity, which no threshold reaches.
+    """
+    require_same_index(labels=labels, scores=scores)
+    if choice(missing, "missing", MISSING) == "error":
+        checked = binary_array(labels, "labels", other=scores), finite_array(scores, "scores")
+        _same_length(*checked, "scores")
+        return checked
+    truth, values = binary_array(labels, "labels", other=scores), scores_with_gaps(scores)
+    _same_length(truth, values, "scores")
+    absent = np.isnan(values)
+    if absent.all():
+        raise UndefinedMetricError("the metric is undefined: every score is missing")
+    return (truth[~absent], values[~absent]) if missing == "ignore" else (truth, without_gaps(values))
 
 
-def scores_with_gaps(values: object) -> FloatArray:
-    """Return scores as floats, NaN where one is missing; infinite ones are refused."""
+def without_gaps(scores: FloatArray) -> FloatArray:
+    """Put negative infinity, which no threshold reaches, where a score is missing."""
+    return np.where(np.isnan(scores), scores.dtype.type(-np.inf), scores)
+
+
+def scores_with_gaps(values: object, ignored: BoolArray | None = None) -> FloatArray:
+    """Return scores as floats, NaN where one is missing; infinite ones are refused, unless their step is ignored."""
     array = number_array(values, "scores", allow_missing=True)
-    array = array.astype(np.float32 if array.dtype in (np.float16, np.float32) else np.float64, copy=False)
-    finite_array(np.where(np.isnan(array), 0, array), "scores")
-    return array
+    is_left_out = is_missing(array)
+    absent = is_left_out
+    if ignored is not None and ignored.size == array.size:
+        is_left_out = is_left_out | ignored
+    # The lowest score that counts holds the place of the others, so that no order changes and indices stay.
+    counted = array[~is_left_out]
+    filled = finite_array(np.where(is_left_out, counted.min() if counted.size else 0, array), "scores")
+    return np.where(absent, filled.dtype.type(np.nan), filled)
 
 
 def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
     """Check truth and 0/1 predictions of several channels together."""
+    require_same_index(labels=labels, predictions=predictions)
     checked = (
         binary_array(labels, "labels", other=predictions, channels=True),
         binary_array(predictions, "predictions", channels=True),
@@ -125,6 +204,7 @@ def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, Boo
 
 def scored_channels(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
     """Check truth and scores of several channels together."""
+    require_same_index(labels=labels, scores=scores)
     checked = (
         binary_array(labels, "labels", other=scores, channels=True),
         finite_array(scores, "scores", channels=True),
@@ -135,7 +215,7 @@ def scored_channels(labels: object, scores: object) -> tuple[BoolArray, FloatArr
 
 def has_channels(labels: object) -> bool:
     """Whether labels have two dimensions, time steps by channels."""
-    return np.ndim(to_numpy(labels, "labels")) == 2
+    return np.ndim(to_numpy(labels, "labels", allow_missing=True)) == 2
 
 
 def series_starts(series: object, length: int) -> IntArray:
@@ -162,7 +242,7 @@ def series_starts(series: object, length: int) -> IntArray:
         for name, start in zip(names, starts, strict=True):
             if name in seen:
                 raise ValueError(
-                    f"the steps of one series must be contiguous; {name!r} begins again at index {int(start)}"
+                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index {int(start)}"
                 )
             seen.add(name)
     return starts
@@ -176,11 +256,11 @@ def require_anomaly(labels: BoolArray) -> None:
 
 def non_negative_integer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
-    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or np.ndim(value) != 0:
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or not _is_single(value):
         raise TypeError(f"{name} must be a non-negative integer; got {in_words(value)}")
     length = operator.index(value)
     if length < 0:
-        raise ValueError(f"{name} must be a non-negative integer; got {length}")
+        raise ValueError(f"{name} must be a non-negative integer; got {in_words(length)}")
     return length
 
 
@@ -189,15 +269,45 @@ def buffer_lengths(value: Any, name: str, *, longest: int | None = None) -> tupl
 
     Longer ones than ``longest`` are cut: a buffer reaches no further than its series.
     """
-    if np.ndim(value) == 0 and hasattr(value, "__index__"):
+    if hasattr(value, "__index__") and _is_single(value):
         lengths: tuple[int, ...] = (non_negative_integer(value, name),)
     elif isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {in_words(value)}")
     else:
+        require_few(value, name)
         lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
     if not lengths:
         raise ValueError(f"{name} must hold at least one buffer length; got an empty collection")
     return lengths if longest is None else tuple(min(length, longest) for length in lengths)
+
+
+def count(value: object, name: str, *, most: int = 1_000_000) -> int:
+    """Check a number of times to do something, which must come to an end."""
+    number = non_negative_integer(value, name)
+    if number > most:
+        raise ValueError(f"{name} must be at most {most:,}; got {in_words(number)}")
+    return number
+
+
+def require_few(values: Iterable[Any], name: str) -> None:
+    """Refuse a collection of buffer lengths that would fill the memory: a slip of the pen."""
+    if isinstance(values, Sized) and len(values) > _MOST_BUFFERS:
+        raise ValueError(f"{name} must hold at most {_MOST_BUFFERS:,} buffer lengths; got {in_words(values)}")
+
+
+def flag(value: object, name: str) -> bool:
+    """Check a truth value."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {in_words(value)}")
+    return bool(value)
+
+
+def window_length(value: object, name: str) -> int:
+    """Check a window in steps; unlike a buffer it is not cut at the end of the series, since its length is a weight."""
+    length = non_negative_integer(value, name)
+    if length > LONGEST_WINDOW:
+        raise ValueError(f"{name} must be at most {LONGEST_WINDOW:,} steps; got {in_words(length)}")
+    return length
 
 
 def positive_integer(value: object, name: str) -> int:
@@ -212,10 +322,10 @@ def fraction(value: object, name: str) -> float:
     """Check a number in [0, 1]."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
-    checked = float(value)
-    if not 0 <= checked <= 1:
-        raise ValueError(f"{name} must be a number in [0, 1]; got {checked}")
-    return checked
+    number: Any = value  # An integer may be too large for a float, but compares with one.
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
+    return float(value)
 
 
 def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
@@ -223,10 +333,10 @@ def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
     accepted = f"a finite number, {least:g} or more" if least else "a finite number above 0"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be {accepted}; got {in_words(value)}")
-    checked = float(value)
-    if not (least <= checked < np.inf and checked > 0):
-        raise ValueError(f"{name} must be {accepted}; got {checked}")
-    return checked
+    number: Any = value
+    if not (least <= number <= sys.float_info.max and number > 0):
+        raise ValueError(f"{name} must be {accepted}; got {in_words(value)}")
+    return float(value)
 
 
 def choice(value: object, name: str, allowed: Iterable[str]) -> str:
@@ -238,9 +348,37 @@ def choice(value: object, name: str, allowed: Iterable[str]) -> str:
 
 
 def in_words(value: object) -> str:
-    """Show a value in a message: its representation, cut where it is long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """Show a value in a message: its representation, cut where it is long; arrays and tables by type and shape.
+
+    Examples
+    --------
+    >>> in_words("a" * 100), in_words(np.zeros(1000)), in_words(0.5)
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", 'ndarray of shape (1000,)', '0.5')
+    """
+    shape = getattr(value, "shape", ())
+    if isinstance(shape, tuple) and shape:
+        return f"{type(value).__name__} of shape {shape}"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an integer of many thousand digits, or an object whose representation fails
+        return f"a value of type {type(value).__name__}"
+    return shortened(text)
+
+
+def _is_single(value: object) -> bool:
+    """Whether a value has no dimensions."""
+    return not getattr(value, "ndim", 0) and not isinstance(value, (list, tuple))
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Cut a text that is too long for a message.
+
+    Examples
+    --------
+    >>> shortened("a" * 100, 10)
+    'aaaaaaa...'
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
@@ -264,6 +402,8 @@ def _place(array: npt.NDArray[Any], index: int) -> str:
 
 def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
     """More than a few classes, or values between whole numbers."""
+    if array.dtype.kind == "O":  # integers that no label has
+        return True
     values = array[~np.isnan(array)] if array.dtype.kind == "f" else array
     return bool(np.any(values != np.round(values))) or np.unique(values).size > 5
 
@@ -284,7 +424,8 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
     if isinstance(values, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(values)
         if masked.any() and allow_missing:
-            return np.where(masked, np.nan, np.asarray(values.data))
+            data = np.asarray(values.data)
+            return np.where(masked, np.nan, data.astype(object) if needs_exactness(data) else data)
         if masked.any():
             raise ValueError(
                 f"{name} must hold no masked values; found one at index {int(np.argmax(masked))} "
@@ -295,9 +436,11 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
     if not allow_missing:
         _refuse_nulls(values, name)
     try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be one-dimensional, one number per time step: {error}") from error
+        array = np.asarray(_with_nulls(values) if allow_missing else values)
+        if isinstance(values, (list, tuple)) and array.dtype.kind == "f" and (np.abs(array) >= EXACT_LIMIT).any():
+            array = np.array(values, dtype=object)  # NumPy turns integers into floats where both stand in one list.
+    except Exception as error:  # An object that stands for an array may raise anything.
+        raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
     if allow_missing and array.dtype.kind == "O" and array.ndim == 1:
         array = np.where(is_missing(array), np.nan, array)
     return array
@@ -315,6 +458,17 @@ def _from_tensor(values: object, name: str) -> object:
     return tensor
 
 
+def _with_nulls(values: object) -> object:
+    """Return the integers of a column that may lack some as objects: NumPy would make floats of them."""
+    kind = str(getattr(values, "dtype", getattr(values, "type", "")))
+    if hasattr(values, "null_count") and kind.lower() in ("int64", "uint64"):  # polars, pyarrow
+        to_list: Any = getattr(values, "to_list", None) or getattr(values, "to_pylist", None)
+        return np.array(to_list(), dtype=object)
+    if kind in ("Int64", "UInt64"):  # pandas
+        return values.astype(object)  # type: ignore[attr-defined]  # a column of that type has it
+    return values
+
+
 def _refuse_nulls(values: object, name: str) -> None:
     """Refuse the missing values of pyarrow and polars columns, which NumPy would turn into NaN or objects."""
     nulls = getattr(values, "null_count", None)
@@ -324,7 +478,10 @@ def _refuse_nulls(values: object, name: str) -> None:
     if total:
         mask: Any = values.is_null()  # type: ignore[attr-defined]  # both libraries that have null_count have it
         first = int(np.argmax(np.asarray(mask)))
-        raise ValueError(f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)})")
+        hint = _HELP_WITH_MISSING.get(name, "")
+        raise ValueError(
+            f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)}){hint}"
+        )
 
 
 def is_missing(array: npt.NDArray[Any]) -> BoolArray:
@@ -353,7 +510,7 @@ def _numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: 
     if missing.any() and not allow_missing:
         raise ValueError(
             f"{name} must hold no missing values; found one at {_place(array, int(np.argmax(missing)))} "
-            f"({int(np.count_nonzero(missing))} in {array.size})"
+            f"({int(np.count_nonzero(missing))} in {array.size}){_HELP_WITH_MISSING.get(name, '')}"
         )
     for index, item in enumerate(array.flat):
         if not isinstance(item, (Real, np.bool_)):
@@ -361,4 +518,6 @@ def _numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: 
                 f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
                 f"{type(item).__name__} at {_place(array, index)}"
             )
+    if needs_exactness(array):
+        return np.where(missing, np.nan, array)
     return array.astype(np.float64)

@@ -12,20 +12,22 @@ import difflib
 import importlib
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import pateval.metrics as m
 from pateval import threshold_sweeps as sweeps
-from pateval._validation import UndefinedMetricError
-from pateval.metric import FIELDS, SharedWork, metric_from_function
+from pateval._validation import UndefinedMetricError, in_words
+from pateval.metric import FIELDS, SharedWork
 from pateval.metric import Metric as Metric
 from pateval.option_text import read_id
+from pateval.own_metrics import metric_from_function
 from pateval.papers import PAPERS
 from pateval.pate.score import pate, pate_ap, pate_f1
 
+_MOST_METRICS = 10_000
 MetricLike = str | Metric | Callable[..., Any]
 """What names a metric: an id, an id with options, ``package.module:function``, a `Metric`, a function."""
 
@@ -397,7 +399,11 @@ def find_metrics(
             and (emerging or not metric.emerging)
             and (channels or not metric.channels)
         ]
-    wanted = [metrics] if isinstance(metrics, (str, Metric)) or callable(metrics) else list(metrics)
+    if isinstance(metrics, (str, Metric)) or callable(metrics):
+        metrics = [metrics]
+    if not isinstance(metrics, Iterable) or (isinstance(metrics, Sized) and len(metrics) > _MOST_METRICS):
+        raise TypeError(f"metrics must be ids, metrics or functions; got {in_words(metrics)}")
+    wanted = list(metrics)
     if not wanted:
         raise ValueError("metrics must name at least one metric; got an empty collection")
     objects = {place: _from_object(item) for place, item in enumerate(wanted) if not isinstance(item, str)}
@@ -407,7 +413,9 @@ def find_metrics(
         metric = (_from_text(item, given) if isinstance(item, str) else objects[place]).named(global_values)
         known = found.setdefault(metric.id, metric)
         if known.function is not metric.function:
-            raise ValueError(f"two metrics have the id {metric.id!r}; give one of them another with define_metric")
+            raise ValueError(
+                f"two metrics have the id {in_words(metric.id)}; give one of them another with define_metric"
+            )
     return list(found.values())
 
 
@@ -434,10 +442,12 @@ def _from_object(item: Any) -> Metric:
                 return metric
         item = metric_from_function(item)
     if not isinstance(item, Metric):
-        raise ValueError(f"unknown metric {item!r}; name one by its id, a Metric or a function")
+        raise ValueError(f"unknown metric {in_words(item)}; name one by its id, a Metric or a function")
     listed = _all_metrics().get(item.name)
     if listed is not None and listed.function is not item.function:
-        raise ValueError(f"the id {item.name!r} belongs to the catalogue; give your metric another with define_metric")
+        raise ValueError(
+            f"the id {in_words(item.name)} belongs to the catalogue; give your metric another with define_metric"
+        )
     return item
 
 
@@ -451,7 +461,7 @@ def _from_text(text: str, given: Mapping[str, Metric]) -> Metric:
     if metric is None:
         close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"unknown metric {text!r}{hint} ('pateval metrics' lists them)")
+        raise ValueError(f"unknown metric {in_words(text)}{hint} ('pateval metrics' lists them)")
     return metric.with_options(**options) if options else metric
 
 
@@ -468,13 +478,13 @@ def _imported(text: str, name: str) -> Metric:
     """Import a metric, a function, or a part of either, named ``package.module:function``."""
     module_name, _, attribute = name.partition(":")
     if not module_name.strip(".") or module_name.startswith(".") or not attribute:
-        raise ValueError(f"metric {text!r}: write a metric of your own as package.module:function")
+        raise ValueError(f"metric {in_words(text)}: write a metric of your own as package.module:function")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever a user's file may raise when it is run
         reason = " ".join(str(error).split())
         raise ValueError(
-            f"metric {text!r}: importing {module_name!r} failed: {type(error).__name__}: {reason}"
+            f"metric {in_words(text)}: importing {in_words(module_name)} failed: {type(error).__name__}: {reason}"
         ) from error
     for field in (None, *FIELDS):
         ending = f"_{field}" if field else ""
@@ -484,4 +494,4 @@ def _imported(text: str, name: str) -> Metric:
         if attribute.endswith(ending) and item is not None:
             metric = _from_object(item)
             return metric if field is None else metric.with_field(field)
-    raise ValueError(f"metric {text!r}: the module {module_name!r} has no {attribute!r}")
+    raise ValueError(f"metric {in_words(text)}: the module {in_words(module_name)} has no {in_words(attribute)}")

@@ -8,12 +8,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray, buffer_lengths, in_words, non_negative_integer, to_numpy
+from pateval._validation import (
+    IntArray,
+    buffer_lengths,
+    in_words,
+    is_missing,
+    non_negative_integer,
+    require_few,
+    to_numpy,
+)
 
 Times = npt.NDArray[Any]
 Duration = str | datetime.timedelta | np.timedelta64
@@ -34,7 +42,9 @@ _UNITS = {
     )
     for name in names
 }
+_WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
 
 
@@ -55,6 +65,30 @@ class Clock:
     times: Times
     nanoseconds: int | None
     tolerance: float = 0.0
+
+    @property
+    def unit(self) -> str | None:
+        """What one unit of the times is, as ``time_unit`` takes it."""
+        if self.nanoseconds is None:
+            return None
+        return next(name for name, size in _UNITS.items() if size == self.nanoseconds)
+
+    def median_interval(self, series_starts: IntArray | None = None) -> float | None:
+        """Median time from one step to the next within a series; None where no series has two steps.
+
+        Examples
+        --------
+        >>> Clock(np.array([0, 5, 10, 30, 0, 6]), None).median_interval(np.array([0, 4]))
+        5.5
+        """
+        differences = np.diff(self.times)
+        if series_starts is not None and series_starts.size > 1:
+            differences = np.delete(differences, series_starts[1:] - 1)
+        return float(np.median(differences)) if differences.size else None
+
+    def chosen(self, steps: IntArray | slice) -> Clock:
+        """Some of the steps."""
+        return Clock(self.times[steps], self.nanoseconds, self.tolerance)
 
     def length(self, nanoseconds: Fraction) -> float:
         """Turn a duration into units of this clock."""
@@ -94,8 +128,8 @@ def read_clock(
         raise ValueError(f"times must be one-dimensional, one value per time step; got an array of shape {array.shape}")
     if array.size != size:
         raise ValueError(f"times and labels must have the same length; got {array.size} and {size}")
-    unit = None if time_unit is None else _unit(time_unit, "time_unit")
-    numbers, unit = _as_numbers(array, unit)
+    unit = None if time_unit is None else unit_nanoseconds(time_unit, "time_unit")
+    numbers, unit = time_numbers(array, unit)
     differences = np.diff(numbers)
     is_inside = np.ones(differences.size, dtype=np.bool_)
     is_inside[series_starts[1:] - 1] = False
@@ -128,7 +162,7 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
     """
     if isinstance(value, np.timedelta64):
         if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
-            raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {value!r}")
+            raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {in_words(value)}")
         total = Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)))
     elif isinstance(value, datetime.timedelta):
         days = value.days * 86400 + value.seconds
@@ -142,9 +176,63 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
     return total
 
 
-def is_duration(value: object) -> bool:
+def is_duration(value: object) -> TypeGuard[Duration]:
     """Tell a duration from a number of steps."""
     return isinstance(value, (str, datetime.timedelta, np.timedelta64))
+
+
+def duration_text(value: Duration, name: str = "the duration") -> str:
+    """Write a duration in its one form: a number of the largest unit, up to days, that divides it.
+
+    Examples
+    --------
+    >>> duration_text("90s"), duration_text(datetime.timedelta(hours=48)), duration_text("0.5ms"), duration_text("0h")
+    ('90s', '2d', '500us', '0s')
+    """
+    length = nanoseconds(value, name)
+    if not length:
+        return "0s"
+    for unit, size in _WRITTEN_UNITS.items():
+        if (length / size).denominator == 1:
+            return f"{length / size}{unit}"
+    return f"{float(length):.9g}ns"
+
+
+def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
+    """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
+
+    Examples
+    --------
+    >>> canonical_lengths((0, 100), "early"), canonical_lengths(["0min", "60min"], "early")
+    ((0, 100), ('0s', '1h'))
+    """
+    if is_duration(value) or not isinstance(value, Iterable):
+        values = [value]
+    else:
+        require_few(value, name)
+        values = value = list(value)
+    if not any(is_duration(each) for each in values):
+        return buffer_lengths(value, name)
+    if not all(is_duration(each) or _is_zero(each) for each in values):
+        raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
+    return tuple(duration_text(each, name) if is_duration(each) else "0s" for each in values)
+
+
+def length_order(value: Any) -> Any:
+    """What to sort lengths by: steps by their number, durations by how long they are."""
+    return nanoseconds(value) if isinstance(value, str) else value
+
+
+def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the duration") -> int:
+    """Number of steps nearest to a duration, at least one unless it is zero.
+
+    Examples
+    --------
+    >>> in_steps("10min", 120.0, Clock(np.array([0, 120]), 10**9)), in_steps("1s", 120.0, Clock(np.array([0]), 10**9))
+    (5, 1)
+    """
+    length = clock.length(nanoseconds(value, name))
+    return max(1, round(length / interval)) if length else 0
 
 
 def single(value: Any, name: str) -> int | Duration:
@@ -165,10 +253,11 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     if is_duration(value) or not isinstance(value, Iterable):
         values = [value]
     else:
+        require_few(value, name)
         values = value = list(value)
     if not any(is_duration(each) for each in values):
         return buffer_lengths(value, name, longest=longest), False
-    if not all(is_duration(each) or (isinstance(each, (int, np.integer)) and each == 0) for each in values):
+    if not all(is_duration(each) or _is_zero(each) for each in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
     lengths = [nanoseconds(each, name) if is_duration(each) else Fraction(0) for each in values]
     if clock is None:
@@ -176,17 +265,22 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     return tuple(clock.length(length) for length in lengths), True
 
 
+def _is_zero(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value == 0
+
+
 def _parsed(text: str, name: str) -> Fraction:
     total, place = Fraction(0), 0
     while piece := _PIECE.match(text, place):
-        total += Fraction(piece[1]) * _unit(piece[2], name)
+        total += Fraction(piece[1]) * unit_nanoseconds(piece[2], name)
         place = piece.end()
     if not place or text[place:].strip():
         raise ValueError(f"{name} as text must be a number with a unit, such as '10min', '2h'; got {in_words(text)}")
     return total
 
 
-def _unit(text: object, name: str) -> int:
+def unit_nanoseconds(text: object, name: str) -> int:
+    """Length of a unit of time, by any of its names."""
     if isinstance(text, str):
         for word in (text, text.lower(), text.lower().removesuffix("s")):
             if word in _UNITS:
@@ -194,22 +288,29 @@ def _unit(text: object, name: str) -> int:
     raise ValueError(f"{name} must have a unit of ns, us, ms, s, min, h, d or w; got {in_words(text)}")
 
 
-def _as_numbers(array: Times, unit: int | None) -> tuple[Times, int | None]:
-    """Integers of nanoseconds for dates, and otherwise the numbers themselves, with the length of their unit."""
+def time_numbers(array: Times, unit: int | None = None) -> tuple[Times, int | None]:
+    """Integers of nanoseconds for dates, and otherwise the numbers themselves, with the length of their unit.
+
+    Examples
+    --------
+    >>> time_numbers(np.array(["1970-01-01T00:00:01"], dtype="datetime64[s]"))
+    (array([1000000000]), 1)
+    >>> time_numbers(np.array([0.5, 1.0]))
+    (array([0.5, 1. ]), None)
+    """
     if array.dtype.kind == "O" or array.dtype.kind in "UST":
-        try:
-            array = np.array([_date(value) for value in array.tolist()], dtype="datetime64[ns]")
-        except (TypeError, ValueError):
-            raise TypeError("times must be dates, such as datetime64 values, or numbers; got other values") from None
+        array = _dates(array)
     if array.dtype.kind == "M":
         if np.isnat(array).any():
             raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(np.isnat(array)))}")
         if unit is not None:
             raise ValueError("time_unit is for times that are numbers; dates have a unit of their own")
-        return array.astype("datetime64[ns]").astype(np.int64), 1
+        return _whole_nanoseconds(array, "datetime64[ns]"), 1
     if array.dtype.kind == "m":
-        return array.astype("timedelta64[ns]").astype(np.int64), 1
+        return _whole_nanoseconds(array, "timedelta64[ns]"), 1
     if array.dtype.kind in "iu":
+        if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
+            raise ValueError(f"times must be below 2**63 where they are integers; found {array.max()}")
         return array.astype(np.int64), unit
     if array.dtype.kind != "f":
         raise TypeError(f"times must be dates or numbers; got {array.dtype} values")
@@ -218,13 +319,46 @@ def _as_numbers(array: Times, unit: int | None) -> tuple[Times, int | None]:
             f"times must be finite; found {array[~np.isfinite(array)][0]} at index "
             f"{int(np.argmax(~np.isfinite(array)))}"
         )
-    return array.astype(np.float64), unit
+    with np.errstate(over="ignore"):
+        times = array.astype(np.float64)
+    if not np.isfinite(times).all():
+        raise ValueError("times must be numbers that double precision can hold")
+    return times, unit
+
+
+def _whole_nanoseconds(array: Times, dtype: str) -> Times:
+    """Dates or differences as integers; NumPy would wrap around what 64 bits cannot count in nanoseconds."""
+    converted = array.astype(dtype)
+    wrapped = converted.astype(array.dtype) != array
+    if wrapped.any():
+        place = int(np.argmax(wrapped))
+        years = f"{_FIRST_YEAR} and {_LAST_YEAR}"
+        raise ValueError(f"times must lie between the years {years}; found {array[place]} at index {place}")
+    return converted.astype(np.int64)
+
+
+def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Dates of an array of text or objects."""
+    missing = is_missing(array)
+    if missing.any():
+        raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
+    found = []
+    for place, value in enumerate(array.tolist()):
+        try:
+            found.append(_date(value))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"times must be dates, such as datetime64 values, or numbers; got {in_words(value)} at index {place}"
+            ) from None
+    return np.array(found, dtype="datetime64[ns]")
 
 
 def _date(value: Any) -> Any:
     """A date without a time zone; one with a zone is moved to universal time."""
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
+    if isinstance(value, datetime.date) and not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+        raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.
         utc = datetime.datetime(*value.utctimetuple()[:6], value.microsecond)  # as NumPy wants it

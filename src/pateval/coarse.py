@@ -27,6 +27,10 @@ def coarseness(scores: FloatArray) -> str | None:
     >>> coarseness(np.arange(5.0)) is None
     True
     """
+    if scores.min() == -np.inf:  # a missing score that counts as normal is no value
+        scores = scores[scores > -np.inf]
+    if not scores.size:
+        return None
     few = np.unique(scores[:64])
     if few.size <= 2:
         few = np.unique([scores.min(), scores.max()])

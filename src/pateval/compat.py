@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, non_negative_integer, positive_integer, scored_pair
+from pateval._validation import (
+    BoolArray,
+    FloatArray,
+    count,
+    flag,
+    non_negative_integer,
+    positive_integer,
+    scored_pair,
+    window_length,
+)
 from pateval.events import find_events
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import mean_area, rank_steps
@@ -68,14 +77,18 @@ def PATE(  # noqa: N802  # the authors' name
     >>> round(PATE([0, 0, 1, 1, 0, 0], [0.1, 0.6, 0.9, 0.4, 0.5, 0.2], e_buffer=2, d_buffer=2), 4)
     0.7764
     """
-    if pos_label != 1:
+    flags = {"drop_intermediate": drop_intermediate, "Big_Data": Big_Data, "include_zero": include_zero}
+    for name, value in (flags | {"binary_scores": binary_scores}).items():
+        flag(value, name)
+    if non_negative_integer(pos_label, "pos_label") != 1:
         raise ValueError("pos_label other than 1 is not supported: label anomalies 1 instead")
     if sample_weight is not None:
         raise ValueError("sample_weight is not supported: it never weighted anything but the choice of thresholds")
-    positive_integer(n_jobs if n_jobs != -1 else 1, "n_jobs")
-    splits = positive_integer(num_splits_MaxBuffer, "num_splits_MaxBuffer")
-    early_set = _buffer_set(non_negative_integer(e_buffer, "e_buffer"), splits, include_zero)
-    delay_set = _buffer_set(non_negative_integer(d_buffer, "d_buffer"), splits, include_zero)
+    if not isinstance(n_jobs, int) or n_jobs != -1:
+        positive_integer(n_jobs, "n_jobs")
+    splits = count(positive_integer(num_splits_MaxBuffer, "num_splits_MaxBuffer"), "num_splits_MaxBuffer")
+    early_set = _buffer_set(window_length(e_buffer, "e_buffer"), splits, include_zero)
+    delay_set = _buffer_set(window_length(d_buffer, "d_buffer"), splits, include_zero)
     labels, scores = scored_pair(y_true, y_score)
     if not labels.any():
         return 0.0
@@ -87,7 +100,7 @@ def PATE(  # noqa: N802  # the authors' name
     if thresholds is not None and drop_intermediate:
         thresholds = _without_intermediate(labels, scores, thresholds)
     if thresholds is not None and Big_Data:
-        number = positive_integer(num_desired_thresholds, "num_desired_thresholds")
+        number = count(positive_integer(num_desired_thresholds, "num_desired_thresholds"), "num_desired_thresholds")
         thresholds = np.percentile(thresholds, np.linspace(100, 0, number))
     early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (early_set, delay_set))
     return mean_area(rank_steps(scores, find_events(labels), early, delay, thresholds), early, delay, TRAPEZOID)

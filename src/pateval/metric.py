@@ -1,7 +1,7 @@
 """What a metric is to the rest of the package: a function, how to read its result, and what is known of it.
 
-`Metric` describes one number. The catalogue makes one for every row of its table; `define_metric` makes one of a user's
-own function.
+`Metric` describes one number. The catalogue makes one for every row of its table; `pateval.own_metrics.define_metric`
+makes one of a user's own function.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import lru_cache
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, UndefinedMetricError, choice, positive_integer
+from pateval._validation import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice, in_words, shortened
+from pateval.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
 from pateval.option_text import id_text, plain_value, value_text
 from pateval.papers import Paper
 from pateval.prf import PRF
@@ -33,10 +34,17 @@ GLOBAL_OPTIONS: dict[str, Any] = {"early": (0, 100), "delay": (0, 100), "window"
 
 # Parameters that describe the data or what to do with its steps, not the metric: they are no part of an id.
 DATA_PARAMETERS = frozenset({"series", "times", "time_unit", "max_gap", "ignore", "missing", "anomalies", "subsystems"})
+# Options that count steps, and so may be given as durations where the times of the steps are known.
+STEP_OPTIONS = frozenset({"early", "delay", "window", "per", "near", "width", "delta", "discovery", "observation"}) | {
+    "tolerance",
+    "start_tolerance",
+    "end_tolerance",
+    "maximum_length",
+    "minimum_gap",
+}
 # Keys that a signature uses for itself, so that no option may have such a name.
 RESERVED_KEYS = frozenset({"metric", "clock", "ignored", "module", "definition", "pateval", *KINDS, *DATA_PARAMETERS})
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 # A small input on which every metric is defined, to try the options of a metric of the package.
 _TRIAL_LIMIT = 1000
 _TRIAL_LABELS = np.array([0, 0, 1, 1, 1, 0, 0, 0], dtype=np.bool_)
@@ -164,6 +172,16 @@ class Metric:
         return self.pools and "series" in _defaults(self.function)
 
     @property
+    def on_clock(self) -> bool:
+        """Whether the function measures on a clock itself, so that it takes durations and ignored steps."""
+        return {"times", "ignore"} <= _defaults(self.function).keys()
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether the function can count steps without a score as never predicted."""
+        return "missing" in _defaults(self.function)
+
+    @property
     def in_package(self) -> bool:
         """Whether it is of the catalogue: only what `define_metric` makes has no paper."""
         return self.paper is not None
@@ -209,7 +227,7 @@ class Metric:
         for name in options:
             if name not in known:
                 accepted = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise ValueError(f"the metric {self.name} has no option {name!r}; {accepted}")
+                raise ValueError(f"the metric {self.name} has no option {in_words(name)}; {accepted}")
         bound = {**self.options, **options}
         bound = {name: self._normal(name, bound[name]) for name in known if name in bound}
         changed = replace(self, options=bound)
@@ -262,12 +280,35 @@ class Metric:
         return self.read(self.compute(labels, given, options), options)
 
     def compute(
-        self, labels: BoolArray, given: BoolArray | FloatArray, options: Mapping[str, Any], *, series: Any = None
+        self,
+        labels: BoolArray,
+        given: BoolArray | FloatArray,
+        options: Mapping[str, Any],
+        *,
+        data: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Do the work, from which `read` takes the value; other metrics may read theirs from the same."""
+        """Do the work, from which `read` takes the value; other metrics may read theirs from the same.
+
+        ``data`` holds what `DATA_PARAMETERS` name, such as ``series``; the function gets those it takes.
+        """
         work = self.function if self.shared is None else self.shared.compute
-        extra = {"series": series} if series is not None and self.takes_series else {}
+        taken = _defaults(work).keys() - (set() if self.pools else {"series"})
+        extra = {name: value for name, value in (data or {}).items() if name in taken and value is not None}
         return work(labels, given, **self.work_options(options), **extra)
+
+    def durations(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options that are durations instead of numbers of steps."""
+        return {name: value for name, value in options.items() if self._counts_steps(name) and _is_time(value)}
+
+    def in_steps(self, options: Mapping[str, Any], interval: float, clock: Clock) -> dict[str, Any]:
+        """Options with durations turned into the nearest number of steps."""
+        found = dict(options)
+        for name, value in self.durations(options).items():
+            lengths = tuple(
+                in_steps(each, interval, clock, name) for each in (value if isinstance(value, tuple) else (value,))
+            )
+            found[name] = lengths if isinstance(value, tuple) else lengths[0]
+        return found
 
     def work_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that the work depends on."""
@@ -285,27 +326,36 @@ class Metric:
                 result.f_beta(options["beta"]) if self.field == "f_beta" else float(getattr(result, self.field or "f1"))
             )
         if self.field is not None:
-            raise TypeError(f"the metric {self.id} needs a function that returns a PRF; it returned {result!r}")
+            raise TypeError(f"the metric {self.id} needs a function that returns a PRF; it returned {in_words(result)}")
         try:
             return float(result)
         except (TypeError, ValueError):
-            raise TypeError(f"the metric {self.id} must return a number or a PRF; it returned {result!r}") from None
+            raise TypeError(
+                f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
+            ) from None
 
     def _normal(self, name: str, value: Any) -> Any:
         """One value for all spellings that mean the same."""
         value, default = plain_value(value), self.parameters[name]
+        if self._counts_steps(name) and _is_time(value):
+            with suppress(ValueError, TypeError):  # the function says what is wrong with it
+                lengths = canonical_lengths(value, name)
+                value = lengths if isinstance(value, tuple) else lengths[0]
         if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if name in self.global_options and isinstance(default, tuple) and isinstance(value, tuple):
             # Buffers form a set: their order does not count, and one buffer is the same with or without brackets.
-            return value[0] if len(value) == 1 else tuple(sorted(value))
+            return value[0] if len(value) == 1 else _sorted(value)
         return value
 
     def _from_global(self, name: str, value: Any) -> Any:
         value = plain_value(value)
         if isinstance(value, tuple):
-            return tuple(sorted(value)) if isinstance(self.parameters[name], tuple) else max(value)
+            return _sorted(value) if isinstance(self.parameters[name], tuple) else max(value, key=length_order)
         return value
+
+    def _counts_steps(self, name: str) -> bool:
+        return name in (STEP_OPTIONS if self.in_package else self.global_options)
 
     def _try_options(self) -> None:
         """Let the function refuse bad values here, before any work; a user's function is not called on trial."""
@@ -320,7 +370,7 @@ class Metric:
                 if self.channels:
                     given = given[0][:, np.newaxis], given[1][:, np.newaxis]
                 try:
-                    self.function(*given, **trial)
+                    self._trial(*given, trial)
                 except UndefinedMetricError:
                     return
                 except (ValueError, TypeError):
@@ -329,125 +379,14 @@ class Metric:
                 else:
                     return
         except (ValueError, TypeError) as error:
-            raise type(error)(f"the metric {id_text(self.name, self.options)} is refused: {error}") from None
+            refused = shortened(id_text(self.name, self.options), 80)
+            raise type(error)(f"the metric {refused} is refused: {error}") from None
 
-
-def define_metric(
-    function: Callable[..., Any],
-    *,
-    id: str,  # noqa: A002  # the name that users know from tables and `Metric.id`
-    takes: str,
-    higher_is_better: bool = True,
-    low: float = -math.inf,
-    high: float = math.inf,
-    pools: bool = False,
-    definition: int = 1,
-    field: str | None = None,
-    global_options: Iterable[str] = (),
-    faults: str = "",
-) -> Metric:
-    """Make a metric of one's own, to be used wherever metrics are named.
-
-    The function is called with labels and, as ``takes`` says, scores or predictions: one-dimensional NumPy arrays of
-    equal length that have been checked and cannot be written to, bool for labels and predictions, float64 (or float32,
-    where that was given) for scores. It returns a number or a `PRF`; it may return NaN or raise `UndefinedMetricError`
-    where it has no value.
-
-    Parameters
-    ----------
-    function : callable
-        The function. Its further parameters must have defaults; they are its options.
-    id : str
-        Name in tables, which no metric of the catalogue may have. Where the function returns a `PRF`, the bare id
-        means the F1, and the id with ``_precision``, ``_recall``, ``_f1`` or ``_f_beta`` can be asked for beside it.
-    takes : {"scores", "predictions"}
-        What it judges. Predictions are made from scores with the threshold of `evaluate`.
-    higher_is_better : bool
-        Direction.
-    low, high : float
-        Range of values.
-    pools : bool
-        Whether the steps of several series may be judged together, in one call; otherwise the mean over the series is
-        taken. A function with a parameter ``series`` is then told which series each step belongs to.
-    definition : int
-        To be raised when the function gives other numbers; results in a cache are told apart by it.
-    field : {"precision", "recall", "f1", "f_beta"}, optional
-        Which part of a `PRF` to take; the id is then the given one with that ending.
-    global_options : iterable of {"early", "delay", "window"}
-        Options of the function that ``evaluate(early=..., delay=..., window=...)`` and the command line's
-        ``--early --delay --window`` shall reach. Several buffers come as a tuple where the default is a tuple, else
-        the longest comes.
-    faults : str
-        How the metric can be fooled.
-
-    Returns
-    -------
-    Metric
-        For ``metrics=`` of `evaluate`, `leaderboard`, `audit`, and ``metric=`` of `best_threshold`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not of the form described.
-
-    Examples
-    --------
-    >>> import pateval as pv
-    >>> def flagged_share(labels, predictions, *, scale=1.0):
-    ...     return scale * predictions.mean()
-    >>> share = pv.define_metric(flagged_share, id="flagged_share", takes="predictions", higher_is_better=False)
-    >>> pv.evaluate([0, 1, 0, 0], [0.1, 0.9, 0.2, 0.3], metrics=[share, "flagged_share(scale=100)"], threshold=0.25)
-    flagged_share             0.5000
-    flagged_share(scale=100)  50.0000
-    predictions: score >= 0.25 (given)
-    """
-    if not callable(function):
-        raise TypeError(f"define_metric needs a function; got {function!r}")
-    if not isinstance(id, str) or not _NAME.fullmatch(id):
-        raise ValueError(f"the id of a metric must be a word of letters, digits, '_', '.' and '-'; got {id!r}")
-    if not low <= high:
-        raise ValueError(f"the range of metric {id} must have low <= high; got {low!r} and {high!r}")
-    metric = Metric(
-        id=id,
-        function=function,
-        field=None,
-        takes=choice(takes, "takes", KINDS),
-        low=float(low),
-        high=float(high),
-        higher_is_better=bool(higher_is_better),
-        pools=bool(pools),
-        definition=positive_integer(definition, "definition"),
-        global_options=tuple(choice(name, "each of global_options", GLOBAL_OPTIONS) for name in global_options),
-        faults=faults,
-    )
-    _check_options(metric)
-    return metric if field is None else metric.with_field(field)
-
-
-def metric_from_function(function: Callable[..., Any]) -> Metric:
-    """Make a metric of a plain function, named as it is, whose second parameter tells what it takes.
-
-    Examples
-    --------
-    >>> def highest(labels, scores):
-    ...     return scores[labels].max()
-    >>> metric = metric_from_function(highest)
-    >>> metric.id, metric.takes
-    ('highest', 'scores')
-    """
-    name = getattr(function, "__name__", repr(function))
-    try:
-        parameters = list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        parameters = []
-    if len(parameters) < 2 or parameters[1] not in KINDS:
-        raise ValueError(
-            f"a function used as a metric takes labels and then a parameter named 'scores' or 'predictions'; "
-            f"{name} takes {', '.join(parameters) or 'nothing known'} (define_metric accepts any names)"
-        )
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"the function {name} has no name for a table; give it one with define_metric(..., id=...)")
-    return define_metric(function, id=name, takes=parameters[1])
+    def _trial(self, labels: Any, given: Any, options: Mapping[str, Any]) -> None:
+        """Call the function on a clock of seconds, where it takes one."""
+        clock = Clock(np.arange(len(labels)), 10**9)
+        times = {"times": clock.times, "time_unit": "s"} if "times" in _defaults(self.function) else {}
+        self.function(labels, given, **(options if self.on_clock else self.in_steps(options, 1.0, clock)), **times)
 
 
 @lru_cache(
@@ -458,36 +397,25 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 
-def _check_options(metric: Metric) -> None:
-    try:
-        parameters = list(inspect.signature(metric.function).parameters.values())
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"the parameters of the function of metric {metric.id} cannot be read; wrap it in def"
-        ) from None
-    kinds = inspect.Parameter
-    if any(parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD) for parameter in parameters[2:]):
-        raise TypeError(f"the function of metric {metric.id} must name its options; it has *args or **kwargs")
-    if len(parameters) < 2 and not any(parameter.kind is kinds.VAR_POSITIONAL for parameter in parameters):
-        raise TypeError(f"the function of metric {metric.id} must take labels and {metric.takes}")
-    for parameter in parameters[2:]:
-        if parameter.default is kinds.empty:
-            raise TypeError(f"the option {parameter.name!r} of metric {metric.id} must have a default")
-    for name in metric.parameters:
-        if name in RESERVED_KEYS:
-            raise ValueError(f"the option {name!r} of metric {metric.id} has a name that signatures use; rename it")
-    for name in metric.global_options:
-        if name not in metric.parameters:
-            raise ValueError(
-                f"the metric {metric.id} names the global option {name!r}, which its function does not take"
-            )
-
-
 def _lowered(value: Any) -> Any:
     """Replace what is larger than any input on trial by a number that still is."""
     if isinstance(value, tuple):
         return tuple(_lowered(item) for item in value)
-    return min(value, _TRIAL_LIMIT) if isinstance(value, int) and not isinstance(value, bool) else value
+    is_large = isinstance(value, int) and not isinstance(value, bool) and _TRIAL_LIMIT < value <= LONGEST_WINDOW
+    return _TRIAL_LIMIT if is_large else value
+
+
+def _is_time(value: Any) -> bool:
+    values = value if isinstance(value, tuple) else (value,)
+    # An option that counts steps may also be a word, such as "auto".
+    return any(is_duration(each) and (not isinstance(each, str) or each.strip()[:1].isdigit()) for each in values)
+
+
+def _sorted(lengths: tuple[Any, ...]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted(lengths, key=length_order))
+    except (ValueError, TypeError):  # neither numbers nor durations: the function says so
+        return lengths
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -7,12 +7,17 @@ consecutive integers. Reading is lenient (spaces, quotes, round brackets, ``rang
 from __future__ import annotations
 
 import ast
+import datetime
 import json
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
+
+from pateval._validation import in_words
+from pateval.clocks import duration_text
 
 _CONSTANTS: dict[str, Any] = {"none": None, "true": True, "false": False}
 _NOT_FINITE = ("nan", "inf", "infinity", "+inf", "-inf", "+infinity", "-infinity")
@@ -35,18 +40,24 @@ def plain_value(value: Any) -> Any:
     >>> plain_value(range(3)), plain_value(np.float64(0.5)), plain_value({2, 1})
     ((0, 1, 2), 0.5, (1, 2))
     """
+    if isinstance(value, (datetime.timedelta, np.timedelta64)):
+        return duration_text(value)
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        raise ValueError(f"an option must be a number that a float can hold; got {in_words(value)}")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (Mapping, bytes)) or not isinstance(value, Iterable):
         raise TypeError(
-            f"an option must be a number, a word, None, a truth value or a sequence of these; got {value!r}"
+            f"an option must be a number, a word, None, a truth value or a sequence of these; got {in_words(value)}"
         )
+    if isinstance(value, Sized) and len(value) > _LARGEST_RANGE:
+        raise ValueError(f"an option must hold at most {_LARGEST_RANGE:,} values; got {in_words(value)}")
     items = sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     parts = tuple(plain_value(item) for item in items)
     if any(isinstance(part, tuple) for part in parts):
-        raise TypeError(f"an option must be a flat sequence; got {value!r}")
+        raise TypeError(f"an option must be a flat sequence; got {in_words(value)}")
     return parts
 
 
@@ -125,12 +136,12 @@ def split_outside_brackets(text: str, separator: str = ",") -> list[str]:
             awaited.append(_CLOSING[character])
         elif character in ")]}":
             if not awaited or awaited.pop() != character:
-                raise ValueError(f"{text!r} has a {character!r} that closes nothing")
+                raise ValueError(f"{in_words(text)} has a {character!r} that closes nothing")
         elif character == separator and not awaited:
             parts.append(text[begin:place].strip())
             begin = place + 1
     if quote or awaited:
-        raise ValueError(f"{text!r} lacks a closing {quote or awaited[-1]!r}")
+        raise ValueError(f"{in_words(text)} lacks a closing {quote or awaited[-1]!r}")
     return [*parts, text[begin:].strip()]
 
 
@@ -144,20 +155,22 @@ def read_id(text: str) -> tuple[str, dict[str, Any]]:
     """
     match = _ID.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no metric id; write one like pate or pate(early=20,delay=20)")
+        raise ValueError(f"{in_words(text)} is no metric id; write one like pate or pate(early=20,delay=20)")
     options: dict[str, Any] = {}
     inner = (match["options"] or "").strip()
     for part in split_outside_brackets(inner) if inner else []:
         name, equals, value = part.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise ValueError(f"the options of {text!r} must be written name=value, with commas between; got {part!r}")
+            raise ValueError(
+                f"the options of {in_words(text)} must be written name=value, with commas between; got {in_words(part)}"
+            )
         if name in options:
-            raise ValueError(f"{text!r} gives the option {name!r} twice")
+            raise ValueError(f"{in_words(text)} gives the option {in_words(name)} twice")
         try:
             options[name] = read_value(value)
         except ValueError as error:
-            raise ValueError(f"the option {name!r} of {text!r} cannot be read: {error}") from None
+            raise ValueError(f"the option {in_words(name)} of {in_words(text)} cannot be read: {error}") from None
     return match["name"], options
 
 
@@ -220,11 +233,11 @@ def _read_item(text: str) -> Any:
     if match := _RANGE_CALL.fullmatch(text):
         limits = [part.strip() for part in match[1].split(",")]
         if not 1 <= len(limits) <= 3 or not all(_INTEGER.fullmatch(limit) for limit in limits) or limits[2:] == ["0"]:
-            raise ValueError(f"{text!r} is no range of integers")
+            raise ValueError(f"{in_words(text)} is no range of integers")
         return _integers(text, *map(int, limits if len(limits) > 1 else ["0", *limits]))
     if _WORD.fullmatch(text):
         return text
-    raise ValueError(f"{text!r} is neither a number nor a word; put text with other characters in quotes")
+    raise ValueError(f"{in_words(text)} is neither a number nor a word; put text with other characters in quotes")
 
 
 def _read_quoted(text: str) -> str:
@@ -233,12 +246,12 @@ def _read_quoted(text: str) -> str:
     except (ValueError, SyntaxError):
         read = None
     if not isinstance(read, str):
-        raise ValueError(f"{text!r} is no text in quotes")
+        raise ValueError(f"{in_words(text)} is no text in quotes")
     return read
 
 
 def _integers(text: str, start: int, stop: int, step: int = 1) -> tuple[int, ...]:
     values = range(start, stop, step)
     if not 0 < len(values) <= _LARGEST_RANGE:
-        raise ValueError(f"{text!r} must hold between one and {_LARGEST_RANGE:,} integers")
+        raise ValueError(f"{in_words(text)} must hold between one and {_LARGEST_RANGE:,} integers")
     return tuple(values)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from pateval._validation import in_words
+
+_LARGEST_BETA = 1e100  # its square must be a number
 
 
 class PRF(NamedTuple):
@@ -51,8 +54,8 @@ class PRF(NamedTuple):
         >>> PRF.of(0.5, 1.0).f_beta(2)
         0.8333333333333334
         """
-        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) < math.inf:
-            raise ValueError(f"beta must be a finite number that is not negative; got {beta!r}")
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= cast(float, beta) <= _LARGEST_BETA:
+            raise ValueError(f"beta must be a number from 0 to {_LARGEST_BETA:g}; got {in_words(beta)}")
         square = float(beta) ** 2
         if square == 1.0:
             return self.f1

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.collapse_rules import judge_record
 from pateval.io.atomic import replacing
 
 if TYPE_CHECKING:
@@ -99,18 +100,7 @@ def read_training_scores(
     """
     import pyarrow.parquet as pq
 
-    runs = [
-        each
-        for each in read_metadata(path).get("runs", [])
-        if (series is None or series in (each["series"], *each["parts"])) and run in (None, each.get("seed"))
-    ]
-    if len(runs) != 1:
-        asked = ", ".join(
-            f"{name} {value!r}" for name, value in (("series", series), ("run", run)) if value is not None
-        )
-        what = "no fit" if not runs else f"{len(runs)} fits"
-        raise ValueError(f"{path}: there is {what} for {asked or 'all'}; name one by series and run")
-    (chosen,) = runs
+    _, chosen = _find_run(path, series, run)
     if not chosen.get("training_scores"):
         why = "was fitted on the test stretch" if chosen.get("fitted_on") == "test" else "scores no training steps"
         raise ValueError(f"{path}: there are no training scores of {chosen['series']!r}: the detector {why}")
@@ -125,6 +115,56 @@ def read_training_scores(
     return scores
 
 
+def read_fit_scores(
+    path: str | os.PathLike[str], *, series: str | None = None, run: int | None = None
+) -> npt.NDArray[Any]:
+    """Read all scores that one fit gave to test steps: those of a series, or of all parts of joined data.
+
+    Parameters
+    ----------
+    path : path
+        The score file.
+    series, run
+        As in :func:`read_training_scores`.
+
+    Returns
+    -------
+    ndarray
+        In the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If there is no such fit, or more than one.
+    """
+    import pyarrow.parquet as pq
+
+    place, _ = _find_run(path, series, run)
+    with pq.ParquetFile(path) as file:
+        scores: npt.NDArray[Any] = file.read_row_group(place, columns=["score"])["score"].to_numpy()
+    return scores
+
+
+def _find_run(path: str | os.PathLike[str], series: str | None, run: int | None) -> tuple[int, dict[str, Any]]:
+    """Find the one run that is described: its row group, and what is known about it."""
+    known = read_metadata(path)
+    if "runs" not in known:
+        raise ValueError(f"{path}: written by an older version, which kept no training scores")
+    runs = [
+        (place, each)
+        for place, each in enumerate(known["runs"])
+        if (series is None or series in (each["series"], *each["parts"]))
+        and run in (None, each.get("seed") or 0)  # a detector without a seed has one run
+    ]
+    if len(runs) != 1:
+        asked = ", ".join(
+            f"{name} {value!r}" for name, value in (("series", series), ("run", run)) if value is not None
+        )
+        what = "no fit" if not runs else f"{len(runs)} fits"
+        raise ValueError(f"{path}: there is {what} for {asked or 'all'}; name one by series and run")
+    return runs[0]
+
+
 def training_verdict(training: Mapping[str, Any] | None) -> str:
     """Put the training record of a run into words.
 
@@ -137,7 +177,7 @@ def training_verdict(training: Mapping[str, Any] | None) -> str:
     """
     if training is None:
         return "nothing was trained"
-    reasons = training.get("collapse")
+    reasons = judge_record(training)
     if reasons is None:
         return "not judged: nothing is reconstructed, or too few steps were trained"
     return f"collapsed: {'; '.join(reasons)}" if reasons else "sound"

@@ -1,6 +1,6 @@
 """Signatures: one line of text that holds everything that decided a number.
 
-``pate|early:0,100|delay:0,100|area:trapezoid|thresholds:all|definition:1|pateval:0.1.0``. First the metric's name,
+``pate|early:0,100|delay:0,100|area:trapezoid|thresholds:all|definition:1|pateval:0.2.0``. First the metric's name,
 then fields ``key:value``, in this order: the options that global options reach, facts that have no option, the other
 options, all at the values that were in effect; ``predictions``, how they were made from scores, or ``given``;
 ``clock``, ``ignored`` and ``missing``, how steps were measured and which were left out, where that applies;
@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pateval._validation import in_words
 from pateval._version import __version__
 from pateval.metric import Metric
 from pateval.option_text import bare_text, read_value, value_text
 
 # Options whose None has a meaning that a reader should not have to know.
-_WORD_FOR_NONE = {"thresholds": "all", "k": "anomalies"}
+_WORD_FOR_NONE = {"thresholds": "all", "k": "anomalies", "unit": "steps"}
 _KEPT_AS_TEXT = ("pateval", "module")
 
 
@@ -43,7 +44,7 @@ def signature(
         ignored.
     predictions : str or float, optional
         For a metric on predictions: "given", or the rule or number that made them from scores, as
-        `pateval.evaluation.describe_threshold` writes it. A metric on scores has no such field.
+        `pateval.threshold_rules.ThresholdRule.signature` holds it. A metric on scores has no such field.
     clock, ignored, missing : str, optional
         How steps were measured, which were left out and what became of missing scores, where that applies.
     series : {"pooled", "mean"}, optional
@@ -96,27 +97,31 @@ def parse_signature(text: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> parse_signature("pate|early:0,100|delay:20|area:trapezoid|thresholds:all|definition:1|pateval:0.1.0")["early"]
+    >>> parse_signature("pate|early:0,100|delay:20|area:trapezoid|thresholds:all|definition:1|pateval:0.2.0")["early"]
     (0, 100)
     """
     if not isinstance(text, str):
-        raise TypeError(f"a signature is a text; got {text!r}")
+        raise TypeError(f"a signature is a text; got {in_words(text)}")
     name, *fields = text.strip().split("|")
     if not name or not fields:
-        raise ValueError(f"{text!r} is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.1.0'")
+        raise ValueError(
+            f"{in_words(text)} is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.2.0'"
+        )
     parsed: dict[str, Any] = {"metric": name}
     for field in fields:
         key, colon, value = field.partition(":")
         if not colon or not key:
-            raise ValueError(f"the field {field!r} of the signature {text!r} must be written key:value")
+            raise ValueError(f"the field {in_words(field)} of the signature {in_words(text)} must be written key:value")
         if key in parsed:
-            raise ValueError(f"the signature {text!r} has the field {key!r} twice")
+            raise ValueError(f"the signature {in_words(text)} has the field {in_words(key)} twice")
         try:
             parsed[key] = value if key in _KEPT_AS_TEXT else read_value(value)
         except ValueError as error:
-            raise ValueError(f"the field {key!r} of the signature {text!r} cannot be read: {error}") from None
+            raise ValueError(
+                f"the field {in_words(key)} of the signature {in_words(text)} cannot be read: {error}"
+            ) from None
     if not {"definition", "pateval"} <= parsed.keys():
-        raise ValueError(f"the signature {text!r} lacks its definition or the version of pateval")
+        raise ValueError(f"the signature {in_words(text)} lacks its definition or the version of pateval")
     return parsed
 
 

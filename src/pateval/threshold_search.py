@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval._large_integers import needs_exactness
 from pateval._validation import (
     BoolArray,
     FloatArray,
     UndefinedMetricError,
+    is_missing,
+    number_array,
     positive_integer,
     require_anomaly,
     scored_pair,
@@ -32,6 +35,7 @@ def best_threshold(
     *,
     metric: str | Metric | Callable[..., Any] = "point_f1",
     candidates: int | None = None,
+    missing: str = "error",
 ) -> BestThreshold:
     """Find the threshold with the best value of a metric; the highest such threshold if there are several.
 
@@ -53,6 +57,8 @@ def best_threshold(
     candidates : int, optional
         Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
         result is then a lower bound of the best. The seven metrics above are always searched in full.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -85,21 +91,34 @@ def best_threshold(
     >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.4, 0.9, 0.5, 0.2], metric="mean_detection_delay")
     BestThreshold(threshold=0.4, value=0.0)
     """
-    labels, scores = scored_pair(labels, scores)
+    given, (labels, scores) = scores, scored_pair(labels, scores, missing)
     number = None if candidates is None else positive_integer(candidates, "candidates")
     if callable(metric) and not _names_what_it_takes(metric):
         require_anomaly(labels)
         function = metric
-        return _search(scores, lambda flagged: _number(function(labels, flagged)), number, sign=1)
+        return _in_given_numbers(
+            _search(scores, lambda flagged: _number(function(labels, flagged)), number, sign=1), scores, given, missing
+        )
     (wanted,) = find_metrics([metric])
     if not wanted.needs_threshold:
         raise ValueError(f"{wanted.id} is computed from scores and needs no threshold; name a metric on predictions")
     require_anomaly(labels)
     options = wanted.effective_options()
     if wanted.sweep is not None:
-        return wanted.sweep(labels, scores, **options)
+        return _in_given_numbers(wanted.sweep(labels, scores, **options), scores, given, missing)
     sign = 1 if wanted.higher_is_better else -1
-    return _search(scores, lambda flagged: wanted.value(labels, flagged, **options), number, sign)
+    found = _search(scores, lambda flagged: wanted.value(labels, flagged, **options), number, sign)
+    return _in_given_numbers(found, scores, given, missing)
+
+
+def _in_given_numbers(found: BestThreshold, scores: FloatArray, given: ArrayLike, missing: str) -> BestThreshold:
+    """Give the threshold as the integer it is, where floats had to stand for integers beyond 2**53."""
+    exact = number_array(given, "scores", allow_missing=True)
+    if not needs_exactness(exact):
+        return found
+    if missing == "ignore":
+        exact = exact[~is_missing(exact)]
+    return found._replace(threshold=int(exact[int(np.argmax(scores == found.threshold))]))
 
 
 def _names_what_it_takes(function: Callable[..., Any]) -> bool:
@@ -120,7 +139,7 @@ def _search(
     scores: FloatArray, value_of: Callable[[BoolArray], float], candidates: int | None, sign: int
 ) -> BestThreshold:
     """Compute the metric at the distinct scores, or at so many of them."""
-    levels = distinct_descending(np.sort(scores))
+    levels = distinct_descending(np.sort(scores[scores > -np.inf]))
     if candidates is not None and levels.size > candidates:
         levels = levels[np.linspace(0, levels.size - 1, candidates).astype(np.intp)]
     best: BestThreshold | None = None

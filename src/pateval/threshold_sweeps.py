@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray
+from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError
 from pateval.events import Events, find_events
 from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.pate.curve import pate_curve
@@ -101,18 +101,24 @@ def sweep_pate_f1(
     """Find the best PATE-F1: the curve of each pair of buffers holds the counts at every threshold."""
     early_lengths = [early] if isinstance(early, int) else list(early)
     delay_lengths = [delay] if isinstance(delay, int) else list(delay)
+    gaps = scores == -np.inf
+    values, missing = (np.where(gaps, np.nan, scores), "normal") if gaps.any() else (scores, "error")
     total: FloatArray = np.zeros(1)
     for before, after in product(early_lengths, delay_lengths):
-        curve = pate_curve(labels, scores, early=before, delay=after)
+        curve = pate_curve(labels, values, early=before, delay=after, missing=missing)
         both = 2 * curve.true_positive + curve.false_positive + curve.false_negative
         total = total + 2 * curve.true_positive / both
-    values = total / (len(early_lengths) * len(delay_lengths))
-    level = float(curve.thresholds[int(np.argmax(values >= values.max() - _TIE))])
+    means = total / (len(early_lengths) * len(delay_lengths))
+    level = float(curve.thresholds[int(np.argmax(means >= means.max() - _TIE))])
     return BestThreshold(level, pate_f1(labels, scores >= level, early=early, delay=delay))
 
 
 def _best_fraction(levels: FloatArray, parts: IntArray, wholes: IntArray) -> BestThreshold:
     """Return the highest of the levels, which fall, with the largest quotient; equal ones give equal floats."""
+    if levels[-1] == -np.inf:  # a missing score is no threshold
+        levels, parts, wholes = levels[:-1], parts[:-1], wholes[:-1]
+        if not levels.size:
+            raise UndefinedMetricError("the best threshold is undefined: no anomalous step has a score")
     values = parts / wholes
     place = int(np.argmax(values))
     return BestThreshold(float(levels[place]), float(values[place]))

@@ -6,18 +6,30 @@ the threshold, or, with ``strict=True``, above it.
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import TYPE_CHECKING
+import datetime
+import math
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pateval._validation import BoolArray, UndefinedMetricError, finite_array
+from pateval._large_integers import at_least, plain_number
+from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError, exact_array, in_words
 from pateval._validation import fraction as checked_fraction
+from pateval._validation import series_starts as starts_of
+from pateval.clocks import Clock, Duration, is_duration, nanoseconds, read_clock
 from pateval.kernels.pareto import fit_tail
+from pateval.kernels.sorted_values import distinct_descending, run_counts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
+_LARGEST_EXPONENT = 400  # of two, beyond which scores are scaled down so that sums and squares stay finite
+_ROUNDING = Fraction(1, 10**9)  # alarms: times that are no whole numbers must not cost one
 _NORMAL = 1.4826022185056018  # standard deviation of a normal law over its median absolute deviation
 
 
@@ -45,10 +57,12 @@ def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False
     >>> apply_threshold([0.1, 0.5, 0.9], 0.5, strict=True).tolist()
     [False, False, True]
     """
-    scores, level = finite_array(scores, "scores"), np.float64(_number(threshold, "threshold"))
+    scores, level = exact_array(scores, "scores"), _exact_number(threshold, "threshold")
     if not isinstance(strict, (bool, np.bool_)):
-        raise TypeError(f"strict must be True or False; got {strict!r}")
-    return scores > level if strict else scores >= level
+        raise TypeError(f"strict must be True or False; got {in_words(strict)}")
+    if scores.dtype.kind != "f" or not isinstance(level, float):
+        return at_least(scores, level, strict=bool(strict))
+    return scores > np.float64(level) if strict else scores >= np.float64(level)
 
 
 def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_scores: ArrayLike | None = None) -> float:
@@ -89,10 +103,15 @@ def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_score
     >>> quantile_threshold([5, 4], fraction=0.25, train_scores=[1, 2, 3])
     4.0
     """
-    share, pool = checked_fraction(fraction, "fraction"), finite_array(scores, "scores")
+    share, pool = checked_fraction(fraction, "fraction"), exact_array(scores, "scores")
     if train_scores is not None:
-        pool = np.concatenate([finite_array(train_scores, "train_scores"), pool])
-    return float(np.quantile(pool, 1 - share))
+        train = exact_array(train_scores, "train_scores")
+        if train.dtype.kind != pool.dtype.kind:  # One of them holds large integers.
+            train, pool = train.astype(object), pool.astype(object)
+        pool = np.concatenate([train, pool])
+    if pool.dtype.kind != "f":
+        return _exact_quantile(pool, 1 - share)
+    return _scaled(pool, lambda values: float(np.quantile(values, 1 - share)))
 
 
 def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
@@ -126,8 +145,8 @@ def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) 
     >>> standard_deviation_threshold([1, 1, 3, 3], deviations=2)
     4.0
     """
-    values, number = finite_array(scores, "scores"), _number(deviations, "deviations")
-    return float(values.mean(dtype=np.float64) + number * values.std(dtype=np.float64))
+    values, number = exact_array(scores, "scores"), _number(deviations, "deviations")
+    return _scaled(values, lambda scaled: float(scaled.mean() + number * scaled.std()))
 
 
 def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
@@ -163,9 +182,13 @@ def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) ->
     >>> median_deviation_threshold([1, 2, 3, 4, 100], deviations=1)
     4.4826...
     """
-    values, number = finite_array(scores, "scores").astype(np.float64), _number(deviations, "deviations")
-    middle = float(np.median(values))
-    return middle + number * _NORMAL * float(np.median(np.abs(values - middle)))
+    values, number = exact_array(scores, "scores"), _number(deviations, "deviations")
+
+    def rule(scaled: npt.NDArray[np.float64]) -> float:
+        middle = float(np.median(scaled))
+        return middle + number * _NORMAL * float(np.median(np.abs(scaled - middle)))
+
+    return _scaled(values, rule)
 
 
 def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float = 0.98) -> float:
@@ -215,25 +238,202 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
     >>> round(peaks_over_threshold(scores, risk=1e-4), 2)
     9.1
     """
-    values = finite_array(scores, "scores").astype(np.float64)
+    values = exact_array(scores, "scores")
     risk, level = checked_fraction(risk, "risk"), checked_fraction(level, "level")
     if not risk:
         raise ValueError("risk must be greater than 0; got 0.0")
-    first = float(np.quantile(values, level))
-    excesses = values[values > first] - first
-    if not excesses.size:
-        raise UndefinedMetricError(f"the threshold is undefined: no score lies above the quantile {level}, {first}")
-    conditional = risk * values.size / excesses.size
-    if conditional > 1:
+
+    def rule(scaled: npt.NDArray[np.float64]) -> float:
+        first = float(np.quantile(scaled, level))
+        excesses = scaled[scaled > first] - first
+        if not excesses.size:
+            raise UndefinedMetricError(f"the threshold is undefined: no score lies above the quantile {level}, {first}")
+        conditional = risk * scaled.size / excesses.size
+        if conditional > 1:
+            raise ValueError(
+                f"risk must be at most the share of scores above the quantile {level}, "
+                f"{excesses.size / scaled.size}; got {risk}"
+            )
+        return first + fit_tail(excesses).exceeded_with(conditional)
+
+    return _scaled(values, rule)
+
+
+def _scaled(values: npt.NDArray[Any], rule: Callable[[npt.NDArray[np.float64]], float]) -> float:
+    """Apply a rule that follows its scores when they are shifted or scaled, so that nothing overflows on the way.
+
+    Integers that floats cannot tell apart are measured from the lowest of them.
+    """
+    if values.dtype.kind == "f":
+        offset, values = 0, values.astype(np.float64)
+        _, exponent = math.frexp(float(np.abs(values).max()))
+        excess = max(0, exponent - _LARGEST_EXPONENT)
+        scaled = np.ldexp(values, -excess) if excess else values
+    else:
+        lowest, highest = int(values.min()), int(values.max())
+        offset, excess = lowest, max(0, (highest - lowest).bit_length() - _LARGEST_EXPONENT)
+        scaled = np.array([float(Fraction(int(value) - lowest, 2**excess)) for value in values.tolist()])
+    found = rule(scaled)
+    if not excess and not offset:
+        return found
+    threshold = plain_number(offset + Fraction(found) * 2**excess)
+    if not isinstance(threshold, float) and values.dtype.kind == "f":
+        raise ValueError("the threshold lies beyond the largest float: divide the scores by a constant")
+    return threshold
+
+
+def _exact_quantile(values: npt.NDArray[Any], share: float) -> float:
+    ordered = sorted(values.tolist())
+    place = (len(ordered) - 1) * share
+    below = math.floor(place)
+    low, high = Fraction(ordered[below]), Fraction(ordered[min(below + 1, len(ordered) - 1)])
+    return plain_number(low + (high - low) * Fraction(place - below))
+
+
+def _exact_number(value: object, name: str) -> Any:
+    """Check a finite number: a float, or the integer or fraction itself where it is none."""
+    if isinstance(value, Rational) and not isinstance(value, (bool, np.bool_)):
+        return plain_number(int(value) if isinstance(value, np.integer) else value)
+    return _number(value, name)
+
+
+def alarm_rate_threshold(
+    scores: ArrayLike,
+    *,
+    alarms: float,
+    per: int | Duration,
+    series: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
+) -> float:
+    r"""Return the lowest threshold that keeps the number of alarms within a rate: an operating point.
+
+    An alarm is a run of neighbouring steps of one series with scores at or above the threshold, however long it is.
+    Over all series together, :math:`\lfloor alarms \cdot T / per \rfloor` of them are allowed in the time T that was
+    observed. Going down from the highest score, the threshold is the last one before there are more: at it, and at
+    every higher one, the number of alarms is allowed. (Lower ones may again have few alarms, down to a single one that
+    flags everything; they are never chosen.)
+
+    Parameters
+    ----------
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    alarms : float
+        How many alarms are allowed,
+    per : int or duration
+        in so many steps, or in so much time: "1d", a timedelta; a duration needs ``times``.
+    series : array-like, optional
+        Which series each step belongs to; an alarm never goes on into the next one.
+    times : array-like, optional
+        When each step was recorded: datetimes, or numbers with ``time_unit``. A series is observed from its first to
+        its last time and one interval more, the median one of all series: n equal intervals for n steps.
+    time_unit : str, optional
+        Unit of times that are numbers, such as "s".
+
+    Returns
+    -------
+    float
+        A score; the next number above the highest score where not even that one is allowed.
+
+    Warnings
+    --------
+    All alarms count, true and false ones: the rule does not see the labels. The rate is that of the very steps it is
+    chosen on.
+
+    Examples
+    --------
+    >>> alarm_rate_threshold([1, 9, 1, 1, 7, 1, 8, 1, 1, 2], alarms=2, per=10)
+    8.0
+    >>> days = np.arange("2024-01-01", "2024-01-11", dtype="datetime64[D]")
+    >>> alarm_rate_threshold([1, 9, 1, 1, 7, 1, 8, 1, 1, 2], alarms=1, per="3d", times=days)
+    7.0
+    """
+    values = exact_array(scores, "scores")
+    starts = starts_of(series, values.size)
+    clock = None if times is None else read_clock(times, values.size, starts, time_unit)
+    return alarm_rate_level(values, alarms, per, starts, clock)
+
+
+def alarm_rate_level(
+    scores: FloatArray,
+    alarms: float,
+    per: int | Duration,
+    starts: IntArray | None = None,
+    clock: Clock | None = None,
+) -> float:
+    """Do the work of `alarm_rate_threshold`; scores of negative infinity are missing and never part of an alarm."""
+    starts = np.zeros(1, dtype=np.intp) if starts is None else starts
+    allowed = math.floor(_allowed_alarms(alarms, per, scores.size, starts, clock) + _ROUNDING)
+    ordered = np.sort(scores)
+    levels = distinct_descending(ordered[ordered > -np.inf])
+    if not levels.size:
+        raise UndefinedMetricError("the threshold is undefined: no score is present")
+    counts = run_counts(scores, ordered, levels, starts)
+    too_many = np.flatnonzero(counts > allowed)
+    last = int(too_many[0]) - 1 if too_many.size else levels.size - 1
+    if scores.dtype.kind != "f":  # integers beyond 2**53
+        return int(levels[last]) if last >= 0 else int(levels[0]) + 1
+    return float(levels[last]) if last >= 0 else float(np.nextafter(np.float64(levels[0]), np.inf))
+
+
+def read_alarm_rate(text: str, threshold: str) -> tuple[float, int | str]:
+    """Read ``2/1d`` or ``2/1000``: how many alarms, in how many steps or how much time.
+
+    Examples
+    --------
+    >>> read_alarm_rate("2/1d", "alarms:2/1d"), read_alarm_rate("0.5/1000", "alarms:0.5/1000")
+    ((2.0, '1d'), (0.5, 1000))
+    """
+    number, slash, per = (part.strip() for part in text.partition("/"))
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = math.nan
+    if not slash or not math.isfinite(rate) or rate < 0:
         raise ValueError(
-            f"risk must be at most the share of scores above the quantile {level}, "
-            f"{excesses.size / values.size}; got {risk}"
+            f"an alarm rate must be a number of alarms in a duration or a number of steps, such as alarms:2/1d or "
+            f"alarms:2/1000; got {in_words(threshold)}"
         )
-    return first + fit_tail(excesses).exceeded_with(conditional)
+    unit = int(per) if per.isdecimal() else per
+    _period(unit, f"the unit of threshold {in_words(threshold)}")
+    return rate, unit
+
+
+def _allowed_alarms(alarms: float, per: int | Duration, size: int, starts: IntArray, clock: Clock | None) -> Fraction:
+    rate = Fraction(_number(alarms, "alarms"))
+    if rate < 0:
+        raise ValueError(f"alarms must not be negative; got {in_words(alarms)}")
+    period = _period(per, "per")
+    if not is_duration(per):
+        return rate * size / period
+    if clock is None:
+        raise ValueError(f"alarms in {in_words(per)} need the times of the steps: pass times")
+    times, stops = clock.times, np.append(starts[1:], size) - 1
+    differences = np.delete(np.diff(times), starts[1:] - 1)
+    interval = Fraction(float(np.median(differences))) if differences.size else Fraction(0)
+    spans = (times[stops] - times[starts]).tolist()
+    observed = sum(map(Fraction, spans), Fraction(0)) + starts.size * interval
+    return rate * observed / Fraction(clock.length(period))
+
+
+def _period(per: int | Duration, name: str) -> Fraction:
+    """Check a number of steps or a duration; return the number of steps or nanoseconds."""
+    if isinstance(per, (str, datetime.timedelta, np.timedelta64)):
+        period = nanoseconds(per, name)
+    elif isinstance(per, (int, np.integer)) and not isinstance(per, bool):
+        period = Fraction(int(per))
+    else:
+        raise TypeError(f"{name} must be a number of steps or a duration such as '1d'; got {in_words(per)}")
+    if period <= 0:
+        raise ValueError(f"{name} must be greater than 0; got {in_words(per)}")
+    return period
 
 
 def _number(value: object, name: str) -> float:
     """Check a finite number."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not np.isfinite(float(value)):
-        raise ValueError(f"{name} must be a finite number; got {value!r}")
-    return float(value)
+    try:
+        if not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and math.isfinite(float(value)):
+            return float(value)
+    except OverflowError:
+        pass
+    raise ValueError(f"{name} must be a finite number; got {in_words(value)}")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval._validation import (
+    MISSING,
     BoolArray,
     Buffers,
     FloatArray,
     IntArray,
+    UndefinedMetricError,
     binary_array,
     binary_pair,
     choice,
@@ -18,11 +22,11 @@ from pateval._validation import (
     scored_pair,
     scores_with_gaps,
     series_starts,
+    without_gaps,
 )
-from pateval.clocks import Clock, Duration, Lengths, nanoseconds, read_buffers, read_clock
-from pateval.events import Events, find_events
-
-MISSING = ("error", "ignore", "normal")
+from pateval.clocks import Clock, Duration, Lengths, Times, nanoseconds, read_buffers, read_clock
+from pateval.events import Events, count_inside, find_events
+from pateval.indexes import times_of
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,14 @@ class Timeline:
         """Numbers of steps in the whole recording."""
         return steps if self.step_numbers is None else self.step_numbers[steps]
 
+    def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Put values of the steps that count at their places in the whole recording; 0 stands at the others."""
+        if self.step_numbers is None:
+            return values
+        found = np.zeros(self.size, dtype=values.dtype)
+        found[self.step_numbers] = values
+        return found
+
     def events(self, labels: BoolArray) -> Events:
         """Events for PATE: ignored steps and long holes part them."""
         cuts = None if self.step_numbers is None else np.flatnonzero(np.diff(self.step_numbers) > 1) + 1
@@ -71,6 +83,134 @@ class Timeline:
         if in_time:
             return self.clock
         return None if self.step_numbers is None else Clock(self.step_numbers, None)
+
+
+@dataclass(frozen=True)
+class StepCounts:
+    """How much of a recording is evaluated.
+
+    Attributes
+    ----------
+    recorded : int
+        Steps that were recorded.
+    ignored : int
+        Steps that the caller left out.
+    missing : int
+        Steps, of those that were not ignored, without a score.
+    evaluated : int
+        Steps that count.
+    events, events_left_out : int
+        Events that were recorded, and those of which no step counts.
+    """
+
+    recorded: int
+    ignored: int
+    missing: int
+    evaluated: int
+    events: int
+    events_left_out: int
+
+    @property
+    def coverage(self) -> float:
+        """Share of the steps that were not ignored for which the detector has a score."""
+        return 1 - self.missing / (self.recorded - self.ignored)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Truth and detector at every recorded step, and which of the steps count.
+
+    Attributes
+    ----------
+    labels : ndarray of bool
+        Truth; False where a step is ignored and its label is missing.
+    scores : ndarray of float or None
+        Scores, NaN where one is missing.
+    predictions : ndarray of bool or None
+        Predictions.
+    starts : ndarray of int
+        Where each series begins.
+    timeline : Timeline
+        The steps that count.
+    is_left_out : ndarray of bool or None
+        Marks the others, where there are any.
+    counts : StepCounts
+        How many there are.
+    times : ndarray or None
+        When each step was recorded, in the unit of the timeline's clock.
+    """
+
+    labels: BoolArray
+    scores: FloatArray | None
+    predictions: BoolArray | None
+    starts: IntArray
+    timeline: Timeline
+    is_left_out: BoolArray | None
+    counts: StepCounts
+    times: Times | None = None
+
+    def closed_up(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values of the steps that count, as if the others had never been recorded."""
+        return values if self.timeline.step_numbers is None else values[self.timeline.step_numbers]
+
+    def merged_at(self) -> list[tuple[int, int]]:
+        """Last and next step of events that become one when the steps between them are left out."""
+        steps = self.timeline.step_numbers
+        if steps is None:
+            return []
+        labels = self.labels[steps]
+        is_merged = (np.diff(steps) > 1) & labels[1:] & labels[:-1]
+        is_merged[self.timeline.starts[1:] - 1] = False
+        places = np.flatnonzero(is_merged)
+        return list(zip(steps[places].tolist(), steps[places + 1].tolist(), strict=True))
+
+
+def read_recording(
+    labels: object,
+    scores: object = None,
+    predictions: object = None,
+    *,
+    series: object = None,
+    times: object = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: object = None,
+    missing: str = "error",
+) -> Recording:
+    """Check truth, and scores, predictions or both, and find the steps that count."""
+    times = times_of(times, labels=labels, scores=scores, predictions=predictions, series=series, ignore=ignore)
+    choice(missing, "missing", MISSING)
+    values: FloatArray | None = None
+    predicted: BoolArray | None = None
+    mask: BoolArray | None = None
+    if ignore is not None:
+        mask, truth = _kept_labels(labels, ignore, other=predictions if scores is None else scores)
+    elif scores is not None and missing == "error":
+        truth, values = scored_pair(labels, scores)
+    else:
+        truth = binary_array(labels, "labels", other=predictions if scores is None else scores)
+    ignored = 0 if mask is None else int(np.count_nonzero(mask))
+    number = 0
+    if scores is not None and values is None:
+        values, absent = _scores_and_gaps(scores, truth, mask, missing)
+        number = int(np.count_nonzero(absent))
+        if missing == "ignore" and number:
+            mask = absent if mask is None else mask | absent
+    if predictions is not None:
+        predicted = _predictions(predictions, truth, mask)
+    starts, clock = _series_and_clock(truth.size, series, times, time_unit)
+    kept = None if mask is None or not mask.any() else np.flatnonzero(~mask)
+    if kept is not None and not kept.size:
+        raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
+    timeline = _timeline(truth.size, kept, starts, clock, max_gap, number)
+    events = find_events(truth, starts)
+    left_out = 0
+    if mask is not None and kept is not None and len(events):
+        left_out = int(np.count_nonzero(count_inside(~mask, events.starts, events.stops) == 0))
+    evaluated = truth.size if kept is None else kept.size
+    counts = StepCounts(truth.size, ignored, number, evaluated, len(events), left_out)
+    times_of_all = None if clock is None else clock.times
+    return Recording(truth, values, predicted, starts, timeline, None if kept is None else mask, counts, times_of_all)
 
 
 def read_scores(
@@ -88,28 +228,17 @@ def read_scores(
 
     Scores that are missing and count as normal become negative infinity, which no threshold reaches.
     """
+    times = times_of(times, labels=labels, scores=scores, series=series, ignore=ignore)
     choice(missing, "missing", MISSING)
     if ignore is None and missing == "error":
         labels, scores = scored_pair(labels, scores)
-        return labels, scores, _timeline(labels.size, None, series, times, time_unit, max_gap)
-    mask, labels = _kept_labels(labels, ignore, other=scores)
-    values = scores_with_gaps(scores)
-    if values.size != labels.size:
-        raise ValueError(f"labels and scores must have the same length; got {labels.size} and {values.size}")
-    absent = np.isnan(values) & ~mask
-    number = int(np.count_nonzero(absent))
-    if number and missing == "error":
-        first = int(np.argmax(absent))
-        raise ValueError(
-            f"scores must be present at every step; found a missing one at index {first} ({number} in {values.size}): "
-            f"pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
-        )
-    if missing == "ignore":
-        mask = mask | absent
-    values = np.where(np.isnan(values), -np.inf, values)
-    kept = None if not mask.any() else np.flatnonzero(~mask)
-    timeline = _timeline(labels.size, kept, series, times, time_unit, max_gap, number)
-    return (labels, values, timeline) if kept is None else (labels[kept], values[kept], timeline)
+        starts, clock = _series_and_clock(labels.size, series, times, time_unit)
+        return labels, scores, _timeline(labels.size, None, starts, clock, max_gap)
+    recording = read_recording(
+        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
+    values = without_gaps(recording.closed_up(cast(FloatArray, recording.scores)))
+    return recording.closed_up(recording.labels), values, recording.timeline
 
 
 def read_predictions(
@@ -123,17 +252,16 @@ def read_predictions(
     ignore: object = None,
 ) -> tuple[BoolArray, BoolArray, Timeline]:
     """Check truth and predictions, and leave out what is to be left out."""
+    times = times_of(times, labels=labels, predictions=predictions, series=series, ignore=ignore)
     if ignore is None:
         labels, predictions = binary_pair(labels, predictions)
-        return labels, predictions, _timeline(labels.size, None, series, times, time_unit, max_gap)
-    mask, labels = _kept_labels(labels, ignore, other=predictions)
-    given = number_array(predictions, "predictions", allow_missing=True)
-    if given.size != labels.size:
-        raise ValueError(f"labels and predictions must have the same length; got {labels.size} and {given.size}")
-    predicted = binary_array(np.where(mask, 0, given), "predictions")
-    kept = None if not mask.any() else np.flatnonzero(~mask)
-    timeline = _timeline(labels.size, kept, series, times, time_unit, max_gap)
-    return (labels, predicted, timeline) if kept is None else (labels[kept], predicted[kept], timeline)
+        starts, clock = _series_and_clock(labels.size, series, times, time_unit)
+        return labels, predictions, _timeline(labels.size, None, starts, clock, max_gap)
+    recording = read_recording(
+        labels, None, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
+    )
+    predicted = recording.closed_up(cast(BoolArray, recording.predictions))
+    return recording.closed_up(recording.labels), predicted, recording.timeline
 
 
 def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tuple[Lengths, Lengths, Clock | None]:
@@ -158,27 +286,57 @@ def _kept_labels(labels: object, ignore: object, *, other: object) -> tuple[Bool
         raise ValueError(f"ignore and labels must have the same length; got {mask.size} and {given.size}")
     if mask.all():
         raise ValueError("ignore leaves no step to evaluate")
-    return mask, binary_array(np.where(mask, 0, given), "labels", other=other)
+    # Whatever stands at an ignored step is no label, unless it could be one: then events are counted by it.
+    return mask, binary_array(np.where(mask & (given != 1), 0, given), "labels", other=other)
+
+
+def _scores_and_gaps(
+    scores: object, labels: BoolArray, mask: BoolArray | None, missing: str
+) -> tuple[FloatArray, BoolArray]:
+    """Scores, and which of them are missing at steps that are not ignored."""
+    values = scores_with_gaps(scores, mask)
+    if values.size != labels.size:
+        raise ValueError(f"labels and scores must have the same length; got {labels.size} and {values.size}")
+    absent = np.isnan(values) if mask is None else np.isnan(values) & ~mask
+    number = int(np.count_nonzero(absent))
+    if number and missing == "error":
+        first = int(np.argmax(absent))
+        raise ValueError(
+            f"scores must be present at every step; found a missing one at index {first} ({number} in {values.size}): "
+            f"pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+        )
+    return values, absent
+
+
+def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None) -> BoolArray:
+    given = number_array(predictions, "predictions", allow_missing=mask is not None)
+    if given.size != labels.size:
+        raise ValueError(f"labels and predictions must have the same length; got {labels.size} and {given.size}")
+    return binary_array(given if mask is None else np.where(mask, 0, given), "predictions")
+
+
+def _series_and_clock(size: int, series: object, times: object, time_unit: str | None) -> tuple[IntArray, Clock | None]:
+    if times is None and time_unit is not None:
+        raise ValueError("time_unit is the unit of times that are numbers: pass times too")
+    starts = series_starts(series, size)
+    return starts, None if times is None else read_clock(times, size, starts, time_unit)
 
 
 def _timeline(
     size: int,
     kept: IntArray | None,
-    series: object,
-    times: object,
-    time_unit: str | None,
+    starts: IntArray,
+    clock: Clock | None,
     max_gap: Duration | None,
     missing: int = 0,
 ) -> Timeline:
-    starts = series_starts(series, size)
-    clock = None if times is None else read_clock(times, size, starts, time_unit)
     if max_gap is not None and clock is None:
         raise ValueError("max_gap needs the times of the steps: pass times")
     if kept is not None:
         # The first kept step of each series; a series of which nothing is left is gone.
         starts = np.unique(np.searchsorted(kept, starts))
         starts = starts[starts < kept.size]
-        clock = None if clock is None else Clock(clock.times[kept], clock.nanoseconds, clock.tolerance)
+        clock = None if clock is None else clock.chosen(kept)
     stretches = starts
     if max_gap is not None and clock is not None:
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)

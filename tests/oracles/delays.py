@@ -9,12 +9,14 @@ def mean(values):
     return sum(values) / len(values) if values else None
 
 
-def mean_detection_delay(labels, predictions):
+def mean_detection_delay(labels, predictions, unit=None):
+    assert unit is None  # in steps; delays in time are held against those on an even clock
     hits = [[t - event[0] for t in event if predictions[t]] for event in runs_of(labels)]
     return mean([delays[0] for delays in hits if delays])
 
 
-def censored_detection_delay(labels, predictions):
+def censored_detection_delay(labels, predictions, unit=None):
+    assert unit is None
     return mean([min([t - event[0] for t in event if predictions[t]] + [len(event)]) for event in runs_of(labels)])
 
 
@@ -26,7 +28,8 @@ def offsets(labels, predictions, early, delay):
     return [min(found) if found else None for found in near]
 
 
-def mean_detection_offset(labels, predictions, early, delay):
+def mean_detection_offset(labels, predictions, early, delay, unit=None):
+    assert unit is None
     return mean([value for value in offsets(labels, predictions, early, delay) if value is not None])
 
 

@@ -97,3 +97,34 @@ def tail(excesses, shape, scale):
         options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000},
     )
     return result.x[0], math.exp(result.x[1])
+
+
+def alarm_rate(scores, alarms, per, starts=(0,), times=None):
+    """Go down from the highest score, counting the runs of each series, until there are more than allowed.
+
+    ``per`` is in steps, or in the unit of the integer times where there are any.
+    """
+    stops = [*starts[1:], len(scores)]
+    observed = Fraction(len(scores))
+    if times is not None:
+        gaps = sorted(
+            times[t] - times[t - 1] for start, stop in zip(starts, stops, strict=True) for t in range(start + 1, stop)
+        )
+        middle = len(gaps) // 2
+        interval = Fraction(0)
+        if gaps:
+            interval = Fraction(gaps[middle]) if len(gaps) % 2 else Fraction(gaps[middle - 1] + gaps[middle], 2)
+        observed = sum(
+            (times[stop - 1] - times[start] + interval for start, stop in zip(starts, stops, strict=True)), Fraction(0)
+        )
+    allowed = math.floor(Fraction(alarms) * observed / per)
+    chosen = math.nextafter(max(scores), math.inf)
+    for level in sorted(set(scores), reverse=True):
+        number = sum(
+            len(runs_of([score >= level for score in scores[start:stop]]))
+            for start, stop in zip(starts, stops, strict=True)
+        )
+        if number > allowed:
+            break
+        chosen = level
+    return chosen

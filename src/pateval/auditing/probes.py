@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, Buffers, FloatArray, IntArray, buffer_lengths
+from pateval._validation import BoolArray, Buffers, FloatArray, IntArray
 from pateval.catalog import PROPERTIES, MetricLike, find_metrics
+from pateval.clocks import Duration, canonical_lengths, nanoseconds
 from pateval.evaluation import evaluate
 
 STEPS, START, STOP = 1000, 480, 520
@@ -71,7 +72,8 @@ def probe(
     *,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
-    window: int = 100,
+    window: int | Duration = 100,
+    interval: Duration | None = None,
 ) -> dict[str, Findings]:
     """Measure the six properties of the PATE paper's first table.
 
@@ -90,10 +92,12 @@ def probe(
     ----------
     metrics : str, Metric, function, or iterable of these, optional
         As for `evaluate`; the whole catalogue by default.
-    early, delay : int or iterable of int
+    early, delay : int, duration or iterable of these
         Buffers for PATE and its kin.
-    window : int
+    window : int or duration
         Largest window of VUS and range-AUC.
+    interval : duration, optional
+        Time from one step to the next, where something is given as a duration.
 
     Returns
     -------
@@ -108,7 +112,10 @@ def probe(
     >>> found["pate"].early_from_late, found["point_f1"].early_from_late
     (True, False)
     """
-    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
+    early, delay = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
+    clock: dict[str, Any] = {}
+    if interval is not None:
+        clock = {"times": np.arange(STEPS) * round(nanoseconds(interval, "interval")), "time_unit": "ns"}
     wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
     labels = _flag((START, STOP))
@@ -131,6 +138,8 @@ def probe(
                     early=early,
                     delay=delay,
                     window=window,
+                    chance=0,
+                    **({} if lay_out is _beside_a_quiet_channel else clock),
                 ).items()
             }
             for scores in forms

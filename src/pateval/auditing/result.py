@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.auditing.probes import Findings
 from pateval.catalog import PROPERTIES, initials
 from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import cell_text, render
+from pateval.io.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.metric import Metric
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
@@ -101,8 +102,25 @@ class Audit:
         """The metrics under which a worthless detector beats the real one."""
         return tuple(row.metric.id for row in self.rows if row.fooled)
 
-    def table(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows for people."""
+    def table(self, *, wide: bool = True) -> tuple[list[str], list[list[Any]]]:
+        """Columns and rows for people.
+
+        Parameters
+        ----------
+        wide : bool
+            False leaves out what a terminal of 80 characters has no room for, and of the fakes that beat the real
+            detector names the best and counts the others.
+        """
+        if not wide:
+            return ["metric", "chance", REAL, "rewards", "real is beaten by"], [
+                [
+                    row.metric.id,
+                    *(row.values[name] for name in (RANDOM, REAL)),
+                    initials(row.findings.properties),
+                    _best_and_count(row),
+                ]
+                for row in self.rows
+            ]
         columns = ["metric", "chance", "constant", "always_on", REAL, PERFECT, "early/late", "rewards", "paper"]
         body = [
             [
@@ -149,6 +167,25 @@ class Audit:
         columns, body = self.records()
         return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can carry, with None for what is undefined."""
+        columns, body = self.records()
+        found: dict[str, Any] = plain(
+            {
+                "metrics": [dict(zip(columns, row, strict=True)) for row in body],
+                "steps": self.steps,
+                "events": self.events,
+                "anomalous": self.anomalous,
+                "seeds": self.seeds,
+                "seed": self.seed,
+            }
+        )
+        return found
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
     def summary(self) -> str:
         """One sentence."""
         return (
@@ -157,8 +194,26 @@ class Audit:
             f"{self.seeds} draw{'s' if self.seeds > 1 else ''} from seed {self.seed})"
         )
 
+    def _repr_html_(self) -> str:
+        from pateval.templates import FragmentTable, fragment
+
+        columns, rows = self.table()
+        words = ("metric", "early/late", "rewards", "paper", "real is beaten by")
+        return fragment(self.summary(), tables=[FragmentTable(columns, rows, [name not in words for name in columns])])
+
     def __repr__(self) -> str:
-        return f"{render(*self.table())}\n{self.summary()}"
+        table = render(*self.table(wide=False), width=TERMINAL_WIDTH)
+        return f"{table}\n{folded(self.summary())}"
+
+
+def _best_and_count(row: AuditRow) -> str:
+    """Name the fake with the best value, and say how many others beat the real detector."""
+    if not row.beaten_by:
+        return ""
+    sign = 1 if row.metric.higher_is_better else -1
+    best = max(row.beaten_by, key=lambda name: sign * row.values[name])
+    others = len(row.beaten_by) - 1
+    return f"{best} +{others}" if others else best
 
 
 def _with_spread(value: float, spread: float) -> str:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    Buffers,
-    binary_array,
-    buffer_lengths,
-    non_negative_integer,
-    positive_integer,
-    require_anomaly,
-    series_starts,
-)
+from pateval._validation import Buffers, non_negative_integer, positive_integer, require_anomaly
 from pateval.auditing.battery import BATTERY, Truth
 from pateval.auditing.probes import probe
 from pateval.auditing.result import Audit, AuditRow
 from pateval.catalog import MetricLike, find_metrics
+from pateval.clocks import Duration, canonical_lengths
 from pateval.evaluation import Evaluation, evaluate
+from pateval.evaluation.stretch import series_numbers
+from pateval.timelines import Timeline, read_recording
 
 
 def audit(
@@ -28,11 +24,15 @@ def audit(
     *,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
-    window: int = 100,
+    window: int | Duration = 100,
     metrics: Iterable[MetricLike] | MetricLike | None = None,
     seeds: int = 20,
     seed: int = 0,
     series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Show which metrics can be fooled on these labels.
@@ -51,9 +51,9 @@ def audit(
     ----------
     labels : array-like of 0/1
         Truth for each time step.
-    early, delay : int or iterable of int
+    early, delay : int, duration or iterable of these
         Buffer lengths for PATE and its kin.
-    window : int
+    window : int or duration
         Largest window of VUS and range-AUC.
     metrics : str, Metric, function, or iterable of these, optional
         As for `evaluate`; the whole catalogue by default.
@@ -63,6 +63,10 @@ def audit(
         Where the draws begin: the same seed gives the same audit.
     series : array-like, optional
         Which series each step belongs to.
+    times, time_unit, max_gap
+        The clock, as for `evaluate`.
+    ignore : array-like of 0/1, optional
+        Steps left out, as for `evaluate`; detectors are made from what remains.
     progress : callable, optional
         Called with the number of evaluations done and their total.
 
@@ -87,15 +91,21 @@ def audit(
     >>> found["point_f1"].beaten_by
     ()
     """
-    labels = binary_array(labels, "labels")
-    starts = series_starts(series, labels.size)
+    recording = read_recording(labels, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore)
     seeds, seed = positive_integer(seeds, "seeds"), non_negative_integer(seed, "seed")
-    early, delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
+    early, delay = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
     wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
-    require_anomaly(labels)
-    truth = Truth.of(labels, starts)
-    which = np.repeat(np.arange(starts.size), np.diff(np.append(starts, labels.size)))
-    findings = probe(wanted, early=early, delay=delay, window=window)
+    timeline, clock, counted = recording.timeline, recording.timeline.clock, recording.closed_up(recording.labels)
+    require_anomaly(counted)
+    truth = Truth.of(counted, timeline.starts)
+    on_steps: dict[str, Any] = {
+        "series": series_numbers(recording.starts, recording.labels.size),
+        "times": recording.times,
+        "time_unit": None if clock is None else clock.unit,
+        "max_gap": max_gap,
+        "ignore": recording.is_left_out,
+    }
+    findings = probe(wanted, early=early, delay=delay, window=window, interval=_interval(timeline))
 
     total, done = sum(seeds if entry.drawn else 1 for entry in BATTERY), 0
     found: dict[str, list[Evaluation]] = {}
@@ -104,14 +114,15 @@ def audit(
             # The fragmented detector of a draw is the real one of that draw: equal seeds, whoever draws.
             detection = entry.make(truth, np.random.default_rng([seed, draw]))
             result = evaluate(
-                labels,
-                detection.scores,
-                detection.predictions,
+                recording.labels,
+                timeline.spread(detection.scores),
+                timeline.spread(detection.predictions),
                 metrics=wanted,
                 early=early,
                 delay=delay,
                 window=window,
-                series=which,
+                chance=0,
+                **on_steps,
             )
             found.setdefault(entry.name, []).append(result)
             done += 1
@@ -133,4 +144,13 @@ def audit(
                 findings=findings[metric.id],
             )
         )
-    return Audit(tuple(rows), labels.size, len(truth.events), int(np.count_nonzero(labels)), seeds, seed)
+    return Audit(tuple(rows), counted.size, len(truth.events), int(np.count_nonzero(counted)), seeds, seed)
+
+
+def _interval(timeline: Timeline) -> np.timedelta64 | None:
+    """Median time between two steps; None without a clock, or with one whose unit is not known."""
+    clock = timeline.clock
+    steps = None if clock is None else clock.median_interval(timeline.starts)
+    if clock is None or clock.nanoseconds is None or steps is None:
+        return None
+    return np.timedelta64(round(steps * clock.nanoseconds), "ns")

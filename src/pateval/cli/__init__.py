@@ -16,8 +16,13 @@ import click
 COMMANDS = {
     "score": "All metrics of the detectors in a file.",
     "leaderboard": "Many detectors on many series, with ranks and significance.",
+    "verify": "Is a saved leaderboard what its inputs give?",
+    "report": "A leaderboard as one HTML page that opens anywhere.",
     "explain": "Why a detector gets its number: step by step, event by event.",
-    "audit": "Which metrics can be fooled on your labels.",
+    "compare": "Two detectors: who is better, and is it more than luck?",
+    "buffer": "Which buffers fit the events in a file.",
+    "audit": "Which metrics can be trusted on your labels and scores.",
+    "check": "Labels and series that make a benchmark worthless.",
     "plot": "A figure from score files: PDF, PNG or SVG.",
     "metrics": "The catalogue of metrics.",
     "detect": "Run detectors on data; write score files.",
@@ -68,13 +73,17 @@ def _show_version(context: click.Context, parameter: click.Parameter, wanted: bo
         context.exit()
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Version.")
-def pateval() -> None:
+@click.pass_context
+def pateval(context: click.Context) -> None:
     """Tell how good a time-series anomaly detector really is.
 
-    Files are CSV, Parquet, JSONL or NPZ, by suffix. Start with `pateval demo`.
+    Files are tables by suffix: csv, tsv, txt (also .gz, .zst), parquet, feather, arrow, json, jsonl, npz, npy.
+    Start with `pateval demo`.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -87,21 +96,36 @@ def main(arguments: list[str] | None = None) -> None:
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code if error.exit_code != 1 else 2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted; finished work is kept", err=True)
+        click.echo("interrupted", err=True)  # commands that keep finished work have said so themselves
         sys.exit(130)
     except BrokenPipeError:
-        # the reader (head, less) has seen enough; keep the interpreter from complaining at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()  # the reader (head, less) has seen enough
         sys.exit(0)
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PATEVAL_DEBUG"):
             raise
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        _fail((str(error) or type(error).__name__) + notes)
+        _fail((_sentence(error) or type(error).__name__) + notes)
     else:
         sys.exit(status if isinstance(status, int) else 0)
 
 
+def _sentence(error: BaseException) -> str:
+    """What an error says; the system's errors put a number first and the file last."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _abandon_stdout() -> None:
+    """Keep the interpreter from complaining at exit about what standard output did not take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _fail(message: str, status: int = 2) -> None:
     click.echo(f"pateval: {' '.join(message.split())}", err=True)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_stdout()
     sys.exit(status)

@@ -1,27 +1,29 @@
-"""``pateval audit``: which metrics can be fooled on the labels of a file."""
+"""``pateval audit``: which metrics can be fooled on the labels of a file, and by more than the detectors in it."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli import options, output
+from pateval.cli import options
+from pateval.cli.output import Output, result_options
+from pateval.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from pateval.io import ColumnNames
+    from pateval.leaderboards.plan import Plan
+    from pateval.leaderboards.tasks import Settings
 
-    import numpy as np
 
-
-@click.command("audit", short_help="Which metrics can be fooled on your labels.")
+@click.command("audit", short_help="Which metrics can be trusted on your labels and scores.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--label", metavar="COLUMN", help="Column of labels; guessed by name if not given.")
-@click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
+@options.columns
+@click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
 @options.metrics
-@options.buffers
-@click.option("--window", type=click.IntRange(min=0), default=100, show_default=True, help="Largest window of VUS.")
+@click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
+@options.on_clock
+@options.window
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -30,88 +32,155 @@ if TYPE_CHECKING:
     help="Draws of each detector with chance in it.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where the draws begin.")
-@output.format_option
+@options.threshold
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@result_options
 def command(
     files: tuple[str, ...],
-    label: str | None,
-    series: str | None,
+    columns: ColumnNames,
+    labels_only: bool,
     metrics: tuple[str, ...],
-    early: tuple[int, ...],
-    delay: tuple[int, ...],
-    window: int,
+    questions: str | None,
+    early: tuple[Any, ...],
+    delay: tuple[Any, ...],
+    max_gap: str | None,
+    missing: str,
+    window: int | str,
     seeds: int,
     seed: int,
-    style: str,
+    threshold: float | str,
+    workers: int | None,
+    result: Output,
 ) -> None:
-    """Let every metric judge detectors that should not win, made from the labels in FILE...
+    """Put every metric on trial, with the scores of real detectors where FILE... has them, else with labels alone.
 
-    Worthless ones: random scores, a constant, everything flagged, spikes at random and at regular intervals, the labels
-    inverted. Poor ones: one step per event, every event moved ahead or back by its own length, and the real detector
-    with gaps. The real one finds nine of ten events, a tenth of their length late, with some false alarms.
+    With scores: can it be gamed, that is, does a detector without skill (random, constant, everything, spikes at random
+    and at regular places; one step per event) reach 90 % of the best real one? Does it recover the order of detectors
+    made from the labels with less and less coverage, more delay, more false alarms, more noise? Is its winner that of
+    most metrics, and does its ranking last from one half of the series to the other? Then advice: to find every-event,
+    for early-warning, few-alarms, exact-extent, or to compare with papers, which metrics did well on these data.
+    --wide shows all metrics and figures; --format json also names the series that fakes win.
 
-    The table shows chance (mean and standard deviation of random scores), what a constant, everything flagged, the real
-    and the perfect detector get, whether too early is told from too late, what the metric rewards, by initial
-    (sequential, early, delayed, onset, coverage, threshold-free; the PATE paper's claim beside it), and the fakes that
-    beat the real detector. No scores are needed; those in the file are ignored.
+    Without scores (or with --labels-only): every metric judges detectors that should not win. Worthless ones: random
+    scores, a constant, everything flagged, spikes at random and at regular intervals, the labels inverted. Poor ones:
+    one step per event, every event moved ahead or back by its own length, and the real detector with gaps. The real one
+    finds nine of ten events, a tenth of their length late, with some false alarms. The table shows chance (the mean of
+    random scores), what the real detector gets, what the metric rewards, by initial (sequential, early, delayed, onset,
+    coverage, threshold-free), and the best of the fakes that beat the real one, with the number of others. --wide adds
+    the standard deviation of chance, what a constant, everything flagged and the perfect detector get, whether too
+    early is told from too late, the PATE paper's claim, and all the fakes.
     """
-    import numpy as np
+    from pateval.auditing.advice import questions_named
+    from pateval.auditing.scored_run import refuse_training_rule
+    from pateval.leaderboards.run import choose
 
+    questions_named(questions)
+    refuse_training_rule(threshold)
+    settings = choose(
+        metrics=options.metric_names(metrics),
+        early=early,
+        delay=delay,
+        window=window,
+        threshold=threshold,
+        max_gap=max_gap,
+        missing=missing,
+        chance=0,
+        event_draws=0,
+        seed=seed,
+    )
+    plan = None if labels_only else _plan(files, columns, questions, settings.needs_times)
+    if plan is None:
+        _audit_labels(files, columns, settings, seeds, result)
+    else:
+        _audit_scores(files, plan, settings, seeds, workers, questions, result)
+
+
+def _plan(files: tuple[str, ...], columns: ColumnNames, questions: str | None, needs_times: str) -> Plan | None:
+    """The jobs of the score files; None where the files hold labels and no scores, and none were asked for."""
+    from pateval.io import NoScoresError
+    from pateval.leaderboards.plan import make_plan
+
+    try:
+        plan = make_plan(files, **columns, needs_times=needs_times, strict=True)
+    except NoScoresError:
+        if questions is not None or columns.get("score") or columns.get("detector"):
+            raise
+        return None
+    for line in plan.notes:
+        click.echo(line, err=True)
+    return plan
+
+
+def _audit_scores(
+    files: tuple[str, ...],
+    plan: Plan,
+    settings: Settings,
+    seeds: int,
+    workers: int | None,
+    questions: str | None,
+    result: Output,
+) -> None:
+    import shlex
+
+    from pateval.auditing.scored_run import try_metrics
+    from pateval.io.text_table import render
+    from pateval.leaderboards.executors import WorkerPool
+
+    try:
+        with WorkerPool(workers=workers) as pool:
+            found = try_metrics(plan, settings, pool=pool, draws=seeds, progress=True)
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from error
+    for line in found.notes[len(plan.notes) :]:
+        click.echo(line, err=True)
+    named = shlex.join(files)
+    advised = found.advised_metrics(questions)
+    command = (
+        f"pateval leaderboard {named if len(named) <= 60 else 'FILE...'} --metrics {shlex.quote(','.join(advised))}"
+    )
+
+    def text(style: str, width: int | None) -> str:
+        if style == "json":
+            return found.to_json()
+        if style in ("csv", "latex"):
+            return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
+        if style == "markdown":
+            return found.markdown(questions=questions) + (f"\n\n`{command}`" if advised else "")
+        return found.text(questions=questions, width=width) + (f"\n\n{command}" if advised else "")
+
+    result.emit(text)
+
+
+def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settings, seeds: int, result: Output) -> None:
     from pateval.auditing import audit
+    from pateval.cli.detector_data import labelled_steps, read_labels
+    from pateval.io.text_table import render
 
-    parts = [part for file in files for part in _labels(file, label, series)]
-    labels = np.concatenate(parts)
-    which = np.repeat(np.arange(len(parts)), [part.size for part in parts])
-    with _progress() as progress:
+    named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
+    items = read_labels(files, named, tell=lambda line: click.echo(line, err=True))
+    given = {
+        name: settings.parameters[name]
+        for name in ("early", "delay", "window", "max_gap")
+        if name in settings.parameters
+    }
+    with progress_bar("detectors judged") as progress:
         found = audit(
-            labels,
-            early=early,
-            delay=delay,
-            window=window,
-            metrics=options.metric_names(metrics),
+            metrics=settings.metrics,
             seeds=seeds,
-            seed=seed,
-            series=which,
+            seed=settings.seed,
             progress=progress,
+            **given,
+            **labelled_steps(items, settings.needs_times),
         )
-    for_people = style in ("table", "markdown")
-    output.show(*(found.table() if for_people else found.records()), style)
+
+    def text(style: str, width: int | None) -> str:
+        if style in ("json", "csv"):
+            return render(*found.records(), style)
+        return render(*found.table(wide=style != "table" or width is None), style, width=width)
+
+    result.emit(text)
     click.echo(found.summary(), err=True)
-    if for_people:
+    if result.style not in ("json", "csv"):
         for row in found.rows:
             for reason in dict.fromkeys(row.reasons.values()):
                 click.echo(f"{row.metric.id}: {reason}", err=True)
-
-
-def _labels(file: str, label: str | None, series: str | None) -> list[np.ndarray]:
-    """Labels of each series in a file or folder; a file with a detector column counts once."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from pateval.io import expand, find_layout, read_table, scored_series
-
-    found: list[np.ndarray] = []
-    for path in expand(file):
-        table = read_table(path)
-        unused = "".join(table.columns) + " score"  # no column has this name
-        source = replace(table, columns={**table.columns, unused: np.zeros(table.rows)})
-        layout = find_layout(source, label=label, score=unused, series=series)
-        guessed = [part for part in layout.guessed.split(", ") if not part.startswith("detector")]
-        for note in (*table.notes, *([f"{path}: guessed {', '.join(guessed)}"] if layout.guessed else [])):
-            click.echo(note, err=True)
-        items = list(scored_series(source, layout))
-        found += [item.checked()[0] for item in items if item.detector == items[0].detector]
-    return found
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Draw a bar on standard error that goes away when all is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("detectors judged", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import click
 
-from pateval.cli import output
+from pateval.cli.output import Output, result_options
 
 
-@click.group(name="data", short_help="List, describe and fetch the public data sets.")
-def command() -> None:
+@click.group(name="data", invoke_without_command=True, short_help="List, describe and fetch the public data sets.")
+@click.pass_context
+def command(context: click.Context) -> None:
     """List, describe and fetch the public data sets.
 
     They are kept in the folder named by PATEVAL_DATA, or in the user's cache folder.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @command.command(name="list", short_help="All known data sets.")
 @click.option("--root", type=click.Path(file_okay=False), help="Folder the data sets are kept in.")
-@output.format_option
-def list_datasets(root: str | None, style: str) -> None:
-    """List the known data sets, with their published sizes whether they are here, and what is missing of them."""
+@result_options
+def list_datasets(root: str | None, result: Output) -> None:
+    """List the known data sets, with their published sizes, whether they are here, and what is missing of them."""
     from pathlib import Path
 
     from pateval.datasets import data_root, find_contents, info, missing
+    from pateval.io.text_table import folded, render
 
     place = Path(root) if root else data_root()
     rows = []
@@ -33,19 +37,28 @@ def list_datasets(root: str | None, style: str) -> None:
         fields = (each.name, each.series, each.features, each.train, each.test, each.anomalies, each.licence)
         rows.append((*fields, here, absent))
     names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here", "missing")
-    if style == "table":
-        rows = [(*row[:6], row[6] if len(row[6]) <= 40 else f"{row[6][:37]}...", *row[7:]) for row in rows]
-    output.show(names, rows, style)
+    shown = ("name", "series", "features", "test rows", "anomalies", "here")
+    places = [names.index(name) for name in shown]
+
+    def text(style: str, width: int | None) -> str:
+        if style != "table" or width is None:
+            return render(names, rows, style)
+        absent = [folded(f"{row[0]} is here in part: {row[-1]}", width) for row in rows if row[-1]]
+        table = render(shown, [[row[place] for place in places] for row in rows], width=width)
+        return "\n".join([table, *([""] if absent else []), *absent])
+
+    result.emit(text)
 
 
 @command.command(name="info", short_help="Licence, citation, origin and sizes of one data set.")
 @click.argument("name")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def describe(name: str, form: str) -> None:
+@result_options
+def describe(name: str, result: Output) -> None:
     """Describe one data set: licence, citation, origin, published sizes, where it is fetched from."""
     import json
 
     from pateval.datasets import info
+    from pateval.io.text_table import hanging, render
 
     (known,) = info(name)
     facts = {
@@ -66,14 +79,17 @@ def describe(name: str, form: str) -> None:
         for download in known.downloads
         for mirror in download.mirrors
     ]
-    if form == "json":
-        click.echo(json.dumps({**facts, "downloads": downloads}, indent=1))
-        return
-    for key, value in facts.items():
-        if value:
-            click.echo(f"{key + ':':<12}{value}")
-    for each in downloads:
-        click.echo(f"{'from:':<12}{each['url']} (sha256 {each['sha256']})")
+    lines = [(key, str(value)) for key, value in facts.items() if value]
+    lines += [("from", f"{each['url']} (sha256 {each['sha256']})") for each in downloads]
+
+    def text(style: str, width: int | None) -> str:
+        if style == "json":
+            return json.dumps({**facts, "downloads": downloads}, indent=1)
+        if style == "table":
+            return "\n".join(hanging(f"{key + ':':<12}", value, width) for key, value in lines)
+        return render(("fact", "value"), lines, style)
+
+    result.emit(text)
 
 
 @command.command(name="fetch", short_help="Download a data set, check it, unpack it.")

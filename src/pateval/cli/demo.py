@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import click
 
-from pateval.cli import output
+from pateval.cli.output import Output, result_options
 
 
 @click.command("demo", short_help="The main job on embedded data: no arguments, no network.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the made series.")
-@output.format_option
-def command(seed: int, style: str) -> None:
+@click.option("--report", type=click.Path(), metavar="FILE", help="Write the report of the demo, an HTML page, here.")
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Write series and scores here, as CSV.",
+)
+@result_options
+def command(seed: int, report: str | None, save: str | None, result: Output) -> None:
     """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""
-    from pateval.demo import METRICS, run_demo, what_to_see
+    from pateval.demo import FEW_METRICS, METRICS, run_demo, what_to_see
+    from pateval.io.text_table import folded, render
 
     click.echo("making 4 series of 3,000 steps with 5 events each; buffers 24 steps, VUS window 48", err=True)
-    table = run_demo(seed)
-    found = table.evaluations
-    first = next(iter(found.values()))
-    rows = [[first.label(metric), *(each[metric] for each in found.values())] for metric in METRICS]
-    rows.append(["best point_adjusted_f1 (oracle)", *table.best_adjusted.values()])
-    output.show(["metric", *found], rows, style)
-    if style == "table":
-        click.echo()
-        for sentence in what_to_see(table):
-            click.echo(sentence)
-        click.echo(
-            "(oracle): the threshold was chosen with the labels, for the best point F1 (last row: for that row)."
-        )
+    found = run_demo(seed)
+
+    def text(style: str, width: int | None) -> str:
+        table = render(*found.rows(METRICS if width is None or style != "table" else FEW_METRICS), style, width=width)
+        sentences = [folded(sentence, width) for sentence in what_to_see(found)]
+        return "\n".join([table, "", *sentences]) if style == "table" else table
+
+    result.emit(text)
+    if save is not None:
+        from pateval.demo import save_files
+
+        files = save_files(save, seed)
+        click.echo(f"wrote {len(files)} files; try: pateval score {files[0]}", err=True)
+    if report is not None:
+        from pateval.demo import demo_board
+
+        written = demo_board(seed).to_report(report, title="pateval demo")
+        click.echo(f"report: {written.sentence()}", err=True)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--minutes", type=click.FloatRange(min=0), help="Stop after so long; the next call goes on from there.")
 @click.option("--name", help="Call the score file this instead of the detector; for one detector.")
 @click.option("--float32", "single", is_flag=True, help="Store scores as float32, half the size.")
-@click.option("--overwrite", is_flag=True, help="Replace score files made with other settings.")
+@click.option("--overwrite", is_flag=True, help="Replace score files of other settings or data.")
 def command(
     detectors: tuple[str, ...],
     listing: bool,
@@ -112,6 +112,7 @@ def command(
         for each in dict.fromkeys(detectors)
     ]
     series = load(data, root=root)
+    _announce_features(data, series)
     about = _about(data, contents_of(series), only)
     series = _chosen(series, only)
     if joined or protocol == "paper":
@@ -130,13 +131,34 @@ def command(
     )
 
 
+_SHOWN_NOTES = 3
+
+
+def _announce_features(data: str, series: Sequence[Series]) -> None:
+    """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
+    for features, left_out in dict.fromkeys((each.features, each.left_out) for each in series):
+        if left_out:
+            click.echo(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}", err=True)
+    notes = list(dict.fromkeys(line for each in series for line in each.notes))
+    for line in notes[:_SHOWN_NOTES]:
+        click.echo(line, err=True)
+    if len(notes) > _SHOWN_NOTES:
+        click.echo(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order", err=True)
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
 def _list() -> None:
     from pateval.detectors import REGISTRY
+    from pateval.io.text_table import hanging
 
     width = max(map(len, REGISTRY))
     for key, entry in REGISTRY.items():
         needs = f" (needs {entry.needs})" if entry.needs else ""
-        click.echo(f"{key:<{width}}  {entry.about}{needs}")
+        click.echo(hanging(f"{key:<{width}}  ", f"{entry.about}{needs}"))
 
 
 def _verdicts(paths: Sequence[str]) -> None:
@@ -283,8 +305,12 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
 
     if any(each.train is None for each in series):
         click.echo("no training stretch: detectors are fitted on the test stretch, without its labels", err=True)
-    with ProgressDisplay() as display:
-        results = detect(candidates, series, output, show=display.show, **options)
+    try:
+        with ProgressDisplay() as display:
+            results = detect(candidates, series, output, show=display.show, **options)
+    except KeyboardInterrupt:
+        click.echo(f"stopped; finished runs are kept in {output}, and the same command goes on from there", err=True)
+        raise
     for result in results:
         if result.path is not None:
             click.echo(str(result.path))

@@ -4,26 +4,43 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pateval.cli import options, output
+from pateval.cli.report import refuse_page, title_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
+    from pateval.io import ColumnNames
+    from pateval.leaderboards import Leaderboard
+
+PARTIAL = "scores.partial"  # as pateval.leaderboards.partial has it, which is not imported for --help
+OUTPUTS = (
+    *("scores.parquet", "scores.csv", "summary.csv", "ranks.csv", "agreement.csv", "timings.csv", "contents.csv"),
+    *("significance.json", "run.json", "cache", PARTIAL, "report.html"),
+)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command("leaderboard", short_help="Many detectors on many series, with ranks and significance.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option(
+    "--from-results",
+    "results",
+    metavar="TABLE",
+    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long. --metrics names "
+    "them where no column does, --score the value column of a long table or the detectors of a wide one.",
+)
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
 @options.metrics
 @click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
-@options.buffers
-@click.option("--window", type=click.IntRange(min=0), default=100, show_default=True, help="Largest window of VUS.")
+@options.on_clock
+@options.window
 @options.threshold
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
 @click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, for example tcp://host:8786.")
@@ -39,45 +56,73 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     metavar="N",
     help="Random score vectors per series that tell what chance reaches.",
 )
+@click.option(
+    "--doubt",
+    callback=options.steps_or_duration,
+    metavar="STEPS",
+    help="How far edges of events may lie elsewhere: steps, or a duration such as 10min where there are times. Shows "
+    "the spread over 100 labellings with moved edges, and how often each detector keeps its place.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of random scores and resamples.")
+@click.option("--report", metavar="FILE|DIR/", help="Write the report, an HTML page, here (see `pateval report`).")
+@click.option("--overwrite", is_flag=True, help="Write into DIR whatever it holds, and replace a report.")
 @output.format_option
+@output.wide_option
 def command(
     files: tuple[str, ...],
+    results: str | None,
     folder: Path | None,
-    label: str | None,
-    score: str | None,
-    series: str | None,
-    detector: str | None,
+    columns: ColumnNames,
     metrics: tuple[str, ...],
     rank_by: str | None,
-    early: tuple[int, ...],
-    delay: tuple[int, ...],
-    window: int,
+    early: tuple[Any, ...],
+    delay: tuple[Any, ...],
+    max_gap: str | None,
+    missing: str,
+    window: int | str,
     threshold: float | str,
     workers: int | None,
     dask: str | None,
     cache: Path | None,
     keep_going: bool,
     chance: int,
+    doubt: int | str | None,
     seed: int,
+    report: str | None,
+    overwrite: bool,
     style: str,
+    wide: bool,
 ) -> None:
     """Say who is better on many series, by how much, and whether that is evidence.
 
-    FILE is a CSV, Parquet, JSONL or NPZ file, a glob, a folder, or a partitioned Parquet folder: one file per detector
+    FILE is a table by suffix (see `pateval --help`), a glob, a folder, or a partitioned folder: one file per detector
     (named by the file), one score column per detector, or a detector column.
 
     The overview goes to standard output; DIR gets scores.parquet, scores.csv, summary.csv, ranks.csv, agreement.csv,
     significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
-    again. The exit status is 1 where something was left out or failed.
+    again. A DIR that holds anything else, or a leaderboard of other files, is not written to without --overwrite. The
+    exit status is 1 where something was left out or failed.
     """
-    from pateval.io.table_files import as_csv
-    from pateval.leaderboards import render
     from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
     from pateval.leaderboards.run import choose, choose_rank_by, compute
 
+    if (results is None) == (not files):
+        raise click.UsageError("name files of scores, or one table of values with --from-results")
+    if report is not None:
+        refuse_page(report, overwrite, option="--report")
+    if results is not None:
+        if folder is not None:
+            refuse_other_content(folder, [results], overwrite=overwrite)
+        board = _from_results(results, columns, metrics, rank_by)
+        _show(board, style, wide)
+        if folder is not None:
+            board.save(folder)
+        if report is not None:
+            click.echo(f"report: {board.to_report(report, title=Path(results).stem).sentence()}", err=True)
+        return
     if folder is not None:
+        refuse_other_content(folder, files, overwrite=overwrite)
         folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
     settings = choose(
@@ -85,9 +130,12 @@ def command(
         early=early,
         delay=delay,
         window=window,
+        max_gap=max_gap,
+        missing=missing,
         threshold=threshold,
         cache=cache,
         chance=chance,
+        doubt=doubt,
         seed=seed,
     )
     rank_by = choose_rank_by(rank_by, settings)
@@ -95,15 +143,7 @@ def command(
         try:
             executor, threads = (None, None) if dask is None else _cluster(dask, stack)
             pool = stack.enter_context(WorkerPool(executor, workers or threads))
-            plan = make_plan(
-                files,
-                label=label,
-                score=options.score_columns(score),
-                series=series,
-                detector=detector,
-                strict=True,
-                keep_going=keep_going,
-            )
+            plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
                 click.echo(line, err=True)
             board = compute(
@@ -121,18 +161,85 @@ def command(
             raise
         except RuntimeError as error:
             raise click.ClickException(str(error)) from error
-    if folder is not None:
-        board.save(folder)
     for line in (*board.notes[len(plan.notes) :], *board.failures[len(plan.failures) :], *board.warnings):
         click.echo(line, err=True)
+    # Printed before the files are written: a disk that is full takes no answer away.
+    _show(board, style, wide)
+    if folder is not None:
+        board.save(folder)
+    if report is not None:
+        title = folder.resolve().name if folder is not None else title_of(files)
+        click.echo(f"report: {board.to_report(report, title=title).sentence()}", err=True)
+    if board.failures:
+        raise click.exceptions.Exit(1)
+
+
+def _show(board: Leaderboard, style: str, wide: bool) -> None:
+    from pateval.io.table_files import as_csv
+    from pateval.io.text_table import TERMINAL_WIDTH
+    from pateval.leaderboards import render
+
     if style == "csv":
         click.echo(as_csv(board.summary()), nl=False)
     elif style == "json":
         click.echo(board.to_json())
+    elif style == "table":
+        click.echo(render.text(board.overview(), None if wide else TERMINAL_WIDTH))
     else:
-        click.echo((render.text if style == "table" else render.as_markdown)(board.overview()))
-    if board.failures:
-        raise click.exceptions.Exit(1)
+        click.echo((render.as_latex if style == "latex" else render.as_markdown)(board.overview()))
+
+
+def _from_results(table: str, columns: ColumnNames, metrics: tuple[str, ...], rank_by: str | None) -> Leaderboard:
+    """Read a table of values, and say what was guessed."""
+    from pateval.leaderboards.given_results import leaderboard_from_results
+
+    names = options.metric_names(metrics)
+    if names is not None and len(names) > 1:
+        raise click.UsageError("--from-results: several metrics need a metric column in the table; name one at most")
+    score = columns["score"]
+    is_long = columns["detector"] is not None
+    board = leaderboard_from_results(
+        table,
+        metric=names[0] if names else None,
+        series=columns["series"],
+        detector=columns["detector"],
+        value=score if is_long and isinstance(score, str) else None,
+        detectors=None if is_long or score is None else [score] if isinstance(score, str) else score,
+        rank_by=rank_by,
+    )
+    for line in (*board.notes, *board.warnings):
+        click.echo(line, err=True)
+    return board
+
+
+def refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool) -> None:
+    """Refuse a folder with things that are no leaderboard, or the leaderboard of other files."""
+    import json
+
+    from pateval.io import expand
+
+    if overwrite or not folder.is_dir():
+        return
+    there = sorted(path.name for path in folder.iterdir() if not path.name.endswith(".tmp"))
+    begun = {"run.json", "cache", PARTIAL}.intersection(there)
+    foreign = [name for name in there if not begun or name not in OUTPUTS]
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise click.UsageError(
+            f"-o {folder}: the folder holds other things ({foreign[0]}{more}); name another one, or use --overwrite to "
+            "write into it all the same"
+        )
+    try:
+        inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
+        known = {Path(each).resolve() for each in inputs}
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if known and known.isdisjoint(Path(path).resolve() for path in expand(files)):
+        more = f" and {len(inputs) - 1} more" if len(inputs) > 1 else ""
+        raise click.UsageError(
+            f"-o {folder}: the folder holds a leaderboard of other files ({inputs[0]}{more}); name another one, or use "
+            "--overwrite to replace it"
+        )
 
 
 def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:

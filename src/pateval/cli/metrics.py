@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli import options, output
-from pateval.io.text_table import render
+from pateval.cli import options
+from pateval.cli.output import Output, result_options
+from pateval.io.text_table import folded, hanging, render
 
 if TYPE_CHECKING:
     from pateval.catalog import Metric
 
+_ON_A_TERMINAL = ("metric", "takes", "range", "better", "properties")
 _EMERGING = "a preprint's or one group's so far. They are computed where they are named, and rank nothing by default."
 
 
@@ -19,8 +21,14 @@ _EMERGING = "a preprint's or one group's so far. They are computed where they ar
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--emerging", is_flag=True, help="List the emerging metrics, too, and what is wrong with each.")
 @click.option("--all", "everything", is_flag=True, help="List the emerging metrics and the F-beta of every F1, too.")
-@output.format_option
-def command(ids: tuple[str, ...], emerging: bool, everything: bool, style: str) -> None:
+@click.option(
+    "--for",
+    "questions",
+    metavar="QUESTION,...",
+    help="Which metrics answer a question: every-event, early-warning, few-alarms, exact-extent, papers.",
+)
+@result_options
+def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: str | None, result: Output) -> None:
     """List the metrics, or describe those with the given IDs in full.
 
     An ID may carry options, as in 'pate(early=20,delay=20)', or be package.module:function. Emerging metrics are a
@@ -28,23 +36,74 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, style: str) 
 
     Properties are those of the first table of the PATE paper, by initial: sequential, early, delayed, onset, coverage,
     threshold-free; as `pateval audit` measures them.
+
+    With --for, the metrics that answer a question, measured on made-up series; `pateval audit FILE...` measures the
+    same on yours.
     """
     from pateval.catalog import find_metrics
 
+    if questions is not None:
+        if ids or emerging or everything:
+            raise click.UsageError("--for goes without IDs, --emerging and --all")
+        _advise(questions, result)
+        return
+
     emerging = emerging or everything
     found = find_metrics(options.metric_names(ids), with_f_beta=everything, emerging=emerging, channels=True)
-    if ids and style == "table":
-        click.echo("\n\n".join(_in_full(metric) for metric in found))
-    elif style in ("json", "csv"):
-        facts = [_facts(metric, style) for metric in found]
-        output.show(list(facts[0]), [list(fact.values()) for fact in facts], style)
-    else:
+
+    def text(style: str, width: int | None) -> str:
+        if ids and style == "table":
+            return "\n\n".join(_in_full(metric, width) for metric in found)
+        if style in ("json", "csv"):
+            facts = [_facts(metric, style) for metric in found]
+            return render(list(facts[0]), [list(fact.values()) for fact in facts], style)
         established = [metric for metric in found if ids or not metric.emerging]
-        output.show(_columns(style), [_row(metric, style) for metric in established], style)
+        parts = [_table(established, style, width)]
         if style == "markdown" and not ids:
-            click.echo(f"\n{_after_the_table()}")
+            parts.append(_after_the_table())
+        elif emerging and not ids and style == "table":
+            parts.append(f"{folded(f'Emerging: {_EMERGING}', width)}\n{_emerging(style, everything, width)}")
         elif emerging and not ids:
-            click.echo(f"\nEmerging: {_EMERGING}\n{_emerging(style, with_f_beta=everything)}")
+            parts.append(_emerging(style, everything, width))
+        return "\n\n".join(parts)
+
+    result.emit(text)
+
+
+def _advise(questions: str, result: Output) -> None:
+    """Show which metrics answer some questions, without anybody's data."""
+    from pateval.auditing.advice import QUESTIONS, questions_named
+    from pateval.auditing.reference import reference_audit
+
+    names = questions_named(questions)
+    found = reference_audit()
+    columns = ["question", "metric", "order", "gamed"]
+    rows = [
+        [answer.question, metric, order, share]
+        for answer in found.answered(names)
+        for metric, (order, share) in zip(answer.metrics, answer.figures, strict=True)
+    ]
+    command = f"pateval leaderboard FILE... --metrics {','.join(found.advised_metrics(names))}"
+    words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
+    about = (
+        f"{words}. order: rank correlation with detectors of known order; gamed: share of series where a fake gets "
+        "near the real detectors; both on made-up series. 'pateval audit FILE...' measures them on yours."
+    )
+
+    def text(style: str, width: int | None) -> str:
+        table = render(columns, rows, style, width=width)
+        return "\n\n".join([table, folded(about, width), command]) if style == "table" else table
+
+    result.emit(text)
+
+
+def _table(metrics: list[Metric], style: str, width: int | None) -> str:
+    """The table of some metrics; a terminal has room for some of its columns."""
+    columns, rows = _columns(style), [_row(metric, style) for metric in metrics]
+    if style == "table" and width is not None:
+        places = [columns.index(name) for name in _ON_A_TERMINAL]
+        columns, rows = list(_ON_A_TERMINAL), [[row[place] for place in places] for row in rows]
+    return render(columns, rows, style, width=width)
 
 
 def _columns(style: str) -> list[str]:
@@ -74,11 +133,17 @@ def _row(metric: Metric, style: str) -> list[str]:
     return [*row, options_text or "-", str(metric.definition)] if style == "markdown" else row
 
 
-def _emerging(style: str, *, with_f_beta: bool = False) -> str:
-    """The emerging metrics, each with what is wrong with it."""
+def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -> str:
+    """The emerging metrics, each with what is wrong with it; on a terminal that stands below the table."""
     from pateval.catalog import find_metrics
 
     found = [metric for metric in find_metrics(None, with_f_beta=with_f_beta, emerging=True) if metric.emerging]
+    if style == "table" and width is not None:
+        faults: dict[str, list[str]] = {}
+        for metric in found:
+            faults.setdefault(metric.faults, []).append(metric.id)
+        named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
+        return "\n".join([_table(found, style, width), "", *named])
     rows = [[*_row(metric, style), metric.faults] for metric in found]
     return render([*_columns(style), "faults"], rows, style)
 
@@ -108,7 +173,7 @@ def _after_the_table() -> str:
     return "\n\n".join([f"Properties: {meanings}.", reach, shape, *emerging, "## Definition history", rule, table])
 
 
-def _in_full(metric: Metric) -> str:
+def _in_full(metric: Metric, width: int | None) -> str:
     """Everything the catalogue knows of one metric, for people."""
     from pateval.catalog import PROPERTIES
 
@@ -120,16 +185,16 @@ def _in_full(metric: Metric) -> str:
     claimed = metric.paper_properties
     lines = [
         metric.id,
-        *([f"  {metric.summary.replace('`', '')}"] if metric.summary else []),
+        *([hanging("  ", metric.summary.replace("`", ""), width)] if metric.summary else []),
         "",
         f"  computed by   {parts}",
         f"  takes         labels and {metric.takes}{_shape(metric)}",
         f"  range         {_range(metric)}, {_better(metric)} is better",
-        f"  options       {accepted or 'none'}",
-        *([f"  set here      {bound}"] if bound else []),
+        hanging("  options       ", accepted or "none", width),
+        *([hanging("  set here      ", bound, width)] if bound else []),
         f"  reached by    {' '.join(f'--{name}' for name in metric.global_options) or 'no global option'}",
         f"  many series   {'all steps together' if metric.pools else 'mean over the series'}",
-        f"  paper         {paper}",
+        hanging("  paper         ", paper, width),
         *([f"                {link}"] if link else []),
         *(
             ["  emerging      computed where it is named: a preprint's or one group's so far"]
@@ -137,7 +202,7 @@ def _in_full(metric: Metric) -> str:
             else []
         ),
         f"  definition    {metric.definition}",
-        f"  faults        {metric.faults or 'not stated'}",
+        hanging("  faults        ", metric.faults or "not stated", width),
     ]
     if not metric.in_package:
         return "\n".join([*lines, "  rewards       run `pateval audit` to measure it"])
@@ -146,7 +211,7 @@ def _in_full(metric: Metric) -> str:
         measured = "yes" if name in metric.properties else "no"
         claim = "-" if claimed is None else "yes" if name in claimed else "no"
         differs = "  (differ)" if claimed is not None and claim != measured else ""
-        lines.append(f"    {name:<16}{measured:<10}{claim:<10}  {text}{differs}")
+        lines.append(hanging(f"    {name:<16}{measured:<10}{claim:<10}  ", f"{text}{differs}", width))
     return "\n".join(lines)
 
 

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
+from pateval._validation import in_words
 
-def _buffers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+_COLUMN_OPTIONS = (
+    "label",
+    "score",
+    "series",
+    "detector",
+    "run",
+    "time",
+    "time_unit",
+    "sort",
+    "ignore",
+    "positive",
+    "events",
+    "closed_events",
+)
+
+
+_STEPS = "write 100, or a set like 0,100 or 0..100"
+_STEPS_OR_DURATIONS = "write steps, as in 100, 0,100 or 0..100, or durations, as in 10min or 0min,2h"
+
+
+def _buffers(
+    context: click.Context, parameter: click.Parameter, value: str | None, remedy: str = _STEPS
+) -> tuple[int, ...] | None:
     """Read ``100``, ``0,100`` or ``0..100``."""
     if value is None:
         return None
@@ -21,10 +45,55 @@ def _buffers(context: click.Context, parameter: click.Parameter, value: str | No
     except ValueError:
         lengths = ()
     if not lengths or min(lengths) < 0:
-        raise click.BadParameter(
-            f"{value!r} is not a buffer; write 100, or a set like 0,100 or 0..100", context, parameter
-        )
+        raise click.BadParameter(f"{in_words(value)} is not a buffer; {remedy}", context, parameter)
     return lengths
+
+
+def _lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
+    """Read numbers of steps as `_buffers` does, or durations: ``10min``, ``0min,30min``."""
+    from pateval.clocks import canonical_lengths
+
+    if value is None or not any(character.isalpha() for character in value):
+        return _buffers(context, parameter, value, _STEPS_OR_DURATIONS)
+    try:
+        return canonical_lengths([part if not part.strip().isdigit() else int(part) for part in value.split(",")], "it")
+    except (TypeError, ValueError):
+        message = f"{in_words(value)} is not a buffer; {_STEPS_OR_DURATIONS}"
+        raise click.BadParameter(message, context, parameter) from None
+
+
+def _length(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    """Read one number of steps or one duration."""
+    found = _lengths(context, parameter, value)
+    if found is not None and len(found) != 1:
+        raise click.BadParameter(f"{value!r} is not one length; write steps or a duration", context, parameter)
+    return None if found is None else found[0]
+
+
+def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from pateval.clocks import duration_text
+
+    try:
+        return None if value is None else duration_text(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is no duration; write a number with a unit, as in 10min or 2h", context, parameter
+        ) from None
+
+
+def steps_or_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    """Read ``5`` as steps, and leave ``10min`` as it is."""
+    from pateval.clocks import nanoseconds
+
+    if value is None or value.isdecimal():
+        return value if value is None else int(value)
+    try:
+        nanoseconds(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a number of steps nor a duration such as 10min", context, parameter
+        ) from None
+    return value
 
 
 def _threshold(context: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
@@ -36,40 +105,123 @@ def _threshold(context: click.Context, parameter: click.Parameter, value: str | 
         return value
 
 
+_LABEL_OPTIONS = (
+    click.option(
+        "--label",
+        metavar="COLUMN",
+        help="Column of labels; guessed by name if not given. Several, with commas, are labels of channels.",
+    ),
+    click.option("--series", metavar="COLUMN", help="Column that tells series apart."),
+    click.option(
+        "--time", metavar="COLUMN", help="Column of times; guessed by name if not given, not used with 'none'."
+    ),
+    click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ..."),
+    click.option("--sort", is_flag=True, help="Put the rows of each series in order of time."),
+    click.option("--ignore", metavar="COLUMN", help="Column of 0/1 that marks steps to leave out."),
+    click.option(
+        "--positive",
+        multiple=True,
+        metavar="LABEL",
+        help="Label that means an anomaly, where labels are words or classes. May be repeated.",
+    ),
+    click.option(
+        "--events", metavar="FILE", help="Anomalies in a file of their own, with start, stop (and series) of each."
+    ),
+    click.option("--closed-events", is_flag=True, help="The stop of an event belongs to it; by default it does not."),
+)
+_SCORE_OPTIONS = (
+    click.option(
+        "--score",
+        multiple=True,
+        metavar="COLUMN,...",
+        help="Column of scores, or several, one per detector. May be repeated.",
+    ),
+    click.option("--detector", metavar="COLUMN", help="Column that tells detectors apart."),
+    click.option("--run", metavar="COLUMN", help="Column that tells runs of a detector apart, such as seeds."),
+)
+
+
 def columns(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--label --score --series --detector``."""
-    for option in (
-        click.option("--detector", metavar="COLUMN", help="Column that tells detectors apart."),
-        click.option("--series", metavar="COLUMN", help="Column that tells series apart."),
-        click.option("--score", metavar="COLUMN,...", help="Column of scores, or several, one per detector."),
-        click.option("--label", metavar="COLUMN", help="Column of labels; guessed by name if not given."),
-    ):
-        command = option(command)
-    return command
+    """Add ``--label --score --series --detector``, and what else concerns the reading of tables.
+
+    The command gets them as one argument ``columns``: the keyword arguments of `pateval.io.find_layout`.
+    """
+    label, *others = _LABEL_OPTIONS
+    return _gathered(command, (label, *_SCORE_OPTIONS, *others))
 
 
-def buffers(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--early --delay``."""
+def label_columns(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `columns` that concern labels; the command gets them as ``columns``, too."""
+    return _gathered(command, _LABEL_OPTIONS)
+
+
+def _gathered(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    @functools.wraps(command)
+    def call(*arguments: Any, **values: Any) -> Any:
+        names = {name: values.pop(name) for name in _COLUMN_OPTIONS if name in values}
+        names["positive"] = names["positive"] or None
+        if "score" in names:
+            names["score"] = score_columns(",".join(names["score"]) or None)
+        return command(*arguments, columns=names, **values)
+
+    for option in reversed(options):
+        call = option(call)
+    return call
+
+
+def buffers_on_clock(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--early --delay`` in steps or time."""
     for option in (
         click.option(
             "--delay",
-            callback=_buffers,
+            callback=_lengths,
             default="0,100",
             show_default=True,
-            metavar="STEPS",
+            metavar="STEPS|TIME",
             help="Buffer after an event, likewise.",
         ),
         click.option(
             "--early",
-            callback=_buffers,
+            callback=_lengths,
             default="0,100",
             show_default=True,
-            metavar="STEPS",
-            help="Buffer before an event: 100, or a set like 0,100 or 0..100.",
+            metavar="STEPS|TIME",
+            help="Buffer before an event: 100, or a set like 0,100 or 0..100, or in time 10min or 0min,2h.",
         ),
     ):
         command = option(command)
     return command
+
+
+def on_clock(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--early --delay`` in steps or time, ``--max-gap`` and ``--missing``."""
+    for option in (
+        click.option(
+            "--missing",
+            type=click.Choice(["error", "ignore", "normal"]),
+            default="error",
+            show_default=True,
+            help="What to do without a score: refuse it, leave the step out, or count it as never predicted.",
+        ),
+        click.option(
+            "--max-gap",
+            callback=_duration,
+            metavar="TIME",
+            help="Longer holes in time part events and zones of PATE, as in 1h.",
+        ),
+    ):
+        command = option(command)
+    return buffers_on_clock(command)
+
+
+window = click.option(
+    "--window",
+    callback=_length,
+    default="100",
+    show_default=True,
+    metavar="STEPS|TIME",
+    help="Largest window of VUS: 100, or in time 10min.",
+)
 
 
 threshold = click.option(
@@ -79,7 +231,9 @@ threshold = click.option(
     show_default=True,
     metavar="X|RULE",
     help="How scores become predictions: a number, or oracle, quantile:0.01, standard-deviation:3, "
-    "median-deviation:3, peaks-over-threshold.",
+    "median-deviation:3, peaks-over-threshold, train-quantile:0.01 or train-test-quantile:0.01 (strictly above that of "
+    "the training scores in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or "
+    "alarms:2/1d (in a day).",
 )
 metrics = click.option(
     "--metrics",

@@ -12,10 +12,12 @@ import click
 from click.core import ParameterSource
 
 from pateval.cli import options
+from pateval.io.text_table import hanging
 
 if TYPE_CHECKING:
     from pateval.cli.plot_data import Drawable, Selection
     from pateval.explanations import Explanation
+    from pateval.io import ColumnNames
 
 KINDS = {
     "series": "Scores over time with events and zones; --value draws the series above them.",
@@ -33,6 +35,8 @@ KINDS = {
 _DEFAULT_BUFFER = 100
 _MAX_PANELS = 8
 _RANKED_BY = "pate_ap"
+# The others are drawn step by step, in zones of whole steps.
+_ON_CLOCK = ("precision-recall", "buffers", "critical-difference", "ranks", "audit")
 
 
 @dataclass(frozen=True)
@@ -43,20 +47,36 @@ class Request:
     files: tuple[str, ...]
     selection: Selection
     metrics: list[str] | None
-    early: tuple[int, ...]
-    delay: tuple[int, ...]
+    early: tuple[Any, ...]
+    delay: tuple[Any, ...]
+    max_gap: str | None
     buffers_given: tuple[bool, bool]
-    window: int
+    window: int | str
     threshold: float | str
     limits: tuple[int, int] | None
     log: bool
     test: str
     workers: int | None
 
-    def buffers(self, default: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def buffers(self, default: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Early buffers and delays as given, each the default where it was not."""
         early, delay = self.buffers_given
         return self.early if early else default, self.delay if delay else default
+
+    def require_steps(self) -> None:
+        """Refuse what a figure that is drawn step by step cannot show."""
+        lengths = (*self.early, *self.delay, self.window)
+        asked = {
+            "--ignore": self.selection.columns.get("ignore"),
+            "--max-gap": self.max_gap,
+            "--missing": self.selection.missing != "error",
+            "a duration": any(isinstance(each, str) for each in lengths),
+        }
+        for name, is_asked in asked.items():
+            if is_asked and self.kind not in _ON_CLOCK:
+                raise click.UsageError(
+                    f"'{self.kind}' is drawn step by step and does not take {name}; {', '.join(_ON_CLOCK)} do"
+                )
 
     def metric_ids(self) -> list[str] | None:
         """The metrics named, in the one form in which tables hold them; None where none was."""
@@ -65,7 +85,7 @@ class Request:
         values = {"early": self.early, "delay": self.delay, "window": self.window}
         return [metric.id for metric in find_metrics(self.metrics, global_values=values)] if self.metrics else None
 
-    def pair(self) -> tuple[int, int]:
+    def pair(self) -> tuple[Any, Any]:
         """The one early buffer and the one delay that some figures need."""
         early, delay = self.buffers((_DEFAULT_BUFFER,))
         if len(early) > 1 or len(delay) > 1:
@@ -86,7 +106,7 @@ def _range(context: click.Context, parameter: click.Parameter, value: str | None
 @click.command(
     "plot",
     short_help="A figure from score files: PDF, PNG or SVG.",
-    epilog="\b\nKinds:\n" + "\n".join(f"  {kind:20} {text}" for kind, text in KINDS.items()),
+    epilog="\b\nKinds:\n" + "\n".join(hanging(f"  {kind:20} ", text, 77) for kind, text in KINDS.items()),
 )
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
@@ -101,13 +121,12 @@ def _range(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--overwrite", is_flag=True, help="Replace a file that is not an earlier figure of the same kind.")
 @options.columns
 @options.metrics
-@options.buffers
-@click.option("--window", type=click.IntRange(min=0), default=100, show_default=True, help="Largest window of VUS.")
+@options.on_clock
+@options.window
 @options.threshold
 @click.option("--only", metavar="NAME,...", help="Draw these detectors only, where there are several.")
 @click.option("--only-series", metavar="NAME", help="Draw this series only, where there are several.")
 @click.option("--value", metavar="COLUMN", help="Column of the series' own values.")
-@click.option("--time", metavar="COLUMN", help="Column of dates or numbers for the time axis.")
 @click.option("--range", "limits", callback=_range, metavar="FIRST..LAST", help="Draw only these steps.")
 @click.option("--log", is_flag=True, help="Shares on a logarithmic scale (distribution).")
 @click.option(
@@ -127,19 +146,17 @@ def command(
     files: tuple[str, ...],
     target: Path | None,
     overwrite: bool,
-    label: str | None,
-    score: str | None,
-    series: str | None,
-    detector: str | None,
+    columns: ColumnNames,
     metrics: tuple[str, ...],
-    early: tuple[int, ...],
-    delay: tuple[int, ...],
-    window: int,
+    early: tuple[Any, ...],
+    delay: tuple[Any, ...],
+    max_gap: str | None,
+    missing: str,
+    window: int | str,
     threshold: float | str,
     only: str | None,
     only_series: str | None,
     value: str | None,
-    time: str | None,
     limits: tuple[int, int] | None,
     log: bool,
     test: str,
@@ -159,13 +176,16 @@ def command(
         target = Path(f"{Path(files[0]).stem or 'figure'}-{kind}.png")
     creator = f"pateval plot {kind}"
     _check_target(target, creator, overwrite)
+    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    needs_times = f"a buffer of {in_time}" if in_time else "" if max_gap is None else f"--max-gap {max_gap}"
     request = Request(
         kind,
         files,
-        Selection(label, options.score_columns(score), series, detector, options.split(only), only_series, value, time),
+        Selection(columns, options.split(only), only_series, value, missing, needs_times),
         options.metric_names(metrics),
         early,
         delay,
+        max_gap,
         (_was_given(context, "early"), _was_given(context, "delay")),
         window,
         threshold,
@@ -174,6 +194,7 @@ def command(
         test,
         workers,
     )
+    request.require_steps()
     with style(), _notes_on_stderr():  # without matplotlib this says so before anything is computed
         drawn = _DRAWINGS[kind](request)
         save(drawn, target, creator=creator)
@@ -243,7 +264,9 @@ def _precision_recall(request: Request) -> Any:
     thresholds = _thresholds(request, data)
     early, delay = request.pair()
     curves = {
-        name: pate_curve(data.labels, scores, series=data.series, early=early, delay=delay)
+        name: pate_curve(
+            data.labels, scores, series=data.series, early=early, delay=delay, max_gap=request.max_gap, **data.steps
+        )
         for name, scores in data.scores.items()
     }
     if len(curves) == 1:
@@ -257,8 +280,11 @@ def _buffers(request: Request) -> Any:
 
     data = _read(request, most=1)
     early, delay = request.buffers(tuple(range(0, 101, 10)))
+    if len({any(isinstance(each, str) for each in lengths) for lengths in (early, delay)}) > 1:
+        raise click.UsageError("'buffers' draws both buffers in steps or both as durations; give --early and --delay")
     ((_, scores),) = data.scores.items()
-    values = plots.pate_by_buffers(data.labels, scores, early=early, delay=delay, series=data.series)
+    on_steps = {**data.steps, "series": data.series, "max_gap": request.max_gap}
+    values = plots.pate_by_buffers(data.labels, scores, early=early, delay=delay, **on_steps)
     return plots.buffer_heat_map(values, early=early, delay=delay)
 
 
@@ -333,20 +359,16 @@ def _ranks(request: Request) -> Any:
 
 
 def _audit(request: Request) -> Any:
-    import numpy as np
-
     from pateval import audit, plots
-    from pateval.cli.plot_data import read_labels
+    from pateval.catalog import find_metrics
+    from pateval.cli.detector_data import labelled_steps, read_labels
+    from pateval.evaluation.circumstances import what_needs_times
 
-    parts = read_labels(request.files, request.selection)
-    found = audit(
-        np.concatenate(parts),
-        early=request.early,
-        delay=request.delay,
-        window=request.window,
-        metrics=request.metrics,
-        series=np.repeat(np.arange(len(parts)), [part.size for part in parts]),
-    )
+    lengths: dict[str, Any] = {"early": request.early, "delay": request.delay, "window": request.window}
+    wanted = find_metrics(request.metrics, global_values=lengths)
+    needs_times = what_needs_times(wanted, lengths, max_gap=request.max_gap)
+    items = read_labels(request.files, request.selection.columns)
+    found = audit(metrics=wanted, max_gap=request.max_gap, **lengths, **labelled_steps(items, needs_times))
     click.echo(found.summary(), err=True)
     return plots.audit_chart(found)
 
@@ -386,11 +408,12 @@ def _read(request: Request, *, most: int) -> Drawable:
 
 def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
     """The threshold of each detector, said on standard error."""
-    from pateval.evaluation import choose_threshold
+    from pateval.threshold_rules import choose_threshold
 
     found = {}
     for name, scores in data.scores.items():
-        at, rule = choose_threshold(data.labels, scores, request.threshold)
+        counted = data.counted(scores)
+        at, rule = choose_threshold(data.labels[counted], scores[counted], request.threshold)
         if at is None:
             raise click.UsageError(f"{request.files[0]} holds no anomaly: nothing to draw")
         click.echo(f"{name}: predictions where score >= {at:.6g} ({rule})", err=True)
@@ -420,13 +443,22 @@ def _limits(request: Request, data: Drawable) -> tuple[int, int] | None:
 def _board(request: Request, metrics: list[str] | None) -> Any:
     from pateval import leaderboard
 
-    chosen = request.selection
+    columns = request.selection.columns
     return leaderboard(
         list(request.files),
-        label=chosen.label,
-        score=chosen.score,
-        series=chosen.series,
-        detector=chosen.detector,
+        label=columns.get("label"),
+        score=columns.get("score"),
+        series=columns.get("series"),
+        detector=columns.get("detector"),
+        time=columns.get("time"),
+        time_unit=columns.get("time_unit"),
+        sort=columns.get("sort", False),
+        positive=columns.get("positive"),
+        events=columns.get("events"),
+        closed_events=columns.get("closed_events", False),
+        ignore=columns.get("ignore"),
+        missing=request.selection.missing,
+        max_gap=request.max_gap,
         metrics=metrics,
         early=request.early,
         delay=request.delay,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pateval.io import Layout, Source
+    from pateval.io import ColumnNames, Layout, ScoredSeries, Source
 
 
 @dataclass(frozen=True)
@@ -23,24 +23,27 @@ class Selection:
 
     Attributes
     ----------
-    label, series, detector, value, time : str or None
-        Columns.
-    score : str, list of str or None
-        Column of scores, or several.
+    columns : dict
+        What the caller says about the columns, as `pateval.io.find_layout` takes it. A time column that is named, not
+        guessed, becomes the axis.
     only : list of str or None
         The detectors wanted.
     only_series : str or None
         The series wanted.
+    value : str or None
+        Column of the series' own values.
+    missing : {"error", "ignore", "normal"}
+        What becomes of missing scores.
+    needs_times : str
+        What is given as a duration, in words; empty where nothing is.
     """
 
-    label: str | None
-    score: str | list[str] | None
-    series: str | None
-    detector: str | None
+    columns: ColumnNames
     only: list[str] | None
     only_series: str | None
     value: str | None
-    time: str | None
+    missing: str = "error"
+    needs_times: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Drawable:
         The series itself and its clock, where asked for.
     notes : tuple of str
         What was guessed in reading.
+    steps : dict
+        Which steps count and when they were, as PATE takes it: ``times``, ``time_unit``, ``ignore`` and ``missing``.
     """
 
     labels: npt.NDArray[np.bool_]
@@ -67,34 +72,40 @@ class Drawable:
     values: npt.NDArray[Any] | None
     times: npt.NDArray[Any] | None
     notes: tuple[str, ...]
+    steps: dict[str, Any] = field(default_factory=dict)
+
+    def counted(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Mark the steps that count and have a score."""
+        present = ~np.isnan(scores.astype(np.float64))
+        return present & ~self.steps["ignore"] if "ignore" in self.steps else present
 
 
 def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
     """Read the wanted detectors; they must lie on the same series with the same labels."""
+    from pateval.cli.detector_data import clock_and_ignored
     from pateval.io import TableError, expand, find_layout, open_table, scored_series
 
     parts: dict[str, list[tuple[str, Any, Any]]] = {}
+    times: dict[str, dict[str, npt.NDArray[Any] | None]] = {}
+    items: dict[str, list[ScoredSeries]] = {}
     notes: list[str] = []
     sources: list[tuple[Source, Layout, list[str]]] = []
     found: list[str] = []
     for path in expand(files):
         source = open_table(path)
-        layout = find_layout(
-            source,
-            label=selection.label,
-            score=selection.score,
-            series=selection.series,
-            detector=selection.detector,
-        )
+        layout = find_layout(source, **selection.columns)
         notes += layout.notes
         taken: list[str] = []
         for item in scored_series(source, layout):
-            found.append(item.detector)
-            if selection.only is not None and item.detector not in selection.only:
+            found.append(item.title)
+            if selection.only is not None and item.title not in selection.only:
                 continue
             if selection.only_series in (None, item.series):
-                parts.setdefault(item.detector, []).append((item.series, *item.checked()))
-                taken.append(item.detector)
+                checked = item.checked(allow_missing=selection.missing != "error")
+                parts.setdefault(item.title, []).append((item.series, *checked))
+                items.setdefault(item.title, []).append(item)
+                times.setdefault(item.title, {})[item.series] = None if layout.time_guessed else _axis(item)
+                taken.append(item.title)
         if taken:
             sources.append((source, layout, taken))
     missing = [name for name in selection.only or () if name not in found]
@@ -110,17 +121,15 @@ def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
     sizes = [labels.size for _, labels, _ in parts[first]]
     by_series = {name: {part: scores for part, _, scores in several} for name, several in parts.items()}
     scores = {name: np.concatenate([known[part] for part in order]) for name, known in by_series.items()}
-    extra = {
-        column: None if column is None else _extra_column(*sources[0], column, order)
-        for column in (selection.value, selection.time)
-    }
+    clocks = [clock for name in order if (clock := times[first][name]) is not None]
     return Drawable(
         np.concatenate([labels for _, labels, _ in parts[first]]),
         np.repeat(np.arange(len(sizes)), sizes) if len(sizes) > 1 else None,
         scores,
-        extra[selection.value],
-        None if selection.time is None else _as_times(extra[selection.time], selection.time),
+        None if selection.value is None else _extra_column(*sources[0], selection.value, order),
+        np.concatenate(clocks) if clocks else None,
         tuple(notes),
+        {"missing": selection.missing, **clock_and_ignored(items[first], selection.needs_times)},
     )
 
 
@@ -145,38 +154,17 @@ def _extra_column(source: Source, layout: Layout, detectors: list[str], column: 
     parts = {
         item.series: item.scores
         for item in scored_series(source, replace(layout, scores=(column,), named_by_file=True))
-        if layout.detector is None or item.detector == detectors[0]
+        if layout.detector is None or item.title == detectors[0]
     }
     if layout.series is None:  # one series, which may have another name when it is read for this column
         return next(iter(parts.values()))
     return np.concatenate([parts[name] for name in order])
 
 
-def _as_times(column: Any, name: str) -> npt.NDArray[Any]:
-    """Dates written as text become dates; dates and numbers stay what they are."""
-    from pateval.io import TableError
-
-    if column.dtype.kind in "iufM":
-        return np.asarray(column)
-    try:
-        return np.asarray(column.astype(str), dtype="datetime64[ns]")
-    except ValueError:
-        raise TableError(f"column {name!r} holds neither dates nor numbers; the first is {str(column[0])!r}") from None
-
-
-def read_labels(files: Sequence[str], selection: Selection) -> list[npt.NDArray[np.bool_]]:
-    """Labels of each series; a file needs no scores, and one with several detectors counts once."""
-    from pateval.io import expand, find_layout, read_table, scored_series
-
-    parts: list[npt.NDArray[np.bool_]] = []
-    for path in expand(files):
-        table = read_table(path)
-        unused = "".join(table.columns) + " score"  # no column has this name
-        source = replace(table, columns={**table.columns, unused: np.zeros(table.rows)})
-        layout = find_layout(source, label=selection.label, score=unused, series=selection.series)
-        items = list(scored_series(source, layout))
-        parts += [item.checked()[0] for item in items if item.detector == items[0].detector]
-    return parts
+def _axis(item: ScoredSeries) -> npt.NDArray[Any] | None:
+    """Times as an axis draws them: dates, or numbers as they stand."""
+    times = item.times
+    return times.view("datetime64[ns]") if times is not None and item.has_dates else times
 
 
 class SavedRanks:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pateval.experiments import ExperimentSettings
 
 DEFAULT_FOLDER = "pateval-results"
 _ALL = "all"
+_PLACEHOLDERS = {"root": "FOLDER", "scores": "FOLDER", "ecg": "FILE", "authors_python": "PYTHON"}
 
 
 @click.command("reproduce", short_help="The paper's tables and figures, printed value beside ours.")
@@ -33,6 +36,12 @@ _ALL = "all"
     help="Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
 )
 @click.option(
+    "--ecg",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The paper's ECG segment, MBA_ECG14046_data_0, where you have it (real-world).",
+)
+@click.option(
     "--authors-python",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PYTHON",
@@ -47,20 +56,31 @@ _ALL = "all"
     help="Longest series that is timed (timing).",
 )
 @click.option(
+    "--train",
+    is_flag=True,
+    help="First train what --scores FOLDER lacks: five detectors, both protocols, --seeds runs each (impact).",
+)
+@click.option("--device", metavar="DEVICE", help="Where to train: cpu or cuda; an accelerator if there is one.")
+@click.option(
     "--seeds",
     type=click.IntRange(min=1),
     default=5,
     show_default=True,
-    help="Draws of what depends on chance (chance).",
+    help="Draws of what depends on chance; runs of each detector with --train.",
 )
+@click.option("--overwrite", is_flag=True, help="Write into DIR whatever it holds.")
 def command(
     name: str | None,
     folder: Path | None,
     root: Path | None,
     scores: Path | None,
+    ecg: Path | None,
     authors_python: Path | None,
     largest: int,
+    train: bool,
+    device: str | None,
     seeds: int,
+    overwrite: bool,
 ) -> int:
     """Make a table or figure of the PATE paper again; without NAME, list what there is.
 
@@ -70,11 +90,12 @@ def command(
     of data.
     """
     from pateval.experiments import EXPERIMENTS, ExperimentSettings
+    from pateval.io.text_table import hanging
 
     if name is None:
         width = max(map(len, EXPERIMENTS))
         for each, entry in EXPERIMENTS.items():
-            click.echo(f"{each.ljust(width)}  {entry.about}")
+            click.echo(hanging(f"{each.ljust(width)}  ", entry.about))
         click.echo(f"{_ALL.ljust(width)}  All of them.")
         return 0
     if name != _ALL and name not in EXPERIMENTS:
@@ -83,16 +104,22 @@ def command(
         close = difflib.get_close_matches(name, [*EXPERIMENTS, _ALL], n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join([*EXPERIMENTS, _ALL])}."
         raise click.UsageError(f"No such experiment '{name}'. {hint}")
+    if train and name not in ("impact", _ALL):
+        raise click.UsageError(f"--train belongs to impact; {name} trains nothing.")
     _require_matplotlib()
+    _refuse_other_content(folder or Path(DEFAULT_FOLDER), EXPERIMENTS if name == _ALL else [name], overwrite=overwrite)
     if folder is None:
         folder = Path(DEFAULT_FOLDER)
         click.echo(f"writing to {folder}; choose another folder with -o", err=True)
     settings = ExperimentSettings(
         root=root,
         scores=scores,
+        ecg=ecg,
         authors_python=authors_python,
         largest=largest,
         seeds=seeds,
+        train=train,
+        device=device,
         tell=lambda line: click.echo(line, err=True),
     )
     if name != _ALL:
@@ -131,15 +158,33 @@ def _typed(name: str) -> str:
     """The command with the options given; a path is never written, a placeholder stands for it."""
     context = click.get_current_context()
     words = [f"pateval reproduce {name}"]
-    for option in ("root", "scores", "authors_python", "largest", "seeds"):
+    for option in ("root", "scores", "ecg", "authors_python", "largest", "seeds", "train", "device"):
         source = context.get_parameter_source(option)
         if source is not None and source.name == "COMMANDLINE":
             value = context.params[option]
             flag = "--" + option.replace("_", "-")
-            words.append(
-                f"{flag} {'PYTHON' if option == 'authors_python' else 'FOLDER' if isinstance(value, Path) else value}"
-            )
+            words.append(flag if value is True else f"{flag} {_PLACEHOLDERS.get(option, value)}")
     return " ".join(words)
+
+
+def _refuse_other_content(folder: Path, names: Iterable[str], *, overwrite: bool) -> None:
+    """Refuse to replace a page that no experiment has written, or a folder that holds something else."""
+    from pateval.experiments.writing import PAGE, RECORD
+
+    if overwrite:
+        return
+    made = any(folder.glob(f"*/{RECORD}"))
+    if (folder / PAGE).exists() and not made:
+        raise click.UsageError(
+            f"-o {folder}: {folder / PAGE} was not made by 'pateval reproduce'; name another folder, or use "
+            "--overwrite to replace it"
+        )
+    for name in names:
+        place = folder / name
+        if place.exists() and not (place / RECORD).exists() and (not place.is_dir() or any(place.iterdir())):
+            raise click.UsageError(
+                f"-o {folder}: {place} holds other things; name another folder, or use --overwrite to write into it"
+            )
 
 
 def _require_matplotlib() -> None:

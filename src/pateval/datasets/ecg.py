@@ -41,7 +41,7 @@ def read(folder: Path) -> list[Series]:
     files = _files(folder)
     if not files:
         raise TableError(f"{folder}: there are no files MBA_*.out or MBA_*.parquet here")
-    return [_record(path) for path in files]
+    return [read_record(path) for path in files]
 
 
 def contents(folder: Path, reader: str = "read") -> Contents:  # noqa: ARG001 - one reader for all
@@ -53,7 +53,8 @@ def _files(folder: Path) -> list[Path]:
     return sorted([*folder.rglob("MBA_*.out"), *folder.rglob("MBA_*.parquet")], key=lambda path: path.name)
 
 
-def _record(path: Path) -> Series:
+def read_record(path: Path) -> Series:
+    """Read one record, ``.out`` or ``.parquet``: a value and a label per step."""
     table = read_table(path) if path.suffix == ".parquet" else matrix.headless(path, ["value", "label"])
     for name in ("value", "label"):
         if name not in table.columns:

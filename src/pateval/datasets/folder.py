@@ -1,9 +1,10 @@
-"""Any folder of CSV, Parquet, JSON-lines or NPZ files.
+"""Any folder of tables: text, Parquet, Arrow, JSON lines or NPZ files.
 
 ``NAME_train`` and ``NAME_test`` (with a label column, or with ``NAME_test_label`` beside them) are one series;
 ``train`` and ``test`` without a name are called like the folder; any other file is a test stretch with labels and no
 training stretch. A column called ``series``, ``machine``, ``channel`` and the like splits a file into several series.
-Columns of time are left out; text and missing values elsewhere are errors.
+Columns that are called like times, running numbers, labels, scores, predictions or detectors are no features; text and
+missing values in the others are errors.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pateval.clocks import time_numbers
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
-from pateval.io import Table, TableError, expand, read_table
-from pateval.io.layout import LABELS, SERIES
+from pateval.io import Table, TableError, expand, guesses, read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pateval._validation import BoolArray
 
 _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|train|test)$", re.IGNORECASE)
-_TIMES = re.compile(r"^(timestamp.*|time|date|datetime|step|index|t|unnamed: 0|__index.*|)$")
 
 
 def read(folder: Path) -> list[Series]:
@@ -86,13 +87,13 @@ def read_pair(
     """
     table = read_table(test)
     truth = table if label_file is None else read_table(label_file)
-    column = label or _named(truth, LABELS)
+    column = label or _named(truth, guesses.LABELS, "labels")
     if column is None or column not in truth.columns:
         raise TableError(f"{truth.where}: no column looks like labels; its columns are {', '.join(truth.columns)}")
     values = matrix.labels(truth, column)
     matrix.same_length(label_file or test, values, table.rows)
     training = None if train is None else read_table(train)
-    key = _named(table, SERIES)
+    key = _named(table, guesses.SERIES, "series")
     if key is None:
         return [_series(name, table, training, values)]
     if training is not None and key not in training.columns:
@@ -111,10 +112,8 @@ def read_pair(
 
 
 def _series(name: str, table: Table, training: Table | None, values: BoolArray) -> Series:
-    drop = {
-        each for each in table.columns if _plain(each) in LABELS or each.startswith("label") or _is_time(table, each)
-    }
-    names, test = matrix.features(table, drop=drop)
+    left_out = tuple(each for each in table.columns if not _is_feature(table, each))
+    names, test = matrix.features(table, drop=left_out)
     train = None
     if training is not None:
         absent = [each for each in names if each not in training.columns]
@@ -122,20 +121,41 @@ def _series(name: str, table: Table, training: Table | None, values: BoolArray) 
             raise TableError(f"{training.where}: there is no column {absent[0]!r}, which {table.where} has")
         ordered = Table(training.name, {each: training.columns[each] for each in names}, training.where)
         train = matrix.features(ordered, dtype=test.dtype)[1]
-    return Series(name, test, values, train, names)
+    notes = [line for each in (training, table) if each is not None for line in _unordered(each, name)]
+    return Series(name, test, values, train, names, left_out=left_out, notes=tuple(notes))
 
 
-def _is_time(table: Table, name: str) -> bool:
-    return bool(_TIMES.match(_plain(name))) or table.columns[name].dtype.kind in "mM"
+def _unordered(table: Table, series: str) -> Iterator[str]:
+    """Say where times decrease or repeat: detectors take the rows as they stand."""
+    for name in filter(guesses.is_time, table.columns):
+        try:
+            times, _ = time_numbers(table.columns[name])
+        except (TypeError, ValueError):
+            continue  # called like times, and holds something else
+        wrong = np.flatnonzero(~(np.diff(times) > 0))
+        if wrong.size:
+            what = "repeat" if (times[wrong + 1] == times[wrong]).all() else "are out of order"
+            places = f"{wrong.size:,} {'place' if wrong.size == 1 else 'places'}"
+            yield (
+                f"{table.where}: series {series!r}: the times in column {name!r} {what} ({places}, the first at step "
+                f"{wrong[0] + 1:,}, counted from 0); rows are taken as they stand: sort the file, or leave repeated "
+                f"rows out, where that is not meant"
+            )
 
 
-def _plain(name: str) -> str:
-    return name.strip().lower().replace(" ", "_")
+def _is_feature(table: Table, name: str) -> bool:
+    roles = (guesses.is_label, guesses.is_time, guesses.is_step, guesses.is_score, guesses.is_prediction)
+    if any(is_called(name) for is_called in roles) or guesses.equals([name], guesses.DETECTORS):
+        return False
+    return table.columns[name].dtype.kind not in "mM"
 
 
-def _named(table: Table, names: tuple[str, ...]) -> str | None:
-    plain = {_plain(name): name for name in reversed(table.columns)}
-    return next((plain[name] for name in names if name in plain), None)
+def _named(table: Table, tiers: tuple[tuple[str, ...], ...], role: str) -> str | None:
+    found = guesses.equals(table.columns, tiers)
+    if len(found) > 1:
+        which = " and ".join(map(repr, found))
+        raise TableError(f"{table.where}: {which} look like the {role}; rename or take out all but one")
+    return found[0] if found else None
 
 
 def _split(table: Table, key: str) -> dict[str, np.ndarray[tuple[int], np.dtype[np.intp]]]:

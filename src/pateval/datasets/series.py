@@ -34,6 +34,10 @@ class Series:
         The machines or channels the series is made of; one, of the same name, unless it was joined.
     boundaries, train_boundaries : tuple of int
         The step at which each part begins, in ``test`` and in ``train``.
+    left_out : tuple of str
+        Columns of a user's file that were not taken for features.
+    notes : tuple of str
+        What a user should know of the file, such as times that are out of order.
 
     Raises
     ------
@@ -56,6 +60,8 @@ class Series:
     parts: tuple[str, ...] = ()
     boundaries: tuple[int, ...] = (0,)
     train_boundaries: tuple[int, ...] = (0,)
+    left_out: tuple[str, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.test.ndim != 2 or self.test.size == 0:

@@ -1,16 +1,17 @@
-"""Did a training learn anything? A network that died is recognised by what it puts out, not by how its loss looks.
+"""Whether a training learned anything: the measurements, on a fixed sample of its windows.
 
-The reconstructing detectors are measured on a fixed sample of their training windows after the first epoch, after the
-last one, and with the weights that are kept. Measuring draws no random number and changes no weight.
+The reconstructing detectors are measured after the first epoch, after the last one, and with the weights that are kept.
+Measuring draws no random number and changes no weight. `pateval.collapse_rules` judges what is measured.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import torch
+
+from pateval.collapse_rules import Reconstruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,42 +20,10 @@ if TYPE_CHECKING:
 
 # Steps in the sample: enough for a mean to a few per cent, little enough for the attention maps of a large network.
 _SAMPLE_STEPS = 8192
-# An output that varies from window to window by less than this share of the data's variance is called constant. Dead
-# units give zero or rounding noise; a network that has seen only a few batches gives about 1e-4.
-_CONSTANT_SHARE = 1e-6
-# An error this close to the variance of the data is called equal to it, provided that the output varies by less than
-# this share of what the data vary: a network on its way from bad to good only passes by.
-_VARIANCE_TOLERANCE = 0.01
-# Optimiser steps before a training is judged: a network that has hardly begun gives nearly the same output for all.
-_MIN_STEPS = 50
 
 
 class CollapsedTrainingWarning(UserWarning):
     """A network learned nothing: its scores say how unusual the values are, or nothing at all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reconstruction:
-    """How well a network reproduces a sample of its training windows.
-
-    Attributes
-    ----------
-    error : float
-        Mean squared error.
-    variance : float
-        Of the data: the error of predicting each feature's mean.
-    output_variance, data_variance : float
-        How much output and data vary from window to window at the same place of the window.
-    """
-
-    error: float
-    variance: float
-    output_variance: float
-    data_variance: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return {name: float(f"{value:.6g}") for name, value in asdict(self).items()}
 
 
 def sample_starts(count: int, window: int) -> Tensor:
@@ -95,58 +64,27 @@ def measure(
     finally:
         model.train(training)
     several = len(data) > 1
+    errors = (data - output).square()
+    # Errors of a network that puts out the mean of each feature.
+    plain = (data - data.flatten(0, 1).mean(dim=0)).square()
     return Reconstruction(
-        error=float((data - output).square().mean()),
+        error=float(errors.mean()),
         variance=float(data.flatten(0, 1).var(dim=0, correction=0).mean()),
         output_variance=float(output.var(dim=0).mean()) if several else math.nan,
         data_variance=float(data.var(dim=0).mean()) if several else math.nan,
+        zscore_correlation=rank_correlation(errors.mean(dim=-1).flatten(), plain.mean(dim=-1).flatten()),
     )
 
 
-def collapse_reasons(
-    epochs: int, steps: int, first: Reconstruction | None, last: Reconstruction | None, kept: Reconstruction | None
-) -> tuple[str, ...] | None:
-    """Say what is wrong with a training; an empty tuple where it is sound, None where it cannot be judged.
-
-    Parameters
-    ----------
-    epochs : int
-        How many were trained; one epoch alone shows no progress and is not judged by its error.
-    steps : int
-        Optimiser steps taken; fewer than fifty are not judged.
-    first, last, kept : Reconstruction or None
-        After the first epoch, after the last, and with the weights that are kept.
-
-    Returns
-    -------
-    tuple of str, or None
-        One clause for each sign of collapse.
+def rank_correlation(first: Tensor, second: Tensor) -> float:
+    """Rank correlation of two vectors, equal values in the order in which they stand; NaN where one is constant.
 
     Examples
     --------
-    >>> sound = Reconstruction(error=0.1, variance=1.0, output_variance=0.9, data_variance=1.0)
-    >>> dead = Reconstruction(error=1.0, variance=1.0, output_variance=0.0, data_variance=1.0)
-    >>> collapse_reasons(9, 900, dead, sound, sound)
-    ()
-    >>> len(collapse_reasons(9, 900, dead, dead, dead))
-    3
+    >>> round(rank_correlation(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 9.0, 40.0])), 3)
+    1.0
     """
-    if first is None or last is None or kept is None or kept.variance == 0 or steps < _MIN_STEPS:
-        return None
-    if not all(math.isfinite(each.error) for each in (first, last, kept)):
-        return ("the output is not finite",)
-    reasons = []
-    if kept.output_variance < _CONSTANT_SHARE * kept.data_variance:
-        reasons.append("the output is constant, whatever the input")
-    at_the_mean = abs(kept.error - kept.variance) <= _VARIANCE_TOLERANCE * kept.variance
-    if epochs > 1 and at_the_mean and kept.output_variance < _VARIANCE_TOLERANCE * kept.data_variance:
-        reasons.append(
-            f"the error, {kept.error:.4g}, equals the variance of the data, {kept.variance:.4g}: predicting the mean "
-            "does as well"
-        )
-    if epochs > 1 and last.error >= first.error:
-        reasons.append(
-            f"no improvement over the first epoch: the error was {first.error:.4g} after it and {last.error:.4g} at "
-            "the end"
-        )
-    return tuple(reasons)
+    if bool((first == first[0]).all()) or bool((second == second[0]).all()):
+        return math.nan
+    ranks = torch.stack([each.argsort(stable=True).argsort().double() for each in (first, second)])
+    return float(torch.corrcoef(ranks)[0, 1])

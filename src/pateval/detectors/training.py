@@ -24,14 +24,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
+from pateval.collapse_rules import Reconstruction, collapse_reasons
 from pateval.detectors.checkpoints import Checkpoint, TrainingState
-from pateval.detectors.collapse import (
-    CollapsedTrainingWarning,
-    Reconstruction,
-    collapse_reasons,
-    measure,
-    sample_starts,
-)
+from pateval.detectors.collapse import CollapsedTrainingWarning, measure, sample_starts
 from pateval.detectors.cuda_graphs import GraphStep
 
 # Rows of the history that a score file keeps.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pateval.evaluation import explain
 from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.explanations import Explanation
-from pateval.pate.explain import explain
 
 STEPS = 420
 EARLY = DELAY = 30

@@ -28,21 +28,30 @@ class ExperimentSettings:
         Folder of the public data sets, `pateval.datasets.data_root` by default.
     scores : Path, optional
         Folder of score files, ``DATASET/DETECTOR.parquet``; those of a checkout by default, where there are any.
+    ecg : Path, optional
+        File of the paper's ECG segment, which is not published with the others.
     authors_python : Path, optional
         Python of an environment that has the authors' package.
     largest : int
         Longest series that is timed.
     seeds : int
         How many draws are made of whatever depends on chance.
+    train : bool
+        Whether detectors are trained where score files are missing (impact); ``scores`` names where they go.
+    device : str, optional
+        Where they are trained: an accelerator, if there is one, by default.
     tell : callable
         Takes one line of progress.
     """
 
     root: Path | None = None
     scores: Path | None = None
+    ecg: Path | None = None
     authors_python: Path | None = None
     largest: int = 10_000_000
     seeds: int = 5
+    train: bool = False
+    device: str | None = None
     tell: Callable[[str], None] = _silent
 
 

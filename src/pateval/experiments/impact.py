@@ -6,98 +6,75 @@ configured percentile of training and test scores together. `impact_page` turns 
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray
-from pateval.coarse import CoarseScoresWarning
-from pateval.datasets import data_root, join, load
+from pateval.collapse_rules import ZSCORE_CORRELATION
+from pateval.datasets import Series, data_root, join, load
 from pateval.detectors import make
 from pateval.detectors.presets import threshold_ratio
-from pateval.evaluation import evaluate
+from pateval.experiments import own_protocol
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.chance import PAPER_METRICS, knowing_nothing
 from pateval.experiments.document import ExperimentSettings, MissingInputError, Report
+from pateval.experiments.impact_gaps import SUBSET_DATASET, Gap, find_gaps
+from pateval.experiments.impact_values import CLOSE, Values, measured
 from pateval.experiments.label_sets import labels_at_hand
-from pateval.experiments.score_folders import Scored, datasets_in, read_runs, score_folder
+from pateval.experiments.own_protocol import OwnProtocol
+from pateval.experiments.score_folders import (
+    EARLIER,
+    HELD_OUT,
+    Scored,
+    datasets_in,
+    protocol_folder,
+    read_runs,
+    score_folder,
+)
 from pateval.score_files import training_verdicts
-from pateval.threshold_search import best_threshold
 from pateval.thresholds import quantile_threshold
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
-CLOSE = 0.03
-THRESHOLDED = ("PA-F1", "Standard-F1", "PA-AUC-ROC")
 BASELINES = ("random", "constant", "squared z-score")
 DRAWS = 20
 # With 14 of 19 machines values spread about as far as with 19 of 28: 1/14 - 1/19 = .019, 1/19 - 1/28 = .017.
 KEPT_MACHINES = 14
-# Machines vary enough for a spread over subsets to mean something, and only of SMD some are missing.
-SUBSET_DATASET = "SMD"
+# From this rank correlation on, scores order the steps as the squared z-score does.
+SAME_ORDER = ZSCORE_CORRELATION
+
+Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Values:
-    """One run of a detector on a data set: the seven metrics, by name."""
-
-    dataset: str
-    detector: str
-    run: int
-    values: dict[str, float]
-
-    def difference(self, metric: str) -> float | None:
-        """Ours less the printed value; None where nothing is printed."""
-        value = printed(self.dataset, self.detector, metric)
-        return None if value is None else self.values[metric] - value
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A cell of seed 0 that lies further than .03 from the printed value, and what was tried to explain it.
+class TrainingRow:
+    """One training: what its record says, and how much its scores are those of the squared z-score.
 
     Attributes
     ----------
-    dataset, detector, metric : str
-        The cell.
-    printed, found : float
-        The paper's value, and ours of seed 0.
-    seeds : tuple of float
-        Values of all runs.
-    machines : float or None
-        Standard deviation over subsets of machines.
-    best : float or None
-        The best value of PA-F1 or F1 that any threshold gives on these scores, all labels known.
+    protocol, dataset, detector : str
+        Which training; ``protocol`` is the folder of its score file.
+    run : int
+        The seed.
+    verdict : str
+        Sound, collapsed and why, not judged, or no record.
+    correlation : float or None
+        Rank correlation of the test scores with the squared z-score; None where the data are not at hand.
     """
 
+    protocol: str
     dataset: str
     detector: str
-    metric: str
-    printed: float
-    found: float
-    seeds: tuple[float, ...]
-    machines: float | None
-    best: float | None
+    run: int
+    verdict: str
+    correlation: float | None
 
     @property
-    def why(self) -> str:
-        """What the experiments say."""
-        away = abs(self.found - self.printed)
-        said = []
-        if self.machines is not None and away <= 2 * self.machines:
-            said.append(
-                f"within the spread over machines, of which 9 are missing (two deviations {2 * self.machines:.2f})"
-            )
-        if any(abs(value - self.printed) <= CLOSE for value in self.seeds):
-            said.append(f"another seed comes within {CLOSE:.2f}")
-        if self.best is not None and self.best < self.printed - 0.005:
-            said.append(f"no threshold on these scores gives it: the best is {self.best:.2f}")
-        if not said:
-            said.append("not explained by seeds" + ("" if self.machines is None else " or machines"))
-            if self.best is not None:
-                said.append(f"a threshold that gives it exists (best {self.best:.2f}), the configured one does not")
-        return "; ".join(said)
+    def dead(self) -> bool:
+        """Whether the record says so, or the scores order the steps as the squared z-score does."""
+        return self.verdict.startswith("collapsed") or (self.correlation or 0.0) >= SAME_ORDER
 
 
 @dataclass(frozen=True)
@@ -116,8 +93,10 @@ class Impact:
         By detector and metric: mean and standard deviation over subsets of SMD's machines, seed 0.
     gaps : tuple of Gap
         Cells of seed 0 further than .03 from the printed value.
-    collapse : tuple of tuple
-        Data set, detector, run and what the file says about its training.
+    collapse : tuple of TrainingRow
+        What is known about the training of every run, of all protocols.
+    own : OwnProtocol
+        The same detectors by our own protocol.
     machines : dict of str to int
         Series in the score files, by data set.
     missing : tuple of str
@@ -129,7 +108,8 @@ class Impact:
     whole: tuple[Values, ...]
     subsets: dict[tuple[str, str], tuple[float, float]]
     gaps: tuple[Gap, ...]
-    collapse: tuple[tuple[str, str, int | None, str], ...]
+    collapse: tuple[TrainingRow, ...]
+    own: OwnProtocol
     machines: dict[str, int]
     missing: tuple[str, ...]
 
@@ -139,15 +119,19 @@ class Impact:
         return tuple(self.machines)
 
     def of(self, dataset: str, detector: str) -> list[Values]:
-        """The runs of one detector on one data set."""
-        return [each for each in (*self.runs, *self.baselines) if (each.dataset, each.detector) == (dataset, detector)]
+        """The runs of one detector on one data set, without the earlier training."""
+        return [
+            each
+            for each in (*self.runs, *self.baselines)
+            if (each.dataset, each.detector, each.earlier) == (dataset, detector, False)
+        ]
 
-    def within(self, dataset: str, run: int) -> tuple[int, int]:
+    def within(self, dataset: str, run: int, *, earlier: bool = False) -> tuple[int, int]:
         """How many printed cells a run comes within .03 of, and how many it has."""
         away = [
             abs(difference)
             for each in self.runs
-            if (each.dataset, each.run) == (dataset, run)
+            if (each.dataset, each.run, each.earlier) == (dataset, run, earlier)
             for metric in paper.IMPACT_VALUES
             if (difference := each.difference(metric)) is not None
         ]
@@ -155,54 +139,56 @@ class Impact:
 
     def seeds(self, dataset: str) -> list[int]:
         """Seeds of which at least one detector has a run."""
-        return sorted({each.run for each in self.runs if each.dataset == dataset})
+        return sorted({each.run for each in self.runs if each.dataset == dataset and not each.earlier})
 
-
-def printed(dataset: str, detector: str, metric: str) -> float | None:
-    """The paper's value of a cell; None where it prints none.
-
-    Examples
-    --------
-    >>> printed("MSL", "USAD", "PA-F1"), printed("SMAP", "USAD", "PA-F1")
-    (0.91, None)
-    """
-    if dataset not in paper.DATASETS or metric not in paper.IMPACT_VALUES or detector not in paper.DETECTORS:
-        return None
-    return paper.IMPACT_VALUES[metric][dataset][paper.DETECTORS.index(detector)]
+    def has_earlier(self, dataset: str) -> bool:
+        """Whether there is an earlier training on a data set."""
+        return any(each.earlier and each.dataset == dataset for each in self.runs)
 
 
 def compute(settings: ExperimentSettings) -> Impact:
-    """Evaluate every run in the score files."""
+    """Evaluate every run in the score files, trained first where the user asks for it."""
+    if settings.train:
+        from pateval.experiments import impact_training
+
+        impact_training.train(settings)
     folder = score_folder(settings, "impact")
     present = [name for name in DATASETS if name in datasets_in(folder)]
     if not present:
         raise MissingInputError(f"impact needs score files of {', '.join(DATASETS)}; the folder has none of them")
+    before = protocol_folder(settings, EARLIER)
+    before = None if before == folder else before
     runs: list[Values] = []
     baselines: list[Values] = []
     gaps: list[Gap] = []
     subsets: dict[tuple[str, str], tuple[float, float]] = {}
     machines: dict[str, int] = {}
     missing: list[str] = []
+    trainings: list[TrainingRow] = []
     for dataset in present:
         scored = read_runs(folder, dataset)
-        found = []
-        for detector, all_runs in scored.items():
-            for each in all_runs:
-                settings.tell(f"{dataset}: {detector}, seed {each.run}")
-                found.append(Values(dataset, detector, each.run, _values(each.labels, each.scores, each.flagged)))
-        runs += found
+        kept = {} if before is None else read_runs(before, dataset)
+        found = [_evaluated(each, settings) for all_runs in scored.values() for each in all_runs]
         first = next(iter(scored.values()))[0]
         machines[dataset] = np.unique(first.series).size
         missing += _missing_runs(dataset, scored)
-        baselines += _baselines(dataset, first, settings, missing)
+        plain = _squared_zscores(dataset, settings)
+        baselines += _baselines(dataset, first, plain, settings, missing)
         if dataset == SUBSET_DATASET and machines[dataset] > KEPT_MACHINES:
             settings.tell(f"{dataset}: {DRAWS} subsets of {KEPT_MACHINES} machines")
             for detector, all_runs in scored.items():
                 subsets |= _over_subsets(detector, all_runs[0])
-        gaps += _gaps(dataset, scored, found, subsets)
+        gaps += find_gaps(dataset, scored, found, found, subsets)
+        earlier = [replace(_evaluated(each, settings), earlier=True) for [each] in kept.values()]
+        gaps += find_gaps(dataset, kept, earlier, [*earlier, *found], subsets)
+        runs += [*found, *earlier]
+        for place in (folder, before, protocol_folder(settings, HELD_OUT)):
+            if place is not None:
+                trainings += _trainings(place, dataset, plain)
     whole, absent = labels_at_hand(("SMD", "PSM"), settings)
     missing += [sentence[0].upper() + sentence[1:] + "." for sentence in absent]
-    missing += _missing_data(present, machines)
+    own = own_protocol.compute(settings, DATASETS)
+    missing += [*own.missing, *_missing_data(present, machines)]
     return Impact(
         tuple(runs),
         tuple(baselines),
@@ -213,14 +199,62 @@ def compute(settings: ExperimentSettings) -> Impact:
         ),
         subsets,
         tuple(gaps),
-        tuple(
-            (dataset, str(row["detector"]), row["run"], str(row["verdict"]))
-            for dataset in present
-            for row in training_verdicts([folder / dataset])
-        ),
+        tuple(trainings),
+        own,
         machines,
         tuple(missing),
     )
+
+
+def _evaluated(each: Scored, settings: ExperimentSettings) -> Values:
+    settings.tell(f"{each.dataset}: {each.detector}, seed {each.run}")
+    return Values(each.dataset, each.detector, each.run, measured(each.labels, each.scores, each.flagged))
+
+
+def _squared_zscores(dataset: str, settings: ExperimentSettings) -> tuple[Series, Scores, Scores] | None:
+    """The joined data with the squared z-scores of their test and training steps; None where they are not at hand."""
+    try:
+        series = join(load(dataset, root=settings.root or data_root()), dataset)
+    except (ValueError, OSError):
+        return None
+    if series.train is None:
+        return None
+    detector = make("squared_zscore").fit(series.train)
+    test, training = (np.asarray(detector.score(part), dtype=np.float64) for part in (series.test, series.train))
+    return series, test, training
+
+
+def _trainings(folder: Path, dataset: str, plain: tuple[Series, Scores, Scores] | None) -> list[TrainingRow]:
+    """Verdicts on all runs of a data set in a folder of one protocol."""
+    if not (folder / dataset).is_dir():
+        return []
+    shown = {name: detector for detector, name in paper.DETECTOR_NAMES.items()}
+    scored = {(each.detector, each.run): each for runs in read_runs(folder, dataset).values() for each in runs}
+    rows = []
+    for row in training_verdicts([folder / dataset]):
+        detector, run = shown.get(str(row["detector"]), str(row["detector"])), row["run"] or 0
+        each = scored.get((detector, run))
+        correlation = None
+        if each is not None and plain is not None and np.array_equal(plain[0].labels[: each.labels.size], each.labels):
+            correlation = rank_correlation(each.scores, plain[1][: each.scores.size])
+        rows.append(TrainingRow(folder.name, dataset, detector, run, str(row["verdict"]), correlation))
+    return rows
+
+
+def rank_correlation(first: Scores, second: Scores) -> float:
+    """Rank correlation with equal values sharing the mean of their places.
+
+    Examples
+    --------
+    >>> round(rank_correlation(np.array([1.0, 2.0, 2.0, 9.0]), np.array([0.0, 5.0, 5.0, 7.0])), 3)
+    1.0
+    """
+
+    def places(values: Scores) -> Scores:
+        _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+
+    return float(np.corrcoef(places(first), places(second))[0, 1])
 
 
 def report(found: Impact) -> Report:
@@ -228,16 +262,6 @@ def report(found: Impact) -> Report:
     from pateval.experiments import impact_page
 
     return impact_page.report(found)
-
-
-def _values(labels: BoolArray, scores: npt.NDArray[np.float64], flagged: BoolArray | None) -> dict[str, float]:
-    """The seven metrics; NaN for those that need predictions where there are none."""
-    wanted = {name: metric for name, metric in PAPER_METRICS.items() if flagged is not None or name not in THRESHOLDED}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoarseScoresWarning)
-        found = list(evaluate(labels, scores, flagged, metrics=list(wanted.values())).values())
-    by_name = dict(zip(wanted, map(float, found), strict=True))
-    return {name: by_name.get(name, float("nan")) for name in PAPER_METRICS}
 
 
 def _percent(dataset: str) -> float:
@@ -248,27 +272,30 @@ def _chance(dataset: str, shown: str, kind: str, labels: BoolArray, seeds: int) 
     draws = []
     for seed in range(1 if kind == "constant" else seeds):
         scores, flagged = knowing_nothing(kind, labels, np.zeros(1, dtype=np.intp), _percent(dataset), seed)
-        draws.append(_values(labels, scores, flagged))
+        draws.append(measured(labels, scores, flagged))
     return Values(dataset, shown, 0, {name: float(np.mean([draw[name] for draw in draws])) for name in PAPER_METRICS})
 
 
-def _baselines(dataset: str, first: Scored, settings: ExperimentSettings, missing: list[str]) -> list[Values]:
+def _baselines(
+    dataset: str,
+    first: Scored,
+    plain: tuple[Series, Scores, Scores] | None,
+    settings: ExperimentSettings,
+    missing: list[str],
+) -> list[Values]:
     """Random, constant and squared z-score on the steps that the detectors were scored on."""
     settings.tell(f"{dataset}: baselines")
     found = [_chance(dataset, kind, kind, first.labels, settings.seeds) for kind in ("random", "constant")]
-    try:
-        series = join(load(dataset, root=settings.root or data_root()), dataset)
-    except (ValueError, OSError):
+    if plain is None:
         missing.append(f"The squared z-score on {dataset} needs the data: name their folder with --root.")
         return found
-    if series.train is None or not np.array_equal(series.labels[: first.labels.size], first.labels):
+    series, test, training = plain
+    if not np.array_equal(series.labels[: first.labels.size], first.labels):
         missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files.")
         return found
-    detector = make("squared_zscore").fit(series.train)
-    scores = np.asarray(detector.score(series.test), dtype=np.float64)[: first.labels.size]
-    training = np.asarray(detector.score(series.train), dtype=np.float64)
+    scores = test[: first.labels.size]
     threshold = quantile_threshold(scores, fraction=_percent(dataset) / 100, train_scores=training)
-    found.append(Values(dataset, "squared z-score", 0, _values(first.labels, scores, scores > threshold)))
+    found.append(Values(dataset, "squared z-score", 0, measured(first.labels, scores, scores > threshold)))
     return found
 
 
@@ -283,7 +310,7 @@ def _over_subsets(detector: str, each: Scored) -> dict[tuple[str, str], tuple[fl
         chosen[draw.permutation(names.size)[:KEPT_MACHINES]] = True
         kept = chosen[place]
         found.append(
-            _values(each.labels[kept], each.scores[kept], None if each.flagged is None else each.flagged[kept])
+            measured(each.labels[kept], each.scores[kept], None if each.flagged is None else each.flagged[kept])
         )
     return {
         (detector, metric): (
@@ -292,29 +319,6 @@ def _over_subsets(detector: str, each: Scored) -> dict[tuple[str, str], tuple[fl
         )
         for metric in PAPER_METRICS
     }
-
-
-def _gaps(
-    dataset: str,
-    scored: dict[str, list[Scored]],
-    found: list[Values],
-    subsets: dict[tuple[str, str], tuple[float, float]],
-) -> list[Gap]:
-    """Look into every cell of the first run that is not close to the printed value."""
-    gaps = []
-    for detector, all_runs in scored.items():
-        mine = [each for each in found if each.detector == detector]
-        for metric in paper.IMPACT_VALUES:
-            difference, value = mine[0].difference(metric), printed(dataset, detector, metric)
-            if difference is None or value is None or not abs(difference) > CLOSE:
-                continue
-            best = None
-            if metric in ("PA-F1", "Standard-F1"):
-                best = best_threshold(all_runs[0].labels, all_runs[0].scores, metric=paper.IMPACT_METRICS[metric]).value
-            spread = subsets.get((detector, metric), (0.0, None))[1] if dataset == SUBSET_DATASET else None
-            seeds = tuple(each.values[metric] for each in mine)
-            gaps.append(Gap(dataset, detector, metric, value, mine[0].values[metric], seeds, spread, best))
-    return gaps
 
 
 def _missing_runs(dataset: str, scored: dict[str, list[Scored]]) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation import explain
 from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.experiments.paper_tables import flagged
 from pateval.explanations import Explanation
-from pateval.pate.explain import explain
 
 BUFFER = 50
 # The longest first, as the paper names them; it prints no lengths.

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.coarse import CoarseScoresWarning
-from pateval.evaluation import evaluate
+from pateval.evaluation import evaluate, explain
 from pateval.events import find_events
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.metrics.vus import vus_pr, vus_roc
-from pateval.pate.explain import explain
 from pateval.pate.score import pate
 
 if TYPE_CHECKING:

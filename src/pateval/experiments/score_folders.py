@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from pateval.io import read_table
 from pateval.score_files import read_metadata, read_training_scores
 from pateval.thresholds import quantile_threshold
 
-# Where a checkout keeps the scores that were trained as the paper's were.
-_IN_CHECKOUT = (Path("results/scores/paper"), Path("results/scores/authors"))
+# Where a checkout keeps scores, and the folders in it: trained as the paper's were, the same in an earlier training of
+# one seed, and by our own protocol.
+_IN_CHECKOUT = Path("results/scores")
+PAPER, EARLIER, HELD_OUT = "paper", "authors", "held-out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,10 @@ class Scored:
         The paper's: the configured percentile of training and test scores together; None where the file has none.
     run : int
         The seed.
+    source : Path, optional
+        The score file.
+    has_runs : bool
+        Whether the file names its runs.
     """
 
     detector: str
@@ -49,6 +55,8 @@ class Scored:
     series: npt.NDArray[Any]
     threshold: float | None
     run: int = 0
+    source: Path | None = None
+    has_runs: bool = False
 
     @property
     def flagged(self) -> BoolArray | None:
@@ -73,8 +81,18 @@ def has_scores(settings: ExperimentSettings) -> bool:
 
 
 def _folder(settings: ExperimentSettings) -> Path | None:
-    places = _IN_CHECKOUT if settings.scores is None else (settings.scores,)
-    return next((place for place in places if any(place.glob("*/*.parquet"))), None)
+    base = _IN_CHECKOUT if settings.scores is None else settings.scores
+    return next((place for place in (base, base / PAPER, base / EARLIER) if _has_files(place)), None)
+
+
+def protocol_folder(settings: ExperimentSettings, protocol: str) -> Path | None:
+    """The folder of one protocol below the folder of scores; None where it holds no score files."""
+    place = (_IN_CHECKOUT if settings.scores is None else settings.scores) / protocol
+    return place if _has_files(place) else None
+
+
+def _has_files(place: Path) -> bool:
+    return any(place.glob("*/*.parquet"))
 
 
 def read_dataset(folder: Path, dataset: str) -> dict[str, Scored]:
@@ -114,6 +132,8 @@ def _read(path: Path, detector: str, dataset: str) -> list[Scored]:
                 columns["series"][kept],
                 _threshold(path, record, scores, DETECTOR_NAMES[detector], dataset, run),
                 record.get("seed") or 0 if run is None else run,
+                path,
+                run is not None,
             )
         )
     return found
@@ -125,6 +145,36 @@ def _steps_in_whole_windows(record: Mapping[str, Any]) -> int | None:
         return None
     window = int(record["settings"]["window"])
     return int(record["test_steps"]) // window * window
+
+
+def thresholds_at(scored: Scored, percents: Sequence[float]) -> dict[float, float]:
+    """Thresholds that would flag other shares of training and test scores together, in per cent.
+
+    Files from before training scores were kept know a few of them only.
+    """
+    if scored.source is None:
+        return {}
+    record = read_metadata(scored.source)
+    if "thresholds" in record:
+        kept = {float(percent): float(value) for percent, value in record["thresholds"].items()}
+        return {percent: kept[percent] for percent in percents if percent in kept}
+    training = training_scores(scored)
+    if training is None:
+        return {}
+    return {
+        percent: quantile_threshold(scored.scores, fraction=percent / 100, train_scores=training)
+        for percent in percents
+    }
+
+
+def training_scores(scored: Scored) -> npt.NDArray[np.float32] | None:
+    """Scores of the training steps; None where they were not kept."""
+    if scored.source is None:
+        return None
+    try:
+        return read_training_scores(scored.source, run=scored.run if scored.has_runs else None)
+    except ValueError:
+        return None
 
 
 def _threshold(

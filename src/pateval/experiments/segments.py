@@ -234,12 +234,14 @@ def draw(found: Segments, dataset: str) -> Any:
     from pateval import plots
 
     detectors = found.scored[dataset]
-    first = next(iter(detectors.values()))
+    # Detectors with other windows drop other tails; the stretches lie where all of them have scores.
+    first = min(detectors.values(), key=lambda each: each.labels.size)
+    steps = first.labels.size
     scaled = {name: at for name, each in detectors.items() if (at := each.threshold) is not None and at > 0}
     return plots.segments(
         first.labels,
         {
-            name: np.minimum(each.scores / scaled[name], _CUT) if name in scaled else each.scores
+            name: np.minimum(each.scores[:steps] / scaled[name], _CUT) if name in scaled else each.scores[:steps]
             for name, each in detectors.items()
         },
         limits=found.limits[dataset],

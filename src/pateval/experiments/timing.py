@@ -319,9 +319,12 @@ def report(found: Timing) -> Report:
         )
     return Report(
         "Computing times",
-        "PATE takes "
-        + (f"{min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as long as AUC-PR" if ratios else "-")
-        + " at the benchmarks' sizes.",
+        (
+            f"PATE takes {min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as long as AUC-PR at the "
+            "benchmarks' sizes."
+            if ratios
+            else "The benchmarks' sizes are beyond --largest and were not timed."
+        ),
         (
             (
                 "Wall clock, one process, the shortest of a few runs. The machine is shared and noisy, so that single "

@@ -17,7 +17,7 @@ from pateval.detectors.windows import series_matrix
 from pateval.events import runs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pateval.detectors.windows import FloatMatrix
 
@@ -72,11 +72,10 @@ def weather(values: object) -> Example:
     series = _univariate(values, WEATHER_TRAIN + WEATHER_SLICE.stop)
     labels = np.zeros(len(series), dtype=np.bool_)
     labels[WEATHER_ANOMALY] = True
-    return _example(
+    (example,) = _examples(
         "weather",
         series[:WEATHER_TRAIN],
-        series[WEATHER_TRAIN:][WEATHER_SLICE],
-        labels[WEATHER_TRAIN:][WEATHER_SLICE],
+        [(series[WEATHER_TRAIN:][WEATHER_SLICE], labels[WEATHER_TRAIN:][WEATHER_SLICE])],
         {
             "mvn": {"window": 50, "components": 1, "max_windows": None, "seed": 42},
             "lof": {"window": 50, "neighbors": 30, "max_windows": None},
@@ -84,6 +83,7 @@ def weather(values: object) -> Example:
         },
         buffer=100,
     )
+    return example
 
 
 def ecg(
@@ -127,18 +127,43 @@ def ecg(
             f"the paper's rule, or the slices given, leave {len(series[train])} steps to train on and "
             f"{len(series[part])} to score; more than 200 and at least 100 are needed"
         )
-    return _example(
-        "ecg",
-        series[train],
-        series[part],
-        truth[part],
-        {
-            "mvn": {"window": 100, "components": 4, "max_windows": None, "seed": 42},
-            "autoencoder": {"window": 100, "seed": 20, "device": device},
-            "random": {"seed": 20, "legacy": True},
-        },
-        buffer=50,
-    )
+    (example,) = _ecg(series, truth, train, [part], device)
+    return example
+
+
+def ecg_stretches(
+    values: object, labels: object, *, train: slice, parts: Sequence[slice], device: str | None = None
+) -> list[Example]:
+    """The detectors of `ecg`, fitted once, on several stretches of one record.
+
+    Parameters
+    ----------
+    values, labels : array-like
+        The whole series and its truth.
+    train : slice
+        Steps to train on.
+    parts : sequence of slice
+        Steps to score, each by windows within it.
+    device : str, optional
+        Where the autoencoder runs.
+
+    Returns
+    -------
+    list of Example
+        One per stretch.
+    """
+    return _ecg(_univariate(values, 1), binary_array(labels, "labels"), train, parts, device)
+
+
+def _ecg(
+    series: FloatMatrix, truth: BoolArray, train: slice, parts: Sequence[slice], device: str | None
+) -> list[Example]:
+    detectors: dict[str, dict[str, Any]] = {
+        "mvn": {"window": 100, "components": 4, "max_windows": None, "seed": 42},
+        "autoencoder": {"window": 100, "seed": 20, "device": device},
+        "random": {"seed": 20, "legacy": True},
+    }
+    return _examples("ecg", series[train], [(series[part], truth[part]) for part in parts], detectors, buffer=50)
 
 
 def longest_normal(labels: object) -> slice:
@@ -156,19 +181,30 @@ def longest_normal(labels: object) -> slice:
     return slice(int(starts[longest]), int(stops[longest]))
 
 
-def _example(
+def _examples(
     name: str,
     train: FloatMatrix,
-    test: FloatMatrix,
-    labels: BoolArray,
+    stretches: Sequence[tuple[FloatMatrix, BoolArray]],
     detectors: Mapping[str, Mapping[str, Any]],
     *,
     buffer: int,
-) -> Example:
-    scores = {"perfect": make("perfect").fit(train).score(test, labels=labels)}
-    for detector, settings in detectors.items():
-        scores[detector] = make(detector, **settings).fit(train).score(test)
-    return Example(name, test, labels, scores, buffer)
+) -> list[Example]:
+    """Fit every detector once and score each stretch, given as values and labels."""
+    fitted = {detector: make(detector, **settings).fit(train) for detector, settings in detectors.items()}
+    perfect = make("perfect").fit(train)
+    return [
+        Example(
+            name,
+            values,
+            labels,
+            {
+                "perfect": perfect.score(values, labels=labels),
+                **{detector: each.score(values) for detector, each in fitted.items()},
+            },
+            buffer,
+        )
+        for values, labels in stretches
+    ]
 
 
 def _univariate(values: object, steps: int) -> FloatMatrix:

@@ -26,14 +26,9 @@ from pateval.io.atomic import write_text
 from pateval.io.text_table import render
 
 PAGE = "README.md"
-_RECORD = "verdicts.json"
+RECORD = "verdicts.json"
 _LARGEST_SVG = 200_000  # bytes: patterns and long curves make more of it than a repository should carry
 _PACKAGES = ("numpy", "scipy", "pyarrow", "matplotlib", "scikit-learn", "torch")
-# Of the paper, and made elsewhere in this package once they are there.
-_AWAITED = {
-    "real-world": "the two univariate examples, series and table",
-    "ablation": "mean PATE against buffer size",
-}
 
 
 @dataclass(frozen=True)
@@ -126,11 +121,11 @@ def write(name: str, report: Report, folder: Path, *, command: str, started: flo
         "source": provenance.source,
         "verdicts": [vars(verdict) for verdict in report.verdicts],
     }
-    write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / _RECORD)
+    write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / RECORD)
     page = place / PAGE
     write_text(page_text(report, provenance, vectors={path.stem for path in made if path.suffix == ".svg"}), page)
     write_text(overview_text(folder), folder / PAGE)
-    return [page, *made, place / _RECORD]
+    return [page, *made, place / RECORD]
 
 
 def page_text(report: Report, provenance: Provenance, *, vectors: Collection[str] = ()) -> str:
@@ -165,9 +160,9 @@ def overview_text(folder: Path) -> str:
         Markdown: what reproduces, what does not, and why.
     """
     records = {
-        name: json.loads((folder / name / _RECORD).read_text(encoding="utf-8"))
-        for name in (*EXPERIMENTS, *(set(_AWAITED) - set(EXPERIMENTS)))
-        if (folder / name / _RECORD).is_file()
+        name: json.loads((folder / name / RECORD).read_text(encoding="utf-8"))
+        for name in EXPERIMENTS
+        if (folder / name / RECORD).is_file()
     }
     verdicts = [(name, verdict) for name, record in records.items() for verdict in record["verdicts"]]
     parts = [
@@ -192,7 +187,7 @@ def overview_text(folder: Path) -> str:
             columns = ("experiment", "what", "printed", "ours", "why")
             parts += [f"## {heading}", markdown(ReportTable("", "", columns, rows))]
     listed = [
-        (f"[{name}]({name}/{PAGE})", _place(name), record["summary"], record["date"])
+        (f"[{name}]({name}/{PAGE})", EXPERIMENTS[name].place, record["summary"], record["date"])
         for name, record in records.items()
     ]
     parts += [
@@ -200,9 +195,6 @@ def overview_text(folder: Path) -> str:
         markdown(ReportTable("", "", ("experiment", "of the paper", "result", "made"), listed)),
     ]
     absent = [(name, EXPERIMENTS[name].place, "not run yet") for name in EXPERIMENTS if name not in records]
-    absent += [
-        (name, about, "to come") for name, about in _AWAITED.items() if name not in EXPERIMENTS and name not in records
-    ]
     if absent:
         parts += ["## Not here", markdown(ReportTable("", "", ("experiment", "of the paper", "state"), absent))]
     return "\n\n".join(parts) + "\n"
@@ -237,10 +229,6 @@ def _verdict_table(verdicts: Sequence[Any]) -> str:
     columns = ("what", "printed", "ours", "verdict", "why")
     rows = [(each.item, each.printed, each.found, each.status, each.why) for each in verdicts]
     return markdown(ReportTable("", "", columns, rows))
-
-
-def _place(name: str) -> str:
-    return EXPERIMENTS[name].place if name in EXPERIMENTS else _AWAITED[name]
 
 
 def _cell(value: Any, decimals: int) -> str:

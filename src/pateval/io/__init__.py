@@ -15,13 +15,17 @@ Nothing here imports pyarrow or narwhals before a file or a frame is really read
 
 from pateval.io.files import expand, open_table, read_table
 from pateval.io.frames import as_table
-from pateval.io.layout import Layout, Source, find_layout
+from pateval.io.layout import ColumnNames, Layout, Source, find_layout
 from pateval.io.parquet import ParquetFiles
-from pateval.io.source import Table, TableError
-from pateval.io.units import ScoredSeries, Unit, interleaving_note, list_units, read_units, scored_series
+from pateval.io.saved_layouts import saved_layout
+from pateval.io.series import ScoredSeries
+from pateval.io.source import NoScoresError, Table, TableError
+from pateval.io.units import Unit, interleaving_note, labelled_series, list_units, read_units, scored_series
 
 __all__ = [
+    "ColumnNames",
     "Layout",
+    "NoScoresError",
     "ParquetFiles",
     "ScoredSeries",
     "Source",
@@ -32,9 +36,11 @@ __all__ = [
     "expand",
     "find_layout",
     "interleaving_note",
+    "labelled_series",
     "list_units",
     "open_table",
     "read_table",
     "read_units",
+    "saved_layout",
     "scored_series",
 ]

@@ -1,17 +1,19 @@
-"""Files in: CSV, Parquet, JSON lines and NPZ, told apart by suffix; globs, folders and partitioned folders."""
+"""Files in: text tables, Parquet, Arrow, JSON and NumPy, by suffix; globs, folders, partitioned folders, and stdin."""
 
 from __future__ import annotations
 
 import glob
-import json
 import os
-import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
 
+from pateval.io.array_files import read_npy, read_npz
+from pateval.io.content import PACKED, STANDARD_INPUT, Content, begins_like, read_content, read_text
+from pateval.io.json_files import is_record, read_json, read_json_lines
 from pateval.io.parquet import ParquetFiles, read_whole
 from pateval.io.source import (
     Column,
@@ -22,24 +24,45 @@ from pateval.io.source import (
     numpy_column,
     reason,
     refuse_repeated,
-    require_equal_lengths,
     require_readable,
-    typed_array,
 )
+from pateval.io.text_files import read_text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SUFFIXES = {
     ".csv": "csv",
-    ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".txt": "txt",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".npz": "npz",
+    ".npy": "npy",
 }
-_READABLE = "CSV (.csv, .csv.gz), Parquet (.parquet, .pq), JSON lines (.jsonl, .ndjson) and NPZ (.npz)"
+_DELIMITERS = {"csv": ",", "tsv": "\t", "txt": " "}
+_COMPRESSIBLE = (*_DELIMITERS, "json", "jsonl")
+# In a folder these are licences, notes and settings as often as tables; they are read where they are named.
+_ONLY_BY_NAME = ("txt", "json", "npy")
+_READABLE = (
+    "text tables (.csv, .tsv, .txt), Parquet (.parquet, .pq), Arrow (.feather, .arrow), JSON (.jsonl, .ndjson, .json) "
+    "and NumPy (.npz, .npy)"
+)
+_NOT_READ = {
+    ".xlsx": "spreadsheets are not read; save the sheet as CSV UTF-8",
+    ".xls": "spreadsheets are not read; save the sheet as CSV UTF-8",
+    ".ods": "spreadsheets are not read; save the sheet as CSV",
+    ".pkl": "pickles can run code and are never read; write the table as Parquet, with frame.to_parquet",
+    ".pickle": "pickles can run code and are never read; write the table as Parquet, with frame.to_parquet",
+    ".h5": "HDF5 is not read; write the table as Parquet",
+    ".hdf5": "HDF5 is not read; write the table as Parquet",
+    ".mat": "MATLAB files are not read; write the arrays as CSV, or as NPZ with numpy.savez",
+}
 
 
 def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -74,7 +97,7 @@ def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
     Parameters
     ----------
     path : path
-        A file, or a partitioned folder.
+        A file, a partitioned folder, or ``-`` for standard input.
 
     Returns
     -------
@@ -94,7 +117,7 @@ def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
             raise TableError(f"{path}: the table holds no rows")
         return source
     tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
-    return tables[0] if os.path.isfile(path) else _concatenate(tables, name, str(path))
+    return _concatenate(tables, name, str(path)) if os.path.isdir(path) else tables[0]
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -103,7 +126,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Parameters
     ----------
     path : path
-        A CSV, Parquet, JSON-lines or NPZ file, or a partitioned folder of them.
+        A file of one of the formats by suffix, compressed (.gz, .zst) where it is text; a partitioned folder of them;
+        or ``-`` for standard input, whose format is told by its first bytes.
 
     Returns
     -------
@@ -125,16 +149,21 @@ def _expand_one(path: Path) -> list[Path]:
     try:
         if not os.path.isdir(path) or _is_one_table(path):
             return [path]
-        return [each for each in _visible(path) if each.is_file() and _format(each)] or [path]
+        return _data_files(path) or [path]
     except TableError:
         return [path]
 
 
+def _data_files(folder: Path) -> list[Path]:
+    """List the tables in a folder, without the files that may be something else."""
+    found = (entry for entry in _visible(folder) if _format(entry) not in (None, *_ONLY_BY_NAME))
+    return [entry for entry in found if entry.is_file()]
+
+
 def _is_one_table(folder: Path) -> bool:
-    entries = _visible(folder)
-    if any(entry.is_dir() and "=" in entry.name for entry in entries):
+    if any("=" in entry.name and entry.is_dir() for entry in _visible(folder)):
         return True
-    files = [entry for entry in entries if entry.is_file() and _format(entry)]
+    files = _data_files(folder)
     return bool(files) and all(each.name.startswith(("part-", "part.")) for each in files)
 
 
@@ -150,122 +179,118 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
     if not os.path.isdir(path):
         if glob.has_magic(str(path)) and not os.path.exists(path):
             raise TableError(f"{path}: no file matches this pattern")
-        require_readable(path)
-        if not _format(path):
-            suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
-            raise TableError(f"{path}: {suffix}; {_READABLE} are read")
+        if str(path) != STANDARD_INPUT:
+            require_readable(path)
+            _require_known(path)
         return [(path, {})]
-    pieces = list(_walk(path, {}))
-    if not pieces:
-        raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
     if not _is_one_table(path):
+        if not _data_files(path):
+            raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
         raise TableError(
             f"{path}: a folder is one table only if it is partitioned into key=value folders or part-* files; "
             f"name its files instead"
         )
+    pieces = list(_walk(path, {}))
+    if not pieces:
+        raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
     return pieces
+
+
+def _require_known(path: Path) -> None:
+    if _format(path):
+        return
+    if path.suffix.lower() in _NOT_READ:
+        raise TableError(f"{path}: {_NOT_READ[path.suffix.lower()]}")
+    suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
+    raise TableError(f"{path}: {suffix}; {_READABLE} are read")
 
 
 def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
     # Not by pyarrow.dataset, which guesses types (the detectors 007 and 7 become one number) and knows no NPZ files.
+    # Only folders that name a constant are entered, so that a folder that is no table is not searched through.
     for entry in _visible(folder):
-        if entry.is_dir():
-            key, equals, value = entry.name.partition("=")
-            yield from _walk(entry, constants | ({unquote(key): unquote(value)} if equals else {}))
-        elif _format(entry):
+        key, equals, value = entry.name.partition("=")
+        if equals and entry.is_dir():
+            yield from _walk(entry, constants | {unquote(key): unquote(value)})
+        elif _format(entry) not in (None, *_ONLY_BY_NAME) and entry.is_file():
             yield entry, constants
 
 
 def _format(path: Path) -> str | None:
     name = path.name.lower()
-    return next((kind for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+    packed = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
+    kind = next((kind for suffix, kind in SUFFIXES.items() if name.removesuffix(packed).endswith(suffix)), None)
+    return kind if not packed or kind in _COMPRESSIBLE else None
 
 
 def _stem(path: Path) -> str:
     name = path.name or path.resolve().name
-    suffix = next((each for each in sorted(SUFFIXES, key=len, reverse=True) if name.lower().endswith(each)), "")
-    return name[: len(name) - len(suffix)] or name
+    for suffixes in (PACKED, SUFFIXES):
+        suffix = next((each for each in suffixes if name.lower().endswith(each)), "")
+        name = name[: len(name) - len(suffix)] or name
+    return name
 
 
 def _read_file(path: Path) -> Table:
-    readers = {"csv": _read_csv, "parquet": _read_parquet, "jsonl": _read_jsonl, "npz": _read_npz}
-    columns, notes = readers[str(_format(path))](path)
-    table = Table(_stem(path), columns, str(path), notes)
-    if not columns or table.rows == 0:
-        raise TableError(f"{path}: the table holds no rows")
+    if _format(path) == "parquet":
+        table = Table(_stem(path), read_whole(path), str(path), from_file=True)
+    elif str(path) == STANDARD_INPUT:
+        content = read_content(path)
+        table = _from_content("stdin", content, _format_of(content.data))
+    else:
+        table = _from_content(_stem(path), read_content(path), str(_format(path)))
+    if table.rows == 0:
+        raise TableError(f"{table.where}: the table holds no rows")
     return table
 
 
-def _read_parquet(path: Path) -> tuple[dict[str, Column], tuple[str, ...]]:
-    return read_whole(path), ()
+def _from_content(name: str, content: Content, kind: str) -> Table:
+    if kind in ("npz", "npy"):
+        columns, notes = read_npz(content) if kind == "npz" else read_npy(content)
+    elif kind in ("arrow", "parquet"):
+        columns, notes = _read_arrow(content, kind), ()
+    elif kind in ("json", "jsonl"):
+        text = read_text(content, "JSON", guess_encoding=False)
+        columns, notes = read_json(text) if kind == "json" else read_json_lines(text)
+    else:
+        columns, notes = read_text_table(read_text(content, "a text table"), _DELIMITERS[kind])
+    return Table(name, columns, content.where, notes, from_file=True)
 
 
-def _read_csv(path: Path) -> tuple[dict[str, Column], tuple[str, ...]]:
+def _format_of(data: bytes) -> str:
+    """Say which format data without a name are in."""
+    found = begins_like(data)
+    if found is not None:
+        return found
+    begin = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if begin.startswith(b"["):
+        return "json"
+    return ("jsonl" if is_record(begin.partition(b"\n")[0]) else "json") if begin.startswith(b"{") else "csv"
+
+
+def _read_arrow(content: Content, kind: str) -> dict[str, Column]:
+    """Read a table that Arrow or Parquet has written: a file, or a stream."""
     import pyarrow as pa
-    import pyarrow.csv
+    import pyarrow.parquet as pq
 
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            header = stream.read(1 << 16).decode("utf-8", "replace").partition("\n")[0]
-        delimiter = next((mark for mark in ",;\t" if mark in header), ",")
-        table = pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise damaged(path, "CSV", error) from error
-    refuse_repeated(table.column_names, path)
-    notes = () if delimiter == "," else (f"{path}: columns are taken as separated by {delimiter!r}",)
-    # A column of empty cells has no type; it counts as missing numbers.
-    return {name: numpy_column(table.column(name)) for name in table.column_names}, notes
-
-
-def _read_jsonl(path: Path) -> tuple[dict[str, Column], tuple[str, ...]]:
-    records: list[Mapping[str, object]] = []
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                except json.JSONDecodeError as error:
-                    raise TableError(f"{path}: line {number} is not valid JSON ({error.msg})") from error
-                if not isinstance(record, dict):
-                    raise TableError(f'{path}: line {number} is not an object like {{"label": 0, "score": 0.1}}')
-                records.append(record)
-    except UnicodeDecodeError as error:
-        raise damaged(path, "JSON-lines", error) from error
-    names = dict.fromkeys(name for record in records for name in record)
-    return {name: typed_array([record.get(name) for record in records]) for name in names}, ()
-
-
-def _read_npz(path: Path) -> tuple[dict[str, Column], tuple[str, ...]]:
-    columns: dict[str, Column] = {}
-    name = ""
-    try:
-        # Object arrays would need pickle, which can run code: they are refused.
-        with path.open("rb") as file:
-            arrays = np.load(file, allow_pickle=False)
-            if not isinstance(arrays, np.lib.npyio.NpzFile):
-                raise TableError(f"{path}: not an NPZ archive but a single array")
-            for name in arrays.files:
-                columns[name] = arrays[name]
-    except TableError:
-        raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error) and name:
-            raise TableError(f"{path}: array {name!r} holds Python objects, which are never unpickled") from error
-        raise damaged(path, "NPZ", error) from error
-    if not columns:
-        raise TableError(f"{path}: the archive holds no arrays")
-    for name, column in columns.items():
-        if column.ndim != 1:
-            raise TableError(f"{path}: array {name!r} has shape {column.shape}; one value per time step is needed")
-    require_equal_lengths(columns, str(path), "arrays")
-    return columns, ()
+        buffer = pa.BufferReader(content.data)
+        if kind == "parquet":
+            table = pq.read_table(buffer, use_threads=False)
+        else:
+            is_stream = not content.data.startswith(b"ARROW1")
+            with pa.ipc.open_stream(buffer) if is_stream else pa.ipc.open_file(buffer) as reader:
+                table = reader.read_all()
+            table.validate(full=True)
+        refuse_repeated(table.column_names, content.where)
+        return {name: numpy_column(table.column(name)) for name in table.column_names}
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise damaged(content.where, {"parquet": "Parquet"}.get(kind, "Arrow"), error) from error
 
 
 def _with_constants(table: Table, constants: Mapping[str, str]) -> Table:
     added = {name: np.full(table.rows, value) for name, value in constants.items()}
-    return Table(table.name, table.columns | added, table.where, table.notes)
+    return replace(table, columns=table.columns | added)
 
 
 def _concatenate(tables: Sequence[Table], name: str, where: str) -> Table:
@@ -275,4 +300,5 @@ def _concatenate(tables: Sequence[Table], name: str, where: str) -> Table:
             if column not in table.columns:
                 raise missing_column(table.where, column, table.columns)
     columns = {column: np.concatenate([table.columns[column] for table in tables]) for column in names}
-    return Table(name, columns, where, tuple(dict.fromkeys(note for table in tables for note in table.notes)))
+    notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return Table(name, columns, where, notes, from_file=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pateval.indexes import index_of, require_same_index
 from pateval.io.files import open_table
 from pateval.io.parquet import ParquetFiles
 from pateval.io.source import (
@@ -26,7 +27,8 @@ def as_table(data: object, *, name: str | None = None) -> Table | ParquetFiles:
     Parameters
     ----------
     data : path, data frame, mapping or Table
-        Frames of pandas, polars, pyarrow and everything else narwhals reads; lazy frames are collected.
+        Frames of pandas, polars, pyarrow and everything else narwhals reads; lazy frames are collected. An index of
+        dates becomes a column, called like the index, or ``timestamp``.
     name : str, optional
         What to call a frame or mapping, where its name is to stand for a detector.
 
@@ -60,6 +62,10 @@ def as_table(data: object, *, name: str | None = None) -> Table | ParquetFiles:
 
 
 def _from_mapping(data: Mapping[Any, Any], where: str) -> dict[str, Column]:
+    try:
+        require_same_index(**{repr(str(name)): values for name, values in data.items()})
+    except ValueError as error:
+        raise TableError(f"{where}: {error}") from error
     columns: dict[str, Column] = {}
     for name, values in data.items():
         column = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else object_array(values.tolist())
@@ -88,4 +94,13 @@ def _from_frame(data: object, where: str) -> dict[str, Column]:
             columns[str(name)] = object_array(series.to_list())
         else:
             columns[str(name)] = np.asarray(series.to_numpy())
+    index = index_of(data)
+    if type(index).__name__ == "DatetimeIndex":
+        name = "timestamp" if index.name is None else str(index.name)
+        columns = {name: _dates(index)} | columns
     return columns
+
+
+def _dates(index: Any) -> Column:
+    """Return the dates of a pandas index, in universal time where they have a zone."""
+    return np.asarray(index.tz_convert(None) if index.tz is not None else index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -48,12 +48,17 @@ class ParquetFiles:
         The files, each with the constant columns its folders name (``detector=lstm/...``).
     where : str
         What messages call it: the path.
+    first_row : int
+        Where these files begin in the folder they were chosen from, for messages.
     """
 
     name: str
     pieces: tuple[tuple[Path, dict[str, str]], ...]
     where: str
     notes: tuple[str, ...] = ()
+    first_row: int = 0
+
+    from_file: ClassVar[bool] = True
 
     @property
     def rows(self) -> int:
@@ -75,6 +80,19 @@ class ParquetFiles:
                 groups.append(RowGroup(start, start + group.num_rows, piece, number))
                 start += group.num_rows
         return groups
+
+    def locate(self, start: int, stop: int) -> tuple[str, int]:
+        """Return the file that holds some rows, for messages, and the number of the first of them in it.
+
+        Rows that lie in several files are counted through the whole folder.
+        """
+        groups = self._overlapping(start, stop)
+        numbers = {group.piece for group in groups}
+        if len(numbers) == 1 and len(self.pieces) > 1:
+            (piece,) = numbers
+            begin = next(group.start for group in self.row_groups if group.piece == piece)
+            return str(self.pieces[piece][0]), start - begin
+        return self.where, start + self.first_row
 
     def kinds(self) -> dict[str, str]:
         """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
@@ -146,7 +164,7 @@ class ParquetFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         # Footers stay behind: they are larger than the files' names, and each process reads its own.
-        return {name: self.__dict__[name] for name in ("name", "pieces", "where", "notes")}
+        return {name: self.__dict__[name] for name in ("name", "pieces", "where", "notes", "first_row")}
 
 
 def _is_plain_text(type_: Any) -> bool:

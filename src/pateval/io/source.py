@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval._validation import in_words, shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
@@ -20,6 +22,10 @@ Column = npt.NDArray[Any]
 
 class TableError(ValueError):
     """A table cannot be read or lacks what is asked of it; the message is one sentence naming file and column."""
+
+
+class NoScoresError(TableError):
+    """A table has labels and no column that could be scores; what needs labels alone can go on."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +42,30 @@ class Table:
         What messages call the table: the path, or "the table".
     notes : tuple of str
         One line for each liberty taken in reading.
+    from_file : bool
+        Whether it was read from a file, where words such as yes and no may stand for labels.
     """
 
     name: str | None
     columns: dict[str, Column] = field(repr=False)
     where: str = "the table"
     notes: tuple[str, ...] = ()
+    from_file: bool = False
 
     @property
     def rows(self) -> int:
         """Number of rows."""
         return next(iter(self.columns.values())).size if self.columns else 0
+
+    @property
+    def size_in_bytes(self) -> int:
+        """What the columns take up in memory; of texts, the references to them."""
+        return sum(column.nbytes for column in self.columns.values())
+
+    def locate(self, start: int, stop: int) -> tuple[str, int]:
+        """Return the file that holds some rows, for messages, and the number of the first of them in it."""
+        del stop
+        return self.where, start
 
     def kinds(self) -> dict[str, str]:
         """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
@@ -82,26 +101,40 @@ def typed_array(values: Sequence[object]) -> Column:
         try:
             return np.array(values, dtype=np.int64 if kinds == {int} else np.float64)
         except OverflowError:
-            return np.array([float(value) for value in values], dtype=np.float64)  # type: ignore[arg-type]  # ints here
+            return object_array(values)  # integers of more than 64 bits
     return object_array(values)
 
 
 def is_missing(value: object) -> bool:
-    """Tell None, NaN, NaT and pandas' NA from values."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
+    """Tell None, NaN, NaT, pandas' NA and blank text from values."""
+    if isinstance(value, str):
+        return not value or value.isspace()
+    if isinstance(value, (float, np.datetime64)):
+        return bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def missing_column(where: str, name: str, present: Iterable[str], role: str = "") -> TableError:
     """Build the error for a column that is not there, with the nearest name and what there is."""
     import difflib
 
-    columns = [str(column) for column in present]
+    columns, name = [str(column) for column in present], shortened(name)
     near = difflib.get_close_matches(name, columns, n=1) or [c for c in columns if c.lower() == name.lower()]
-    shown = ", ".join(map(repr, columns[:20])) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
     hint = f" (did you mean {near[0]!r}?)" if near else ""
+    shown = listed_columns(columns)
     return TableError(f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {shown}")
+
+
+def listed_columns(columns: Sequence[str]) -> str:
+    """Name columns for a message, the first twenty of them.
+
+    Examples
+    --------
+    >>> listed_columns(["label", "score"])
+    "'label', 'score'"
+    """
+    shown = ", ".join(map(in_words, columns[:20]))
+    return shown + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
 
 
 def require_readable(path: Path) -> None:
@@ -125,10 +158,15 @@ def reason(error: OSError) -> str:
     return known.get(type(error), error.strerror or str(error))
 
 
-def damaged(path: Path, kind: str, error: Exception) -> TableError:
+def damaged(path: Path | str, kind: str, error: Exception) -> TableError:
     """Build the error for a file whose content does not fit its suffix."""
-    detail = " ".join(str(error).split())
-    return TableError(f"{path}: not a readable {kind} file, perhaps truncated or damaged ({detail[:160]})")
+    detail = "".join(letter if letter.isprintable() else "?" for letter in " ".join(str(error).split()))
+    # Libraries begin with the path, which is said already, and add sentences of advice.
+    detail = detail.split(f"'{path}': ")[-1].split(". ")[0].rstrip(".")
+    return TableError(
+        f"{path}: not a readable {kind} file, perhaps truncated or damaged ({shortened(detail, 160)}); write or fetch "
+        "it again"
+    )
 
 
 def require_equal_lengths(columns: Mapping[str, Column], where: str, word: str) -> None:
@@ -142,11 +180,13 @@ def require_equal_lengths(columns: Mapping[str, Column], where: str, word: str) 
             )
 
 
-def refuse_repeated(names: Sequence[str], path: Path) -> None:
+def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
     """Raise TableError where two columns share a name."""
     repeated = [name for name in names if list(names).count(name) > 1]
     if repeated:
-        raise TableError(f"{path}: the column name {repeated[0]!r} occurs more than once")
+        raise TableError(
+            f"{path}: the column name {repeated[0]!r} occurs more than once; rename or leave out all but one"
+        )
 
 
 def _kind_of_array(column: Column) -> str:

@@ -1,4 +1,4 @@
-"""One table, several formats: aligned text, Markdown, CSV, JSON.
+"""One table, several formats: aligned text, Markdown, LaTeX, CSV, JSON.
 
 Every table the package prints is rendered here, from plain column names and rows; nothing is imported for it.
 """
@@ -7,17 +7,48 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "json", "csv", "markdown", "latex")
+# What every terminal has; tables for people fit it unless all of them is asked for.
+TERMINAL_WIDTH = 80
+_LONGEST_NAME = (
+    40  # characters of the first column where the width is limited; a middle part is left out of longer ones
+)
+_SHORT_WORD = 9  # characters; such names of columns, pate_ap for example, are never broken
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # After the end of a row a bracket would be read as the space to leave below it.
+    "[": "{[}",
+    # Two in a row would become a dash.
+    "-": "-{}",
+}
 
 
-def render(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "table") -> str:
+def render(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "table", *, width: int | None = None
+) -> str:
     """Return rows as text in one of the `FORMATS`.
 
-    In text and Markdown, floats have four decimals (none from a thousand on), and NaN is a dash; columns of numbers
-    stand to the right. JSON and CSV carry full precision, with null and an empty cell for NaN.
+    In text, Markdown and LaTeX, floats have four decimals (none from a thousand on), and NaN is a dash; columns of
+    numbers stand to the right. JSON and CSV carry full precision, with null and an empty cell for NaN. LaTeX is a
+    ``tabular`` with the rules of the package booktabs.
 
     Parameters
     ----------
@@ -26,7 +57,9 @@ def render(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "
     rows : iterable of sequences
         One cell per column: numbers, strings, booleans or None.
     style : str
-        ``table``, ``json``, ``csv`` or ``markdown``.
+        ``table``, ``json``, ``csv``, ``markdown`` or ``latex``.
+    width : int, optional
+        Characters a line of ``table`` may have; see `fitted`. The other formats are whole always.
 
     Returns
     -------
@@ -51,10 +84,15 @@ def render(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "
     """
     if style not in _RENDERERS:
         raise ValueError(f"a table is rendered as one of {', '.join(map(repr, FORMATS))}; got {style!r}")
-    return _RENDERERS[style](list(columns), [list(row) for row in rows])
+    names, cells = list(columns), [list(row) for row in rows]
+    if style == "table" and width is not None:
+        return fitted(names, [[cell_text(cell) for cell in row] for row in cells], _numeric(names, cells), width)
+    return _RENDERERS[style](names, cells)
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
+def aligned(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool], *, width: int | None = None
+) -> str:
     """Return cells that are text already as an aligned table.
 
     Parameters
@@ -65,6 +103,8 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right:
         The cells.
     to_the_right : sequence of bool
         Which columns stand to the right, as numbers do.
+    width : int, optional
+        Where the table is wider than that, names of columns are broken at spaces and underscores over several lines.
 
     Examples
     --------
@@ -72,8 +112,21 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right:
     name  value
     -----------
     a       0.5
+    >>> print(aligned(["name", "point_f1 (oracle)"], [["a", "0.5"]], [False, True], width=20))
+          point_f1
+    name  (oracle)
+    --------------
+    a          0.5
     """
-    widths = [max(len(row[place]) for row in (columns, *rows)) for place in range(len(columns))]
+    cells = _cell_widths(rows, len(columns))
+    longest = max(map(len, columns), default=0)
+    headers = [[name] for name in columns]
+    while width is not None and longest > 1 and _total(_widths(headers, cells)) > width:
+        longest -= 1
+        headers = [_broken(name, max(longest, least)) for name, least in zip(columns, cells, strict=True)]
+    widths = _widths(headers, cells)
+    height = max(map(len, headers), default=0)
+    above = zip(*([""] * (height - len(lines)) + lines for lines in headers), strict=True)
 
     def line(row: Sequence[str]) -> str:
         padded = (
@@ -82,13 +135,187 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right:
         )
         return "  ".join(padded).rstrip()
 
-    return "\n".join([line(columns), "-" * (sum(widths) + 2 * (len(widths) - 1)), *map(line, rows)])
+    return "\n".join([*map(line, above), "-" * _total(widths), *map(line, rows)])
+
+
+def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool], width: int) -> str:
+    """Return cells that are text already as an aligned table that is no wider than ``width``.
+
+    Names of columns are broken over several lines, long texts are shortened, and columns that do not fit stand in
+    further tables below, each with the first column; see `aligned` for the parameters.
+
+    Examples
+    --------
+    >>> print(fitted(["metric", "first", "second"], [["pate", "0.25", "0.50"]], [False, True, True], 14))
+    metric  first
+    -------------
+    pate     0.25
+    <BLANKLINE>
+    metric  second
+    --------------
+    pate      0.50
+    """
+    names = list(columns)
+    longest = min(_LONGEST_NAME, max(width // 2, max(map(len, _words(names[0])), default=0)))
+    first = [shortened(row[0], longest) for row in rows]
+    room = width - 2 - max(map(len, (*_words(names[0]), *first)), default=0)
+    cells = [[head, *(shortened(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)]
+    names[1:] = [
+        name if max(map(len, _words(name)), default=0) <= room else shortened(name, room) for name in names[1:]
+    ]
+    blocks: list[list[int]] = []
+    least = _least_widths(names, cells)
+    for place in range(1, len(names)):
+        if blocks and _total([least[each] for each in (0, *blocks[-1], place)]) <= width:
+            blocks[-1].append(place)
+        else:
+            blocks.append([place])
+    return "\n\n".join(
+        aligned(
+            [names[place] for place in chosen],
+            [[row[place] for place in chosen] for row in cells],
+            [to_the_right[place] for place in chosen],
+            width=width,
+        )
+        for chosen in ([0, *block] for block in blocks or [[]])
+    )
+
+
+def how_many_fit(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+    """Count the columns, from the left, that one table of that width has room for, with broken names.
+
+    Examples
+    --------
+    >>> how_many_fit(["detector", "pate", "point_f1 (oracle)"], [["a", "0.5000", "0.2000"]], 26)
+    3
+    >>> how_many_fit(["detector", "pate", "point_f1 (oracle)"], [["a", "0.5000", "0.2000"]], 25)
+    2
+    """
+    least = _least_widths(columns, rows)
+    return next((count for count in range(len(columns), 1, -1) if _total(least[:count]) <= width), 1)
+
+
+def folded(text: str, width: int | None = TERMINAL_WIDTH) -> str:
+    """Break a sentence into lines of at most ``width`` characters; None leaves it as it is.
+
+    Examples
+    --------
+    >>> print(folded("one two three", 8))
+    one two
+    three
+    """
+    return text if width is None else textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def hanging(head: str, text: str, width: int | None = TERMINAL_WIDTH) -> str:
+    """Put a text behind a head, its further lines below its first one.
+
+    Examples
+    --------
+    >>> print(hanging("faults  ", "one two three", 16))
+    faults  one two
+            three
+    """
+    if width is None:
+        return head + text
+    blank = " " * len(head)
+    return textwrap.fill(
+        text, width, initial_indent=head, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def shortened(text: str, longest: int) -> str:
+    """Leave out the middle of a text that is too long: names often differ at their ends.
+
+    Examples
+    --------
+    >>> shortened("anomaly_transformer_seed_17", 15)
+    'anomaly…seed_17'
+    """
+    if len(text) <= longest:
+        return text
+    tail = (longest - 1) // 2
+    return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def _cell_widths(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
+    return [max((len(row[place]) for row in rows), default=0) for place in range(columns)]
+
+
+def _widths(headers: Sequence[Sequence[str]], cells: Sequence[int]) -> list[int]:
+    """Width of each column, from the lines of its name and the width of its cells."""
+    return [max(least, *map(len, lines)) for lines, least in zip(headers, cells, strict=True)]
+
+
+def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """Width of each column where its name is broken wherever that is possible."""
+    return [
+        max(least, *map(len, _words(name)))
+        for name, least in zip(columns, _cell_widths(rows, len(columns)), strict=True)
+    ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _words(name: str) -> list[str]:
+    """Take the name of a column apart where it may be broken: at spaces, and in long words at underscores."""
+    parts = re.findall(r"[^ ]+| ", name) or [""]
+    return [
+        word for part in parts for word in (re.findall(r"[^_]*_|[^_]+", part) if len(part) > _SHORT_WORD else [part])
+    ]
+
+
+def _broken(name: str, room: int) -> list[str]:
+    """Break the name of a column into lines of at most ``room`` characters, or one word."""
+    lines = [""]
+    for word in _words(name):
+        if lines[-1] and len((lines[-1] + word).rstrip()) > room:
+            lines.append("")
+        lines[-1] += word if lines[-1] else word.lstrip()
+    return [line.rstrip() for line in lines if line.strip()] or [""]
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
     """Return cells that are text already as a Markdown table; see `aligned` for the parameters."""
     lines = [columns, ["---:" if right else "---" for right in to_the_right], *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
+    r"""Return cells that are text already as a LaTeX ``tabular`` in the manner of booktabs; see `aligned`.
+
+    Examples
+    --------
+    >>> print(latex(["metric", "value"], [["pate_ap", "0.5"]], [False, True]))
+    \begin{tabular}{lr}
+    \toprule
+    metric & value \\
+    \midrule
+    pate\_ap & 0.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+
+    def line(row: Sequence[str]) -> str:
+        return " & ".join(map(latex_text, row)) + r" \\"
+
+    places = "".join("r" if right else "l" for right in to_the_right)
+    head = [rf"\begin{{tabular}}{{{places}}}", r"\toprule", line(columns), r"\midrule"]
+    return "\n".join([*head, *map(line, rows), r"\bottomrule", r"\end{tabular}"])
+
+
+def latex_text(text: str) -> str:
+    r"""Return a text as LaTeX shows it unchanged.
+
+    Examples
+    --------
+    >>> print(latex_text("50 % of a_b & {c}"), latex_text("[3, 7)"), latex_text("s--o"))
+    50 \% of a\_b \& \{c\} {[}3, 7) s-{}-o
+    """
+    escaped = "".join(_LATEX.get(mark, mark) for mark in " ".join(text.split()))
+    return re.sub(r"-\{\}(?!-)", "-", escaped)  # a single hyphen, or the last, needs no help
 
 
 def cell_text(cell: Any) -> str:
@@ -147,6 +374,10 @@ def _as_markdown(columns: list[str], rows: list[list[Any]]) -> str:
     return markdown(columns, [[cell_text(cell) for cell in row] for row in rows], _numeric(columns, rows))
 
 
+def _as_latex(columns: list[str], rows: list[list[Any]]) -> str:
+    return latex(columns, [[cell_text(cell) for cell in row] for row in rows], _numeric(columns, rows))
+
+
 def _as_json(columns: list[str], rows: list[list[Any]]) -> str:
     objects = [dict(zip(columns, map(_finite, row), strict=True)) for row in rows]
     return "[\n" + ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in objects) + "\n]"
@@ -171,10 +402,17 @@ def _is_number(cell: Any) -> bool:
     return cell is None or (isinstance(cell, (int, float)) and not isinstance(cell, bool))
 
 
-# A new format, LaTeX for example, is one function and one row here.
+# Formats for people, from cells that are text already.
+TEXT_FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[bool]], str]] = {
+    "table": aligned,
+    "markdown": markdown,
+    "latex": latex,
+}
+# A new format is one function and one row here.
 _RENDERERS: dict[str, Callable[[list[str], list[list[Any]]], str]] = {
     "table": _as_text,
     "json": _as_json,
     "csv": _as_csv,
     "markdown": _as_markdown,
+    "latex": _as_latex,
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, binary_array, finite_array
+from pateval._validation import BoolArray
+from pateval.io.series import ScoredSeries
 from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unit:
-    """One (detector, series) of a table and the rows it lies in.
+    """One (detector, series) of a table, in one run, and the rows it lies in.
 
     Attributes
     ----------
@@ -33,6 +34,8 @@ class Unit:
         Length of the series; less than ``stop - start`` where rows are interleaved.
     group : tuple of str
         The values of the layout's key columns.
+    run : str
+        The run, empty where there is no column of runs.
     """
 
     detector: str
@@ -42,58 +45,12 @@ class Unit:
     stop: int
     steps: int
     group: tuple[str, ...] = ()
+    run: str = ""
 
     @property
     def interleaved(self) -> bool:
         """Whether rows of other series lie between those of this one."""
         return self.steps != self.stop - self.start
-
-
-@dataclass(frozen=True)
-class ScoredSeries:
-    """Labels and scores of one detector on one series, as they stand in the table.
-
-    Attributes
-    ----------
-    detector, series : str
-        Names.
-    labels, scores : ndarray
-        The raw columns; `checked` is what metrics want.
-    where : str
-        File and columns, for messages.
-    """
-
-    detector: str
-    series: str
-    labels: Column = field(repr=False)
-    scores: Column = field(repr=False)
-    where: str = ""
-    label_column: str = "label"
-    score_column: str = "score"
-
-    def checked(self) -> tuple[BoolArray, FloatArray]:
-        """Return the labels as booleans and the scores as floats.
-
-        Raises
-        ------
-        TableError
-            If labels are not 0/1 or scores not finite numbers; the message names file, column and series.
-        """
-        labels = self.checked_labels()
-        try:
-            return labels, finite_array(self.scores, "scores")
-        except (TypeError, ValueError) as error:
-            raise self._bad(self.score_column, error) from error
-
-    def checked_labels(self) -> BoolArray:
-        """Return the labels as booleans, whatever the scores are; raises as `checked` does."""
-        try:
-            return binary_array(self.labels, "labels", other=self.scores if self.scores.size else None)
-        except (TypeError, ValueError) as error:
-            raise self._bad(self.label_column, error) from error
-
-    def _bad(self, column: str, error: Exception) -> TableError:
-        return TableError(f"{self.where}: column {column!r}, series {self.series!r}: {error}")
 
 
 def list_units(source: Source, layout: Layout) -> list[Unit]:
@@ -125,10 +82,11 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
     else:
         groups[()] = [0, source.rows, source.rows]
     units = []
-    for score in layout.scores:
+    # A table read for its labels alone has no column of scores; with several channels all columns are one detector's.
+    for score in ("",) if layout.channels or not layout.scores else layout.scores:
         for group, (start, stop, steps) in groups.items():
-            detector, series = _names(source, layout, score, group)
-            units.append(Unit(detector, series, score, start, stop, steps, group))
+            detector, series, run = _names(source, layout, score, group)
+            units.append(Unit(detector, series, score, start, stop, steps, group, run))
     order = {name: index for index, name in enumerate(dict.fromkeys(unit.detector for unit in units))}
     return sorted(units, key=lambda unit: (order[unit.detector], unit.start))
 
@@ -175,13 +133,14 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
         return
     mixed = any(unit.interleaved for unit in waiting)
     keys = layout.keys if mixed else ()
-    columns_of_scores = dict.fromkeys(unit.score for unit in waiting) if scores else {}
-    names = list(dict.fromkeys((*keys, layout.label, *columns_of_scores)))
-    none = np.empty(0)
-    parts: dict[Unit, list[tuple[Column, Column]]] = {}
+    shared = [name for name in (layout.label, *layout.channels, layout.time, layout.ignore) if name is not None]
+    if layout.channels and scores:
+        shared += layout.scores
+    columns_of_scores = dict.fromkeys(unit.score for unit in waiting if unit.score) if scores and layout.scores else {}
+    names = list(dict.fromkeys((*keys, *shared, *columns_of_scores))) or [next(iter(source.kinds()))]
+    parts: dict[Unit, list[dict[str, Column]]] = {}
     for offset, columns in _batches(source, names, waiting[0].start, max(unit.stop for unit in waiting)):
-        labels = columns[layout.label]
-        end = offset + labels.size
+        end = offset + len(columns[names[0]])
         while waiting and waiting[0].start < end:
             parts[waiting.pop(0)] = []
         rows = _rows_by_group(_runs(columns, keys, source, offset)) if mixed else {}
@@ -190,19 +149,59 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
             if unit.interleaved:
                 inside = rows.get(unit.group)
             if inside is not None and unit.stop > offset:
-                pieces.append((labels[inside], columns[unit.score][inside] if scores else none))
+                wanted = (*shared, unit.score) if columns_of_scores else shared
+                piece = {name: columns[name][inside] for name in wanted}
+                pieces.append(piece | ({_ROWS: inside + offset} if unit.interleaved else {}))
         done = [unit for unit in parts if unit.stop <= end]
         for unit in sorted(done, key=lambda each: each.stop):
-            pieces = parts.pop(unit)
-            yield ScoredSeries(
-                unit.detector,
-                unit.series,
-                np.concatenate([piece[0] for piece in pieces]) if len(pieces) > 1 else pieces[0][0],
-                np.concatenate([piece[1] for piece in pieces]) if len(pieces) > 1 else pieces[0][1],
-                source.where,
-                layout.label,
-                unit.score,
-            )
+            yield _assembled(source, layout, unit, parts.pop(unit))
+
+
+_ROWS = "row numbers of an interleaved series"  # beside the columns of the table, which are called otherwise
+
+
+def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str, Column]]) -> ScoredSeries:
+    """Put the batches of one unit together."""
+
+    def joined(name: str | None) -> Column | None:
+        if name not in pieces[0]:
+            return None
+        return np.concatenate([piece[name] for piece in pieces]) if len(pieces) > 1 else pieces[0][name]
+
+    labels, scores, none = joined(layout.label), joined(unit.score), np.empty(0)
+    if layout.channels:
+        labels = _stacked([joined(name) for name in layout.channels])
+        scores = _stacked([joined(name) for name in layout.scores])
+    rows = joined(_ROWS)
+    where, first_row = source.locate(unit.start, unit.stop)
+    item = ScoredSeries(
+        unit.detector,
+        unit.series,
+        none if labels is None else labels,
+        none if scores is None else scores,
+        where,
+        ", ".join(layout.channels) or layout.label or "label",
+        ", ".join(layout.scores) if layout.channels else unit.score,
+        time_column=layout.time,
+        time_values=joined(layout.time),
+        ignore_column=layout.ignore,
+        ignore_values=joined(layout.ignore),
+        unit_of_numbers=layout.time_unit,
+        first_row=first_row,
+        rows=None if rows is None else rows + (first_row - unit.start),
+        steps=unit.steps,
+        has_series_column=layout.series is not None,
+        positive=layout.positive,
+        events=layout.events,
+        run=unit.run,
+    )
+    return item.sorted_by_time() if layout.sort else item
+
+
+def _stacked(columns: Sequence[Column | None]) -> Column | None:
+    """Put the columns of channels side by side."""
+    present = [column for column in columns if column is not None]
+    return np.stack(present, axis=1) if present else None
 
 
 def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
@@ -241,20 +240,52 @@ def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
         yield from read_units(source, layout, units)
 
 
-def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -> tuple[str, str]:
-    """Name detector and series of one group of rows."""
+def labelled_series(source: Source, layout: Layout) -> list[ScoredSeries]:
+    """Read the labels of every series, without scores; where several detectors share them, those of the first.
+
+    Parameters
+    ----------
+    source : Table or ParquetFiles
+        What `open_table` or `as_table` gave.
+    layout : Layout
+        What `find_layout` gave, with ``labels_only`` where the table needs no scores.
+
+    Returns
+    -------
+    list of ScoredSeries
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, or a row names no series or detector.
+
+    Examples
+    --------
+    >>> from pateval.io import as_table, find_layout
+    >>> table = as_table({"series": ["a", "a", "b"], "label": [0, 1, 1]})
+    >>> [item.checked_labels().tolist() for item in labelled_series(table, find_layout(table, labels_only=True))]
+    [[False, True], [True]]
+    """
+    units = list_units(source, layout)
+    first = [unit for unit in units if (unit.detector, unit.run) == (units[0].detector, units[0].run)]
+    return list(read_units(source, layout, first, scores=False))
+
+
+def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -> tuple[str, str, str]:
+    """Name detector, series and run of one group of rows."""
     values = dict(zip(layout.keys, group, strict=True))
     if layout.detector is not None:
         detector = values[layout.detector]
         if len(layout.scores) > 1:
             detector = f"{detector}:{score}"
     else:
-        detector = str(source.name) if layout.named_by_file else score
+        detector = str(source.name) if layout.named_by_file else score or "scores"
+    run = "" if layout.run is None else values[layout.run]
     if layout.series is not None:
-        return detector, values[layout.series]
+        return detector, values[layout.series], run
     # A file per detector holds the same unnamed series in each; a file with several detectors is itself the series.
     by_file = layout.named_by_file and layout.detector is None
-    return detector, "series" if by_file or source.name is None else source.name
+    return detector, "series" if by_file or source.name is None else source.name, run
 
 
 def _batches(

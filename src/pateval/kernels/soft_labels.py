@@ -98,7 +98,8 @@ def soft_counts(
     labels: BoolArray, scores: FloatArray, thresholds: FloatArray, widths: range, variant: Variant
 ) -> Iterator[SoftCounts]:
     """Yield the soft counts of the ``widths`` (ascending), block by block; the thresholds are distinct, descending."""
-    events, largest, number = find_events(labels), widths[-1] // 2, thresholds.size
+    events, number = find_events(labels), thresholds.size
+    largest = min(widths[-1] // 2, labels.size)  # nothing lies further away
     nearby = _nearby(events, labels.size, largest, variant)
     # The level of a step is the number of thresholds that do not flag it.
     relevant = np.concatenate([np.flatnonzero(labels), nearby.steps])
@@ -107,7 +108,7 @@ def soft_counts(
     nearby_level, code = level[nearby.steps], nearby.code.copy()
 
     rows: list[tuple[FloatArray, FloatArray]] = []
-    for half, zone_levels in enumerate(_zone_levels(level, events, largest, variant)):
+    for half, zone_levels in enumerate(_zone_levels(level, events, widths[-1] // 2, variant)):
         existence = np.cumsum(np.bincount(zone_levels, minlength=number + 1)) / zone_levels.size
         reached = int(np.searchsorted(nearby.reached, half, side="right"))
         crowded_from, crowded_to = np.searchsorted(nearby.crowded_at, [half, half + 1])
@@ -117,8 +118,9 @@ def soft_counts(
                 continue
             worth = np.zeros(2 * largest + 1)
             worth[_FULL] = 1.0
-            worth[1 : half + 1] = variant.slope(half, width)
-            after = max(half - variant.after_shorter, 0)
+            before = min(half, largest)
+            worth[1 : before + 1] = variant.slope(before, width)
+            after = min(max(half - variant.after_shorter, 0), largest)
             worth[largest + 1 : largest + after + 1] = worth[1 : after + 1]
             weights = worth.take(code[:reached])
             worth_at = np.bincount(nearby_level[:reached], weights, minlength=number + 1)

@@ -45,8 +45,10 @@ def distinct_descending(ascending: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ascending[is_first][::-1]
 
 
-def run_counts(scores: FloatArray, ascending: FloatArray, thresholds: FloatArray) -> IntArray:
-    """How many runs of flagged steps each threshold makes.
+def run_counts(
+    scores: FloatArray, ascending: FloatArray, thresholds: FloatArray, starts: IntArray | None = None
+) -> IntArray:
+    """How many runs of flagged steps each threshold makes; none goes on across the start of a series.
 
     A run has one step more than it has pairs of neighbours, and a pair is flagged where its lower score is.
 
@@ -56,5 +58,6 @@ def run_counts(scores: FloatArray, ascending: FloatArray, thresholds: FloatArray
     >>> run_counts(scores, np.sort(scores), np.array([3.0, 2.0, 1.0])).tolist()
     [1, 2, 1]
     """
-    pairs = np.sort(np.minimum(scores[1:], scores[:-1]))
+    lower = np.minimum(scores[1:], scores[:-1])
+    pairs = np.sort(lower if starts is None else np.delete(lower, starts[1:] - 1))
     return at_least(ascending, thresholds) - at_least(pairs, thresholds)

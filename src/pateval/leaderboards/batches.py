@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +11,16 @@ import numpy as np
 from pateval.io import Layout, ParquetFiles, ScoredSeries, Source, Table, open_table, read_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from pateval.leaderboards.plan import Job, Plan
+    from pateval.leaderboards.steps import MissingSteps
 
     Indices = npt.NDArray[np.int64]
 
-SCORES, CHANCE = "scores", "chance"
+SCORES, CHANCE, MISSING = "scores", "chance", "missing scores"
 _CARRIED_JOBS = 16  # jobs of a batch that carries its series with it
 _CHANCE_JOBS = 8  # they read labels only, and each takes as long as several detectors
 _BATCHES_PER_WORKER = 4  # so many are enough for workers to finish at about the same time
@@ -39,13 +40,16 @@ class Batch:
     layout : Layout
         Which column is which.
     purpose : str
-        ``scores``, or ``chance``, which needs labels alone.
+        ``scores``; ``chance``, which needs labels alone; or ``missing scores``, which finds where there are none.
+    left_out : mapping of int to MissingSteps
+        For each job, by its number, the steps at which some detector of its series has no score.
     """
 
     jobs: tuple[Job, ...]
     content: str | ParquetFiles | tuple[ScoredSeries, ...]
     layout: Layout
     purpose: str = SCORES
+    left_out: Mapping[int, MissingSteps] = field(default_factory=dict)
 
     def split(self) -> list[Batch]:
         """Cut into batches of one job, to find the one that fails."""
@@ -96,10 +100,10 @@ def read_batch(batch: Batch) -> Iterator[tuple[Job, ScoredSeries]]:
     if isinstance(batch.content, tuple):
         yield from zip(batch.jobs, batch.content, strict=True)
         return
-    jobs = {(job.detector, job.series): job for job in batch.jobs}
+    jobs = {(job.detector, job.series, job.run): job for job in batch.jobs}
     units = [job.unit for job in batch.jobs]
-    for item in read_units(_opened(batch.content), batch.layout, units, scores=batch.purpose == SCORES):
-        yield jobs[item.detector, item.series], item
+    for item in read_units(_opened(batch.content), batch.layout, units, scores=batch.purpose != CHANCE):
+        yield jobs[item.detector, item.series, item.run], item
 
 
 _last: tuple[object, Source] | None = None
@@ -190,8 +194,9 @@ def _batch(plan: Plan, number: int, indices: Indices, purpose: str) -> Batch:
     source, layout = plan.sources[number], plan.layouts[number]
     jobs = tuple(plan.jobs[int(index)] for index in indices)
     if isinstance(source, Table):
-        found = {(item.detector, item.series): item for item in read_units(source, layout, [job.unit for job in jobs])}
-        return Batch(jobs, tuple(found[job.detector, job.series] for job in jobs), layout, purpose)
+        items = read_units(source, layout, [job.unit for job in jobs])
+        found = {(item.detector, item.series, item.run): item for item in items}
+        return Batch(jobs, tuple(found[job.detector, job.series, job.run] for job in jobs), layout, purpose)
     if not isinstance(source, ParquetFiles):
         return Batch(jobs, str(source), layout, purpose)
     if len(source.pieces) == 1:
@@ -210,4 +215,4 @@ def _narrowed(source: ParquetFiles, jobs: tuple[Job, ...], layout: Layout, purpo
     moved = tuple(
         job._replace(unit=replace(job.unit, start=job.unit.start - offset, stop=job.unit.stop - offset)) for job in jobs
     )
-    return Batch(moved, replace(source, pieces=source.pieces[pieces]), layout, purpose)
+    return Batch(moved, replace(source, pieces=source.pieces[pieces], first_row=offset), layout, purpose)

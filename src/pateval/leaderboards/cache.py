@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval._validation import in_words
 from pateval.io.atomic import reason_of, write_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # Modules whose source decides a number that is kept, or whether there is one: they are hashed into every key. Whole
 # packages are named by their folder. A test holds that every module of the package is on one of the two lists.
 DECIDING = (
+    "_large_integers",
     "_validation",
     "buffers",
     "catalog",
@@ -32,18 +34,25 @@ DECIDING = (
     "coarse",
     "evaluation",
     "events",
+    "indexes",
     "kernels",
+    "label_classes",
     "leaderboards.bootstrap",
+    "leaderboards.doubt",
+    "leaderboards.steps",
     "leaderboards.tasks",
     "metric",
     "metrics",
     "option_text",
+    "own_metrics",
     "pate",
     "prf",
+    "threshold_rules",
     "threshold_search",
     "threshold_sweeps",
     "thresholds",
     "timelines",
+    "training_thresholds",
 )
 # Modules that read, spread, put together, test or show what others have computed. A result is kept under a digest of
 # the arrays themselves, so not even reading can make it wrong.
@@ -52,20 +61,28 @@ NOT_DECIDING = (
     "__main__",
     "_version",
     "auditing",
+    "checking",
     "cli",
+    "collapse_rules",
+    "compared_detectors",
+    "comparison",
     "compat",
     "datasets",
     "demo",
     "detectors",
     "experiments",
     "explanations",
+    "integrations",
+    "intervals",
     "io",
     "leaderboards",
     "papers",
     "plots",
+    "report",
     "runner",
     "score_files",
     "signatures",
+    "templates",
 )
 
 
@@ -126,6 +143,24 @@ def labels_digest(labels: npt.NDArray[np.bool_]) -> str:
     return digest.hexdigest()
 
 
+def content_digest(labels: npt.NDArray[np.bool_], scores: npt.NDArray[np.floating[Any]]) -> str:
+    """Hash what one detector's values on one series were computed from, to tell later whether a file still holds it.
+
+    Examples
+    --------
+    >>> labels, scores = np.array([True, False]), np.array([0.9, 0.1])
+    >>> content_digest(labels, scores) == content_digest(labels, scores.astype(np.float32).astype(np.float64))
+    False
+    """
+    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
+    digest.update(np.packbits(labels).tobytes())
+    if scores.dtype.kind == "f":
+        digest.update(np.ascontiguousarray(scores, dtype=np.float64).data)
+    else:
+        digest.update(f"integers {scores.tolist()}".encode())
+    return digest.hexdigest()
+
+
 def content_key(purpose: str, parameters: Mapping[str, Any], code: str, *parts: str | npt.NDArray[Any]) -> str:
     """Name a result by all that decides it.
 
@@ -150,6 +185,8 @@ def content_key(purpose: str, parameters: Mapping[str, Any], code: str, *parts: 
     for part in parts:
         if isinstance(part, str):
             digest.update(f"text {len(part)} {part}".encode())
+        elif part.dtype.kind == "O":  # integers of more than 64 bits
+            digest.update(f"objects {part.size} {part.tolist()}".encode())
         else:
             digest.update(f"array {part.dtype.str} {part.size} ".encode())
             digest.update(np.ascontiguousarray(part).data)
@@ -195,6 +232,8 @@ def has(folder: str | None, key: str) -> bool:
 
 def prepare(folder: str | os.PathLike[str]) -> str:
     """Create the cache folder, and say early where that is not possible."""
+    if not isinstance(folder, (str, os.PathLike)):
+        raise TypeError(f"cache must be the path of a folder; got {in_words(folder)}")
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pateval.buffers import EventSpacing, long_buffers
 from pateval.io import TableError
 from pateval.leaderboards.batches import make_chance_batches, read_batch
 from pateval.leaderboards.plan import listed
@@ -26,7 +27,25 @@ LARGE_DIFFERENCE = 0.05  # a mean difference of pate and pate_ap that is worth a
 _READ_AT_MOST = 200  # series whose labels are read again to count the steps where they differ
 
 
-def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[str]:
+class BoardCheck(NamedTuple):
+    """Something that stands against reading too much into a leaderboard.
+
+    Attributes
+    ----------
+    code : str
+        Short name of the check, the same in all versions.
+    sentence : str
+        What was found, with its figures.
+    remedy : str
+        What to do about it.
+    """
+
+    code: str
+    sentence: str
+    remedy: str
+
+
+def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
     """Report files whose labels differ from those of most detectors, with the number of steps.
 
     Parameters
@@ -38,8 +57,8 @@ def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[str
 
     Yields
     ------
-    str
-        One line per file.
+    BoardCheck
+        One per file.
     """
     order = np.lexsort((np.arange(labels.size), plan.jobs.series_code))
     order = order[labels[order] >= 0]
@@ -58,10 +77,32 @@ def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[str
         more = "at least " if len(pairs) > _READ_AT_MOST else ""
         lengths = sum(count is None for count in counted)
         other_length = f", and the length in {lengths}" if lengths else ""
-        yield (
+        yield BoardCheck(
+            "labels-differ",
             f"{where}: labels differ from those of most detectors in {len(names)} of {len(groups)} series, "
-            f"on {more}{steps:,} steps{other_length} ({listed(names)}); each file is scored with its own labels"
+            f"on {more}{steps:,} steps{other_length} ({listed(names)}); each file is scored with its own labels",
+            "Give every file the same labels, or leave this one out.",
         )
+
+
+def too_long_buffers(plan: Plan, labels: npt.NDArray[np.int32], parameters: Mapping[str, Any]) -> Iterator[BoardCheck]:
+    """Report buffers that are longer than the typical event or the gap between events, where metrics have buffers.
+
+    Parameters
+    ----------
+    plan : Plan
+        The jobs.
+    labels : ndarray
+        For each job a number that stands for its labels, -1 where they are not known; each is looked at once.
+    parameters : mapping
+        The global options, among them the buffers.
+    """
+    known, first = np.unique(labels, return_index=True)
+    jobs = first[known >= 0][:_READ_AT_MOST].tolist()
+    found = [(plan.jobs[job].series, _labels(plan, job)) for job in jobs]
+    spacings = [EventSpacing.of(name, truth) for name, truth in found if truth is not None]
+    for sentence in long_buffers(spacings, parameters["early"], parameters["delay"]):
+        yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
 
 
 def _differing_steps(plan: Plan, one: int, other: int) -> int | None:
@@ -82,7 +123,7 @@ def _labels(plan: Plan, job: int) -> BoolArray | None:
     return None
 
 
-def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
     """Say what the numbers cannot bear: too few series, coarse scores, undefined values, detectors out of the ranks.
 
     Parameters
@@ -95,10 +136,11 @@ def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> 
     yield from _too_few_series(board)
     yield from _coarse_scores(board, coarse)
     yield from _undefined(board)
+    yield from _undefined_in_some_runs(board)
     yield from _unranked(board)
 
 
-def _too_few_series(board: Leaderboard) -> Iterator[str]:
+def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
     """With n series the signed-rank test cannot go below 2 / 2**n, and Holm multiplies by the number of pairs."""
     detectors = len(board.detectors)
     if detectors < 2:
@@ -109,13 +151,16 @@ def _too_few_series(board: Leaderboard) -> Iterator[str]:
     pairs = detectors * (detectors - 1) // 2
     smallest = min(1.0, 2.0 ** (1 - used) * pairs)
     if smallest >= ALPHA:
-        yield (
-            f"too few series for any claim: with {used} comparable series and {pairs} pairs of detectors the smallest "
-            f"possible corrected p-value is {smallest:.2g}, so no difference can be significant"
+        pair = "pair" if pairs == 1 else "pairs"
+        yield BoardCheck(
+            "few-series",
+            f"too few series for any claim: with {used} comparable series and {pairs} {pair} of detectors the smallest "
+            f"possible corrected p-value is {smallest:.2g}, so no difference can be significant",
+            "Evaluate on more series, or compare fewer detectors.",
         )
 
 
-def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
     """Name detectors whose scores are so coarse that the trapezoid of `pate` pays for a line nobody walked."""
     if "pate" not in board.metrics:
         return
@@ -130,25 +175,29 @@ def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) ->
                 why = (
                     "scores are coarse on {} of {} series, and ".format(*coarse[detector]) if detector in coarse else ""
                 )
-                yield (
+                yield BoardCheck(
+                    "pate-flatters",
                     f"detector {detector!r}: {why}pate ({trapezoid[both].mean():.3f}) parts from pate_ap "
-                    f"({stepwise[both].mean():.3f}); trust pate_ap"
+                    f"({stepwise[both].mean():.3f}); trust pate_ap",
+                    "Rank by pate_ap, or give graded scores instead of few levels.",
                 )
     others = [detector for detector in coarse if detector not in parted]
     if others:
-        yield (
+        yield BoardCheck(
+            "coarse-scores",
             f"scores are coarse on most series (at most two values, or one shared by most steps), which flatters pate: "
-            f"{listed(others, 8)}"
+            f"{listed(others, 8)}",
+            "Read pate_ap beside pate, or give graded scores.",
         )
 
 
-def _undefined(board: Leaderboard) -> Iterator[str]:
+def _undefined(board: Leaderboard) -> Iterator[BoardCheck]:
     """Sum up the missing values by reason; reasons that differ in a number alone are one."""
     counts: Counter[str] = Counter()
     metrics: dict[str, dict[str, None]] = {}
     shown: dict[str, list[str]] = {}
     for (metric, reason), count in board.reasons().items():
-        kind = re.sub(r"\d+", "#", reason)
+        kind = re.sub(r"'[^']*'", "'...'", re.sub(r"\d+", "#", reason))
         counts[kind] += count
         metrics.setdefault(kind, {})[metric] = None
         if reason not in shown.setdefault(kind, []):
@@ -158,13 +207,32 @@ def _undefined(board: Leaderboard) -> Iterator[str]:
         series = int(np.isin(board.reason_codes, codes).any(axis=(0, 2)).sum())
         named = "all metrics" if len(metrics[kind]) == len(board.metrics) else listed(list(metrics[kind]))
         more = f" (and {len(reasons) - 1} like it)" if len(reasons) > 1 else ""
-        yield (
-            f"{counts[kind]:,} values are missing, in {series} of {len(board.series)} series, for {named}: "
-            f"{reasons[0]}{more}"
+        are = "value is" if counts[kind] == 1 else "values are"
+        yield BoardCheck(
+            "undefined-values",
+            f"{counts[kind]:,} {are} missing, in {series} of {len(board.series)} series, for {named}: "
+            f"{reasons[0]}{more}",
+            "Means and ranks leave these series out; see whether they should be in the comparison at all.",
         )
 
 
-def _unranked(board: Leaderboard) -> Iterator[str]:
+def _undefined_in_some_runs(board: Leaderboard) -> Iterator[BoardCheck]:
+    """Name the detectors whose means leave out runs."""
+    if board.runs is None:
+        return
+    partly = board.runs.partly_defined()
+    if partly.any():
+        names = [board.detectors[d] for d in np.flatnonzero(partly.any(axis=(1, 2)))]
+        metrics = [board.metrics[m] for m in np.flatnonzero(partly.any(axis=(0, 1)))]
+        yield BoardCheck(
+            "undefined-runs",
+            f"{int(partly.sum()):,} means over runs, of {listed(names)} under {listed(metrics)}, leave out runs where "
+            f"the metric has no value",
+            "read the rows of these runs in the scores, which give the reason",
+        )
+
+
+def _unranked(board: Leaderboard) -> Iterator[BoardCheck]:
     without: dict[tuple[str, ...], list[str]] = {}
     for m, metric in enumerate(board.metrics):
         counts = np.count_nonzero(~np.isnan(board.values[:, :, m]), axis=1).tolist()
@@ -172,4 +240,8 @@ def _unranked(board: Leaderboard) -> Iterator[str]:
             names = tuple(name for name, count in zip(board.detectors, counts, strict=True) if not count)
             without.setdefault(names, []).append(metric)
     for names, metrics in without.items():
-        yield f"without any value and so left out of the ranks under {listed(metrics)}: {listed(names, 8)}"
+        yield BoardCheck(
+            "unranked-detectors",
+            f"without any value and so left out of the ranks under {listed(metrics)}: {listed(names, 8)}",
+            "Look up the reasons in the scores; rank by a metric that every detector has.",
+        )

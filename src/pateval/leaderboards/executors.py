@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import positive_integer
+from pateval._validation import count, in_words, positive_integer
 from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
 
 if TYPE_CHECKING:
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from pateval.leaderboards.batches import Batch
     from pateval.leaderboards.plan import Plan
-    from pateval.leaderboards.tasks import Settings
+    from pateval.leaderboards.tasks import Iterate, Settings
 
     Run = Callable[[Batch], list[SeriesResult]]
 
+_MOST_WORKERS = 10_000
 ATTEMPTS = 3  # at a job whose worker died
 _MIN_STEPS_FOR_PROCESSES = 200_000  # steps in all, below which processes cost more than they save
 _ASSUMED_EXECUTOR_SLOTS = 16  # batches that somebody else's executor is taken to run at once
@@ -50,8 +51,15 @@ class WorkerPool:
     """
 
     def __init__(self, executor: Executor | None = None, workers: int | None = None) -> None:
+        if executor is not None and not callable(getattr(executor, "submit", None)):
+            raise TypeError(
+                f"executor must be a concurrent.futures.Executor, such as Client(...).get_executor() of Dask; "
+                f"got {in_words(executor)}"
+            )
         self.executor = executor
-        self.workers = None if workers is None else positive_integer(workers, "workers")
+        self.workers = (
+            None if workers is None else count(positive_integer(workers, "workers"), "workers", most=_MOST_WORKERS)
+        )
         self._processes: _Processes | None = None
         if executor is None and self.workers is not None and self.workers > 1:
             # They start, and import what they need, while the caller looks through the files.
@@ -89,12 +97,16 @@ class WorkerPool:
         note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
         ids = {metric.id for metric in here}
         first = replace(
-            settings, metrics=others, event_metrics=tuple(each for each in settings.event_metrics if each not in ids)
+            settings,
+            metrics=others,
+            event_metrics=tuple(each for each in settings.event_metrics if each not in ids),
+            doubt_metrics=tuple(each for each in settings.doubt_metrics if each not in ids),
         )
         second = replace(
             settings,
             metrics=here,
             event_metrics=tuple(each for each in settings.event_metrics if each in ids),
+            doubt_metrics=tuple(each for each in settings.doubt_metrics if each in ids),
             pooled_buffers=() if others else settings.pooled_buffers,
         )
         return first, second, [note]
@@ -108,7 +120,9 @@ class WorkerPool:
                 return self.executor.submit(missing_modules, modules).result()
         return []
 
-    def map(self, batches: Iterable[Batch], settings: Settings) -> Generator[list[SeriesResult]]:
+    def map(
+        self, batches: Iterable[Batch], settings: Settings, *, iterate: Iterate = iterate_batch
+    ) -> Generator[list[Any]]:
         """Run every batch and yield the results as they come.
 
         Parameters
@@ -117,19 +131,21 @@ class WorkerPool:
             The work; the next one is asked for when there is room for it.
         settings : Settings
             What to compute.
+        iterate : callable
+            A function that workers can import: a batch and the settings in, the results of its jobs out, one by one.
 
         Yields
         ------
-        list of SeriesResult
+        list of SeriesResult, or of what ``iterate`` yields
             One per job. A job whose worker died is tried again, alone after the second time; after the third it is a
             result that says so.
         """
-        run = partial(run_batch, settings=settings)
+        run = partial(run_batch, settings=settings, iterate=iterate)
         if self.executor is not None:
             yield from _through_executor(batches, run, self.executor)
         elif self.workers == 1:
             for batch in batches:
-                for result in iterate_batch(batch, settings):
+                for result in iterate(batch, settings):
                     yield [result]
         else:
             self._processes = self._processes or _Processes(self.workers or usable_cores())

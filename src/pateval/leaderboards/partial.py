@@ -84,10 +84,13 @@ class PartialScores:
             for result, metrics in self._waiting
             for metric in metrics
         ]
+        names = np.repeat([job.run for job in jobs], sizes)
+        run = {"run": pa.array(names, pa.string())} if self._plan.jobs.entries.has_runs else {}
         return pa.table(
             {
                 "detector": pa.array(np.repeat([job.detector for job in jobs], sizes), pa.string()),
                 "series": pa.array(np.repeat([job.series for job in jobs], sizes), pa.string()),
+                **run,
                 "metric": pa.array([metric for _, metric in cells], pa.string()),
                 "value": pa.array([cell.value for cell, _ in cells], pa.float64()),
                 "reason": pa.array([cell.reason or None for cell, _ in cells], pa.string()),

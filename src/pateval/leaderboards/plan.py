@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
+from pateval._validation import in_words
 from pateval.io import (
     Layout,
     ParquetFiles,
@@ -28,6 +29,7 @@ from pateval.io import (
     list_units,
     open_table,
 )
+from pateval.leaderboards.runs import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,16 +37,19 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
+_LONGEST_PATH = 4096  # characters
+_MOST_KEPT_BYTES = 1 << 27  # of tables read from text, JSON and NumPy files; a worker that holds one has little more
 
 
 class Job(NamedTuple):
-    """One detector on one series, its rows in one source, and its place in the plan."""
+    """One detector on one series, in one run, its rows in one source, and its place in the plan."""
 
     number: int
     detector: str
     series: str
     source: int
     unit: Unit
+    run: str = ""
 
 
 class Failure(NamedTuple):
@@ -60,21 +65,23 @@ class JobTable(Sequence[Job]):
 
     Attributes
     ----------
-    detectors, series : tuple of str
-        Names, in order of appearance.
+    detectors, series, runs : tuple of str
+        Names, in order of appearance; the only run is called "" where there is no column of runs.
     layouts : tuple of Layout
         Of each source.
-    detector_code, series_code, source, score : ndarray of int32
-        For each job the numbers of its detector, series, source, and score column.
+    detector_code, series_code, run_code, source, score : ndarray of int32
+        For each job the numbers of its detector, series, run, source, and score column.
     start, stop, steps : ndarray of int64
         Its rows in the source, and how many of them are its own.
     """
 
     detectors: tuple[str, ...]
     series: tuple[str, ...]
+    runs: tuple[str, ...]
     layouts: tuple[Layout, ...]
     detector_code: npt.NDArray[np.int32]
     series_code: npt.NDArray[np.int32]
+    run_code: npt.NDArray[np.int32]
     source: npt.NDArray[np.int32]
     score: npt.NDArray[np.int32]
     start: npt.NDArray[np.int64]
@@ -83,6 +90,11 @@ class JobTable(Sequence[Job]):
 
     def __len__(self) -> int:
         return self.detector_code.size
+
+    @cached_property
+    def entries(self) -> Entries:
+        """The runs of each detector, and for each job which of them it belongs to."""
+        return Entries.of(self.detector_code, self.run_code, self.runs)
 
     @overload
     def __getitem__(self, index: int) -> Job: ...
@@ -98,8 +110,9 @@ class JobTable(Sequence[Job]):
         layout = self.layouts[self.source[place]]
         score = layout.scores[self.score[place]]
         rows = int(self.start[place]), int(self.stop[place]), int(self.steps[place])
-        unit = Unit(detector, series, score, *rows, _group(layout, detector, series, score))
-        return Job(place, detector, series, int(self.source[place]), unit)
+        run = self.runs[self.run_code[place]]
+        unit = Unit(detector, series, score, *rows, _group(layout, detector, series, score, run), run)
+        return Job(place, detector, series, int(self.source[place]), unit, run)
 
 
 @dataclass(frozen=True)
@@ -111,7 +124,7 @@ class Plan:
     jobs : JobTable
         By source, then by detector and first row; results are put together in this order, whoever finishes first.
     sources, layouts : tuple
-        Where the rows are and which column is which. A file that must be read whole is kept as its path.
+        Where the rows are and which column is which. A large file that must be read whole is kept as its path.
     notes : tuple of str
         Guesses and liberties, one line each.
     failures : tuple of Failure
@@ -152,6 +165,15 @@ def make_plan(
     score: str | Sequence[str] | None = DEFAULT_SCORE,
     series: str | None = None,
     detector: str | None = None,
+    run: str | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+    ignore: str | None = None,
+    sort: bool = False,
+    positive: object = None,
+    events: object = None,
+    closed_events: bool = False,
+    needs_times: str = "",
     strict: bool = False,
     keep_going: bool = False,
 ) -> Plan:
@@ -161,8 +183,12 @@ def make_plan(
     ----------
     data : path, frame, mapping, or a collection of them
         See :func:`pateval.leaderboards.leaderboard`.
-    label, score, series, detector : str, optional
+    label, score, series, detector, run : str, optional
         Column names; None is guessed and announced.
+    time, time_unit, ignore, sort, positive, events, closed_events
+        As in :func:`pateval.io.find_layout`.
+    needs_times : str
+        What cannot be computed without times, in words; a source that has none is then refused.
     strict : bool
         Names given must exist. Otherwise the default names ``label`` and ``score`` are guessed again where no source
         has them.
@@ -178,6 +204,7 @@ def make_plan(
     TableError
         If a source cannot be used, or nothing is left to compute.
     """
+    _check_names(label=label, score=score, series=series, detector=detector, time=time, run=run, ignore=ignore)
     failures: list[Failure] = []
 
     def refuse(where: str, error: TableError) -> None:
@@ -198,9 +225,29 @@ def make_plan(
     sources: list[Source | Path] = []
     layouts: list[Layout] = []
     table = _JobTableBuilder()
+    kept_bytes = 0
     for source in opened:
         try:
-            layout = find_layout(source, label=label, score=score, series=series, detector=detector)
+            layout = find_layout(
+                source,
+                label=label,
+                score=score,
+                series=series,
+                detector=detector,
+                run=run,
+                time=time,
+                time_unit=time_unit,
+                ignore=ignore,
+                sort=sort,
+                positive=positive,
+                events=events,
+                closed_events=closed_events,
+            )
+            if needs_times and layout.time is None:
+                raise TableError(
+                    f"{source.where}: {needs_times} is a duration, which needs a column of times; name it with --time "
+                    f"(time=...)"
+                )
             units = list_units(source, layout)
             table.add(units, layout, source.where)
         except TableError as error:
@@ -210,13 +257,41 @@ def make_plan(
         note = interleaving_note(source, units)
         if note:
             notes.append(note)
-        from_file = isinstance(source, Table) and source.name is not None and os.path.exists(source.where)
-        sources.append(Path(source.where) if from_file else source)
+        # Files that must be read whole are small as a rule, and are not parsed again; large ones are let go of.
+        size = source.size_in_bytes if isinstance(source, Table) else 0
+        is_file = isinstance(source, Table) and source.from_file and os.path.exists(source.where)
+        kept_bytes += size
+        sources.append(Path(source.where) if is_file and kept_bytes > _MOST_KEPT_BYTES else source)
         layouts.append(layout)
     jobs = table.finish(layouts)
     if not len(jobs):
         raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
     return Plan(jobs, tuple(sources), tuple(layouts), (*_merged(notes), *_unevenness(jobs)), tuple(failures))
+
+
+def plan_of(opened: Iterable[tuple[Source, Layout]]) -> Plan:
+    """List the jobs of sources whose columns are known, as those of a leaderboard that is computed again.
+
+    Raises
+    ------
+    TableError
+        If a source cannot be read so.
+    """
+    pairs = list(opened)
+    table = _JobTableBuilder()
+    for source, layout in pairs:
+        table.add(list_units(source, layout), layout, source.where)
+    layouts = tuple(layout for _, layout in pairs)
+    return Plan(table.finish(layouts), tuple(source for source, _ in pairs), layouts, (), ())
+
+
+def _check_names(**names: object) -> None:
+    """Refuse what is no name of a column; only scores may have several."""
+    for role, name in names.items():
+        several = role == "score" and isinstance(name, Sequence) and all(isinstance(each, str) for each in name)
+        if name is not None and not isinstance(name, str) and not several:
+            wanted = "the name of a column" + (", or a list of names" if role == "score" else "")
+            raise TypeError(f"{role} must be {wanted}; got {in_words(name)}")
 
 
 class _JobTableBuilder:
@@ -225,19 +300,21 @@ class _JobTableBuilder:
     def __init__(self) -> None:
         self._detectors: dict[str, int] = {}
         self._series: dict[str, int] = {}
+        self._runs: dict[str, int] = {}
         self._columns: list[npt.NDArray[np.int64]] = []
         self._pairs: list[npt.NDArray[np.int64]] = []
         self._where: list[str] = []
 
     def add(self, units: Sequence[Unit], layout: Layout, where: str) -> None:
-        """Take in the units of the next source, unless one of its (detector, series) pairs is known already."""
-        detectors, series = dict(self._detectors), dict(self._series)
+        """Take in the units of the next source, unless one of its detectors is known on a series and run already."""
+        detectors, series, runs = dict(self._detectors), dict(self._series), dict(self._runs)
         columns = {name: place for place, name in enumerate(layout.scores)}
         rows = np.array(
             [
                 (
                     detectors.setdefault(unit.detector, len(detectors)),
                     series.setdefault(unit.series, len(series)),
+                    runs.setdefault(unit.run, len(runs)),
                     len(self._where),
                     columns[unit.score],
                     unit.start,
@@ -247,28 +324,28 @@ class _JobTableBuilder:
                 for unit in units
             ],
             dtype=np.int64,
-        ).reshape(-1, 7)
-        pairs = rows[:, 0] << 32 | rows[:, 1]
+        ).reshape(-1, 8)
+        pairs = rows[:, 0] << 42 | rows[:, 2] << 28 | rows[:, 1]  # 2²¹ detectors, 2¹⁴ runs, 2²⁸ series
         for other, known in zip(self._where, self._pairs, strict=True):
             repeated = np.flatnonzero(np.isin(pairs, known))
             if repeated.size:
                 unit = units[int(repeated[0])]
+                of_run = f", run {unit.run!r}," if unit.run else ""
                 raise TableError(
-                    f"{where}: detector {unit.detector!r} on series {unit.series!r} is also in {other}; "
+                    f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
                     f"detectors are named by their files, so rename one of the two, or leave it out"
                 )
-        self._detectors, self._series = detectors, series
+        self._detectors, self._series, self._runs = detectors, series, runs
         self._columns.append(rows)
         self._pairs.append(np.sort(pairs))
         self._where.append(where)
 
     def finish(self, layouts: Sequence[Layout]) -> JobTable:
         """Put the sources together."""
-        rows = np.concatenate(self._columns) if self._columns else np.empty((0, 7), dtype=np.int64)
-        detector, series, source, score = rows[:, :4].T.astype(np.int32)
-        start, stop, steps = rows[:, 4:].T.copy()
-        names = tuple(self._detectors), tuple(self._series)
-        return JobTable(*names, tuple(layouts), detector, series, source, score, start, stop, steps)
+        rows = np.concatenate(self._columns) if self._columns else np.empty((0, 8), dtype=np.int64)
+        codes, lines = rows[:, :5].T.astype(np.int32), rows[:, 5:].T.copy()
+        names = tuple(self._detectors), tuple(self._series), tuple(self._runs)
+        return JobTable(*names, tuple(layouts), *codes, *lines)
 
 
 def _openers(data: object, notes: list[str]) -> Iterator[tuple[str, Callable[[], Source]]]:
@@ -291,6 +368,10 @@ def _openers(data: object, notes: list[str]) -> Iterator[tuple[str, Callable[[],
             where = "the table" if len(items) == 1 else f"table {number + 1}"
             yield where, partial(as_table, item)
             continue
+        if len(os.fspath(item)) > _LONGEST_PATH:
+            raise TableError(
+                f"data must be paths, tables or mappings of arrays; no path is as long as {in_words(item)}"
+            )
         for path in expand(item):
             if path.resolve() in seen:
                 notes.append(f"{path}: named more than once; it is read once")
@@ -319,11 +400,11 @@ def _known(name: str | None, default: str, opened: Sequence[Source]) -> str | No
     return None
 
 
-def _group(layout: Layout, detector: str, series: str, score: str) -> tuple[str, ...]:
-    """Return the values of the key columns behind a detector's and a series' names, as `list_units` made them."""
+def _group(layout: Layout, detector: str, series: str, score: str, run: str) -> tuple[str, ...]:
+    """Return the values of the key columns behind the names of a job, as `list_units` made them."""
     if layout.detector is not None and len(layout.scores) > 1:
         detector = detector.removesuffix(f":{score}")
-    named = ((layout.series, series), (layout.detector, detector))
+    named = ((layout.series, series), (layout.detector, detector), (layout.run, run))
     return tuple(value for key, value in named if key is not None)
 
 
@@ -341,22 +422,32 @@ def _merged(notes: Sequence[str]) -> list[str]:
 
 
 def _unevenness(jobs: JobTable) -> Iterator[str]:
-    """Report series that some detectors lack, and series whose length depends on the detector."""
-    lengths = np.zeros((len(jobs.detectors), len(jobs.series)), dtype=np.int64)
-    lengths[jobs.detector_code, jobs.series_code] = jobs.steps
-    for detector, row in zip(jobs.detectors, lengths, strict=True):
-        missing = [jobs.series[s] for s in np.flatnonzero(row == 0)]
+    """Report series that some detectors lack, runs that some series lack, and lengths that depend on the detector."""
+    entries = jobs.entries
+    lengths = np.zeros((len(entries.names), len(jobs.series)), dtype=np.int64)
+    lengths[entries.of_job, jobs.series_code] = jobs.steps
+    present = entries.any_run(lengths > 0)
+    for detector, row in zip(jobs.detectors, present, strict=True):
+        missing = [jobs.series[s] for s in np.flatnonzero(~row)]
         if missing:
             yield (
                 f"detector {detector!r} lacks {len(missing)} of {len(jobs.series)} series ({listed(missing)}); "
                 f"ranks use only the series that all detectors have"
+            )
+    for d, run, row in zip(entries.detector_code, entries.names, lengths > 0, strict=True):
+        missing = [jobs.series[s] for s in np.flatnonzero(present[d] & ~row)]
+        if missing:
+            yield (
+                f"detector {jobs.detectors[d]!r}: run {run!r} lacks {len(missing)} of {len(jobs.series)} series "
+                f"({listed(missing)}); the means over runs there are over the other runs"
             )
     shortest = np.where(lengths > 0, lengths, np.iinfo(np.int64).max).min(axis=0)
     for s in np.flatnonzero(shortest != lengths.max(axis=0)):
         column = lengths[:, s]
         steps, first, counts = np.unique(column[column > 0], return_index=True, return_counts=True)
         usual = int(steps[np.lexsort((first, -counts))[0]])
-        odd = [jobs.detectors[d] for d in np.flatnonzero((column > 0) & (column != usual))]
+        different = entries.detector_code[np.flatnonzero((column > 0) & (column != usual))]
+        odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
         others = ", ".join(str(each) for each in steps.tolist() if each != usual)
         yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
 

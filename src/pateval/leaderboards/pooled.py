@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import buffer_lengths
-from pateval.events import find_events
+from pateval.clocks import canonical_lengths
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, precision_recall_area
 from pateval.pate._counts import rank_steps
+from pateval.timelines import read_scores, read_zone_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ class PooledMetric(NamedTuple):
     """How a metric is computed over all series: by which rule, and with which buffers."""
 
     rule: str
-    early: tuple[int, ...]
-    delay: tuple[int, ...]
+    early: tuple[int, ...] | tuple[str, ...]
+    delay: tuple[int, ...] | tuple[str, ...]
 
 
 def poolable(metrics: Sequence[Metric], parameters: Mapping[str, Any], series: int) -> dict[str, PooledMetric]:
@@ -67,7 +67,7 @@ def poolable(metrics: Sequence[Metric], parameters: Mapping[str, Any], series: i
     for metric in metrics:
         if metric.name in RULES and metric.in_package:
             options = metric.effective_options(parameters)
-            early, delay = (buffer_lengths(options[name], name) for name in ("early", "delay"))
+            early, delay = (canonical_lengths(options[name], name) for name in ("early", "delay"))
             few = len(early) * len(delay) * thresholds_per_series(series) <= _MOST_COUNTS
             if few and options["thresholds"] is None:
                 found[metric.id] = PooledMetric(metric.name, early, delay)
@@ -101,9 +101,14 @@ def choose_thresholds(ordered: FloatArray, size: int) -> Array:
 
 
 def count_series(
-    labels: BoolArray, scores: FloatArray, early: Sequence[int], delay: Sequence[int], thresholds: Array
+    labels: BoolArray,
+    scores: FloatArray,
+    early: Sequence[int] | Sequence[str],
+    delay: Sequence[int] | Sequence[str],
+    thresholds: Array,
+    data: Mapping[str, Any] | None = None,
 ) -> Array:
-    """Count one series at thresholds of its own.
+    """Count one series at thresholds of its own; ``data`` holds times, ignored steps and so on, as `pate` takes them.
 
     Returns
     -------
@@ -113,15 +118,16 @@ def count_series(
         holds what is missed where nothing is detected, at an infinite threshold.
     """
     descending = thresholds[::-1]
-    early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (early, delay))
-    steps = rank_steps(scores, find_events(labels), early, delay, descending)
-    pairs = {(row, column): found for row, column, found in steps.true_positives(early, delay)}
-    found = [pairs[pair] for pair in itertools.product(range(len(early)), range(len(delay)))]
+    truth, values, timeline = read_scores(labels, scores, **(data or {}))
+    before, after, clock = read_zone_buffers(timeline, early, delay)
+    steps = rank_steps(values, timeline.events(truth), before, after, descending, clock)
+    pairs = {(row, column): found for row, column, found in steps.true_positives(before, after)}
+    found = [pairs[pair] for pair in itertools.product(range(len(before)), range(len(after)))]
     at_thresholds = np.vstack([steps.detected, steps.missed, *found])
     changes = np.empty((at_thresholds.shape[0] + 1, at_thresholds.shape[1] + 1))
     changes[0] = np.concatenate([[np.inf], descending])
     changes[1:, 0] = 0
-    changes[2, 0] = np.count_nonzero(labels)
+    changes[2, 0] = np.count_nonzero(truth)
     changes[1:, 1:] = np.diff(at_thresholds, axis=1, prepend=changes[1:, :1])
     return changes
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pateval.io.text_table import aligned, markdown
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, folded, how_many_fit, latex, markdown, shortened
+from pateval.templates import FragmentTable, fragment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from pateval.leaderboards.doubt_result import LabelDoubt
     from pateval.leaderboards.significance import Significance
 
 # Shown where a leaderboard has more metrics than fit on a page; the files hold all.
@@ -24,6 +25,9 @@ _HEADLINE = (
     "point_f1",
     "point_adjusted_f1",
 )
+
+
+_LONGEST_NAME = 30  # characters of a detector's name on a terminal
 
 
 class Overview(NamedTuple):
@@ -58,6 +62,7 @@ def make_overview(
     metrics: Sequence[str],
     uses_oracle: Collection[str] = (),
     coarse: Collection[str] = (),
+    doubt: LabelDoubt | None = None,
 ) -> Overview:
     """Build the overview.
 
@@ -73,6 +78,8 @@ def make_overview(
         Metrics whose threshold has used the labels; they are marked.
     coarse : collection of str
         Detectors that `pate` flatters; they are marked.
+    doubt : LabelDoubt, optional
+        What moving the edges of events does, where that was asked for.
     """
     main = found.metric
     shown = headline(metrics, main)
@@ -89,14 +96,41 @@ def make_overview(
                 letters.get(detector, ""),
                 _figure(row["mean"]),
                 limits,
+                "" if row.get("run_std") is None else _figure(row["run_std"]),
+                "" if row.get("doubt_std") is None else _figure(row["doubt_std"]),
+                "" if row.get("rank_kept") is None else f"{row['rank_kept']:.0%}",
                 "" if row["skill"] is None else _figure(row["skill"]),
                 *(_figure(rows[detector, metric]["mean"]) for metric in shown[1:]),
             ]
         )
     named = [f"{metric} (oracle)" if metric in uses_oracle else metric for metric in shown]
-    header = ["detector", f"rank ({main})", "alike", named[0], "95 %", "skill", *named[1:]]
-    keep = [place for place in range(len(header)) if place not in (4, 5) or any(row[place] for row in body)]
+    header = [
+        "detector",
+        f"rank ({main})",
+        "alike",
+        named[0],
+        "95 %",
+        "run sd",
+        "label sd",
+        "rank kept",
+        "skill",
+        *named[1:],
+    ]
+    keep = [place for place in range(len(header)) if place not in range(4, 9) or any(row[place] for row in body)]
     remarks = list(_remarks(found))
+    runs = [rows[detector, main].get("runs", 1) for detector in found.detectors]
+    if any(number > 1 for number in runs):
+        number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
+        remarks.append(
+            f"{number} runs of each detector; each series counts with its mean over runs; run sd: standard deviation "
+            f"over runs of the mean over series"
+        )
+    if doubt is not None:
+        unit = f" {'step' if doubt.amount == 1 else 'steps'}" if isinstance(doubt.amount, int) else ""
+        remarks.append(
+            f"labels in doubt: every edge of every event moved at random by up to {doubt.amount}{unit}, {doubt.draws} "
+            f"times; label sd: standard deviation of the mean over these; rank kept: how often the place is the same"
+        )
     if coarse and "pate" in metrics:
         remarks.append("* coarse scores, which pate flatters: see pate_ap")
     if any(metric in uses_oracle for metric in shown):
@@ -133,9 +167,22 @@ def _letter(number: int) -> str:
     return chr(ord("a") + second) + (str(first) if first else "")
 
 
-def text(overview: Overview) -> str:
-    """Render the overview as aligned plain text."""
-    return "\n".join([aligned(overview.header, overview.rows, overview.to_the_right), "", *overview.remarks])
+def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:
+    """Render the overview as aligned plain text; columns that do not fit the width are left out, and named."""
+    if width is None:
+        return "\n".join([aligned(overview.header, overview.rows, overview.to_the_right), "", *overview.remarks])
+    rows = [[shortened(row[0], _LONGEST_NAME), *row[1:]] for row in overview.rows]
+    count = how_many_fit(overview.header, rows, width)
+    table = aligned(overview.header[:count], [row[:count] for row in rows], overview.to_the_right[:count], width=width)
+    left_out = overview.header[count:]
+    remarks = [*overview.remarks, *([f"not shown for want of room: {', '.join(left_out)}"] if left_out else [])]
+    return "\n".join([table, "", *(folded(remark, width) for remark in remarks)])
+
+
+def as_latex(overview: Overview) -> str:
+    """Render the overview as a LaTeX table; the remarks are comments above it."""
+    comments = [f"% {' '.join(remark.split())}" for remark in overview.remarks]
+    return "\n".join([*comments, latex(overview.header, overview.rows, overview.to_the_right)])
 
 
 def as_markdown(overview: Overview) -> str:
@@ -144,14 +191,10 @@ def as_markdown(overview: Overview) -> str:
     return "\n".join([table, "", *(f"{remark}  " for remark in overview.remarks)]).rstrip()
 
 
-def fragment(overview: Overview, lines: Sequence[str]) -> str:
-    """Render the overview, and lines of warning, as an HTML fragment, for notebooks."""
-    parts = [_table_html(overview.header, overview.rows)]
-    parts += [f"<p>{html.escape(remark)}</p>" for remark in overview.remarks]
-    if lines:
-        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        parts.append(f"<ul>{items}</ul>")
-    return "\n".join(parts)
+def as_html(overview: Overview, warnings: Sequence[str]) -> str:
+    """Render the overview, and lines of warning, as a piece of HTML, for notebooks."""
+    table = FragmentTable(overview.header, overview.rows, overview.to_the_right)
+    return fragment(tables=[table], lines=overview.remarks, warnings=warnings)
 
 
 def page(overview: str, size: str, summary: Sequence[Mapping[str, Any]]) -> str:
@@ -164,28 +207,17 @@ def page(overview: str, size: str, summary: Sequence[Mapping[str, Any]]) -> str:
         ]
         for row in summary
     ]
-    style = (
-        "body{font-family:sans-serif;margin:2em;max-width:80em}table{border-collapse:collapse;margin:1em 0}"
-        "td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #ddd}td:first-child,th:first-child"
-        "{text-align:left}"
-    )
+    table = FragmentTable(columns, body, [name not in ("detector", "metric") for name in columns])
     return "\n".join(
         [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title>',
-            f"<style>{style}</style></head><body><h1>Leaderboard</h1>",
-            f"<p>{size}</p>",
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title></head>',
+            f"<body><h1>Leaderboard</h1><p>{size}</p>",
             overview,
             "<h2>All metrics</h2>",
-            _table_html(columns, body),
+            fragment(tables=[table]),
             "</body></html>",
         ]
     )
-
-
-def _table_html(header: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _figure(value: float | None) -> str:

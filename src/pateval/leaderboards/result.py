@@ -8,20 +8,27 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pateval.catalog import canonical_id
-from pateval.evaluation import ORACLE
 from pateval.io.atomic import write_text
 from pateval.io.frame_builder import choose_backend
 from pateval.io.table_files import write_csv, write_parquet
-from pateval.io.text_table import plain
-from pateval.leaderboards import render, statistics
+from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
-from pateval.leaderboards.summary import MetricFacts, MetricRanks, mean, mean_limits, number, rank_detectors, skill
+from pateval.leaderboards.summary import (
+    ChanceLevels,
+    MetricFacts,
+    MetricRanks,
+    mean,
+    mean_limits,
+    number,
+    rank_detectors,
+    skill,
+)
+from pateval.threshold_rules import ORACLE
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +37,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pateval.leaderboards.bootstrap import Interval
+    from pateval.leaderboards.diagnostics import BoardCheck
+    from pateval.leaderboards.doubt_result import LabelDoubt
+    from pateval.leaderboards.plan import Plan
+    from pateval.leaderboards.runs import RunTable
+    from pateval.leaderboards.timings import Timings
+    from pateval.report import Written
 
     Values = npt.NDArray[np.float64]
 
@@ -48,6 +61,8 @@ _SUMMARY = {
     "skill": "float64",
     "mean_rank": "float64",
 }
+_DOUBT_SUMMARY = {"doubt_std": "float64", "rank_kept": "float64"}
+_RUN_SUMMARY = {"runs": "int64", "run_std": "float64"}
 _RANKS = {
     "metric": "string",
     "detector": "string",
@@ -55,49 +70,6 @@ _RANKS = {
     "series_used": "int64",
     "series_dropped": "int64",
 }
-
-
-@dataclass(frozen=True)
-class Timings:
-    """How long each job took, in the order of the plan.
-
-    Attributes
-    ----------
-    detector_code, series_code : ndarray of int32
-        Numbers of its detector and its series.
-    steps : ndarray of int64
-        Length of the series.
-    seconds : ndarray of float64
-        Time its metrics took, now or when they were first computed.
-    cached : ndarray of bool
-        Whether all came from the cache.
-    """
-
-    detector_code: npt.NDArray[np.int32]
-    series_code: npt.NDArray[np.int32]
-    steps: npt.NDArray[np.int64]
-    seconds: npt.NDArray[np.float64]
-    cached: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class ChanceLevels:
-    """What random scores reach, once for each distinct labels.
-
-    Attributes
-    ----------
-    levels : ndarray
-        Distinct labels by metrics.
-    rows : ndarray of int32
-        Detectors by series: the row of ``levels`` that belongs to their labels, -1 where there is none.
-    """
-
-    levels: Values
-    rows: npt.NDArray[np.int32]
-
-    def of_metric(self, metric: int) -> Values:
-        """Return the levels of one metric, detectors by series."""
-        return np.asarray(np.where(self.rows >= 0, self.levels[self.rows, metric], np.nan))
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,21 +81,34 @@ class Leaderboard:
     detectors, series, metrics : tuple of str
         The three axes, in the order of the input.
     values : ndarray
-        Detectors by series by metrics; NaN where undefined, failed or absent.
+        Detectors by series by metrics; NaN where undefined, failed or absent. Of several runs the mean of those that
+        have a value: a series counts once, however often a detector was run on it.
+    runs : RunTable or None
+        The values of every run, where there is a column of runs.
+    doubt : LabelDoubt or None
+        What moving the edges of events does to means and places, where labels are in doubt.
     rank_by : str
         The metric that orders the detectors: `pate_ap` where it is there, else the first one, unless another was named.
     signatures : mapping of str to str
         Of each metric, everything that decided its values, in one line; `pateval.parse_signature` reads it.
+    coverage : ndarray or None
+        Detectors, or their runs, by series: share of the steps that have a score, where some may be missing.
     coarse : tuple of str
         Detectors whose scores are coarse on most series: `pate` flatters them, `pate_ap` does not.
     notes : tuple of str
         What was guessed or put together in reading.
     warnings : tuple of str
         What stands against reading too much into the numbers.
+    checks : tuple of BoardCheck
+        The same with a code and a remedy each, as far as they are about the numbers.
     failures : tuple of str
         Files and series that could not be evaluated, one line each.
     run : dict
         What was run: versions, parameters, inputs, counts.
+    contents : ndarray of bytes or None
+        For each job of the plan a digest of the labels and scores it was computed from.
+    plan : Plan or None
+        Where those are, for a report that shows them.
     """
 
     detectors: tuple[str, ...]
@@ -139,12 +124,18 @@ class Leaderboard:
     chance: ChanceLevels | None = None
     pooled: Mapping[tuple[str, str], float] = field(default_factory=dict)
     intervals: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
+    runs: RunTable | None = None
+    doubt: LabelDoubt | None = None
+    coverage: Values | None = None
     coarse: tuple[str, ...] = ()
     timings: Timings | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    checks: tuple[BoardCheck, ...] = ()
     failures: tuple[str, ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
+    contents: npt.NDArray[np.bytes_] | None = None
+    plan: Plan | None = None
 
     def __post_init__(self) -> None:
         rank_by = self.rank_by or default_rank_by(self.metrics)
@@ -154,7 +145,8 @@ class Leaderboard:
     def scores(self) -> Any:
         """One row per detector, series and metric (pyarrow Table): detector, series, metric, value, reason, signature.
 
-        ``reason`` is null where there is a value. The order is that of the axes.
+        ``reason`` is null where there is a value. The order is that of the axes. Where there are runs, each has rows of
+        its own, and ``run`` follows ``series``.
         """
         import pyarrow as pa
 
@@ -166,21 +158,33 @@ class Leaderboard:
 
         metrics = len(self.metrics)
         signatures = [self.signatures.get(metric, "") for metric in self.metrics]
-        d, s = np.nonzero(self.present)
+        table = self if self.runs is None else self.runs
+        e, s = np.nonzero(table.present)
         step = max(1, ROWS_AT_ONCE // max(metrics, 1))
-        for first in range(0, d.size, step):
-            rows, columns = d[first : first + step], s[first : first + step]
-            codes = self.reason_codes[rows, columns].ravel()
+        for first in range(0, e.size, step):
+            rows, columns = e[first : first + step], s[first : first + step]
+            codes = table.reason_codes[rows, columns].ravel()
             names = np.tile(np.arange(metrics), rows.size)
+            covered = {}
+            if self.coverage is not None:
+                covered["coverage"] = pa.array(np.repeat(self.coverage[rows, columns], metrics), pa.float64())
+            detectors = rows if self.runs is None else self.runs.entries.detector_code[rows]
+            run = (
+                {}
+                if self.runs is None
+                else {"run": board_files.strings(np.repeat(rows, metrics), self.runs.entries.names)}
+            )
             yield pa.table(
                 {
-                    "detector": _strings(np.repeat(rows, metrics), self.detectors),
-                    "series": _strings(np.repeat(columns, metrics), self.series),
-                    "metric": _strings(names, self.metrics),
-                    "value": pa.array(self.values[rows, columns].ravel(), pa.float64()),
-                    "reason": _strings(codes, self.reason_texts, nulls=codes == 0),
-                    "signature": _strings(names, signatures),
+                    "detector": board_files.strings(np.repeat(detectors, metrics), self.detectors),
+                    "series": board_files.strings(np.repeat(columns, metrics), self.series),
+                    **run,
+                    "metric": board_files.strings(names, self.metrics),
+                    "value": pa.array(table.values[rows, columns].ravel(), pa.float64()),
+                    "reason": board_files.strings(codes, self.reason_texts, nulls=codes == 0),
+                    "signature": board_files.strings(names, signatures),
                 }
+                | covered
             )
 
     def summary(self) -> Any:
@@ -190,11 +194,18 @@ class Leaderboard:
         and ``high``, 95 % bootstrap limits of the mean over series, or over the events of the only series; ``pooled``,
         the value over all series together (micro), where the metric can be pooled; ``chance``, the mean of what random
         scores reach on the same series, and ``skill``, the mean share of the way from chance to perfect; ``mean_rank``
-        over the series where all detectors have a value.
+        over the series where all detectors have a value. Where there are runs also ``runs``, how many, and ``run_std``,
+        the standard deviation over them of the mean over series; all else is of the means over runs. Where scores may
+        be missing also ``coverage``, the mean share of steps for which the detector has one. Where labels are in doubt
+        also ``doubt_std``, the standard deviation of the mean over labels with moved edges, and ``rank_kept``, the
+        share of these in which the detector has the same place.
         """
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self._summary_rows, schema=_schema(_SUMMARY))
+        columns = _SUMMARY | ({} if self.runs is None else _RUN_SUMMARY)
+        columns |= {} if self.coverage is None else {"coverage": "float64"}
+        columns |= {} if self.doubt is None else _DOUBT_SUMMARY
+        return pa.Table.from_pylist(self._summary_rows, schema=_schema(columns))
 
     @cached_property
     def _summary_rows(self) -> list[dict[str, Any]]:
@@ -223,6 +234,14 @@ class Leaderboard:
                     "skill": None if skills is None else mean(skills[d]),
                     "mean_rank": ranks.mean_rank(d),
                 }
+                if self.runs is not None:
+                    rows[d, m] |= {"runs": self.runs.number(d), "run_std": self.runs.spread(d, m)}
+                if self.coverage is not None:
+                    entries = d if self.runs is None else self.runs.entries.detector_code == d
+                    rows[d, m]["coverage"] = mean(self.coverage[entries].ravel())
+                if self.doubt is not None:
+                    doubted = self.doubt.of(detector, metric) or {}
+                    rows[d, m] |= {"doubt_std": doubted.get("draw_std"), "rank_kept": doubted.get("rank_kept")}
         return [rows[place] for place in sorted(rows)]
 
     def ranks(self, metric: str | None = None) -> Any:
@@ -308,6 +327,7 @@ class Leaderboard:
             metrics=self.metrics,
             uses_oracle={metric for metric in self.metrics if oracle and self.facts[metric].needs_threshold},
             coarse=self.coarse,
+            doubt=self.doubt,
         )
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -340,6 +360,7 @@ class Leaderboard:
             "signatures": dict(self.signatures),
             "summary": self.summary().to_pylist(),
             "significance": self.significance().to_dict(),
+            **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
             "warnings": list(self.warnings),
             "failures": list(self.failures),
             "notes": list(self.notes),
@@ -365,52 +386,48 @@ class Leaderboard:
             write_text(page, path)
         return page
 
+    def to_report(self, path: str | os.PathLike[str], *, budget: float = 25.0, title: str = "Leaderboard") -> Written:
+        """Write the report: an HTML page in which every number can be opened up to the events behind it.
+
+        Parameters
+        ----------
+        path : path
+            A file, or a folder where it ends in a slash or is one already. A folder gets a data file per series, so
+            that a board of any size can be opened from a disk.
+        budget : float
+            Megabytes that a single file may have; timelines that do not fit are left out, the least telling first.
+        title : str
+            What to call it.
+
+        Returns
+        -------
+        pateval.report.Written
+            Where it is, how large, and what was left out.
+        """
+        from pateval.report import report_of_board
+
+        return report_of_board(self, path, budget=budget, title=title)
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into a folder, each file whole or not at all.
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
-        ``timings.csv`` and ``run.json``. The scores hold no times, so equal results are equal bytes.
+        ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
+        hold no times, so equal results are equal bytes. Where labels are in doubt also ``doubt.csv``, and
+        ``doubt.parquet`` with means and places of every draw.
         """
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        self.to_parquet(target / "scores.parquet")
-        self.to_csv(target / "scores.csv")
-        write_csv([self.summary()], target / "summary.csv")
-        write_csv([self.ranks()], target / "ranks.csv")
-        write_csv([self.agreement()], target / "agreement.csv")
-        write_csv([self.timing_table()], target / "timings.csv")
-        tests = (f"{json.dumps(metric)}: {self.significance(metric).to_json()}" for metric in self.metrics)
-        write_text("{" + ", ".join(tests) + "}", target / "significance.json")
-        described = dict(self.run) | {
-            "rank_by": self.rank_by,
-            "signatures": dict(self.signatures),
-            "detectors": list(self.detectors),
-            "series": list(self.series),
-            "metrics": list(self.metrics),
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "failures": list(self.failures),
-        }
-        write_text(json.dumps(plain(described), indent=1, default=str), target / "run.json")
+        board_files.save(self, folder)
 
     def timing_table(self) -> Any:
         """Return how long each job took (pyarrow Table)."""
-        import pyarrow as pa
+        return board_files.timing_table(self)
 
-        none = np.empty(0, dtype=np.int32)
-        found = self.timings or Timings(none, none, none.astype(np.int64), none.astype(float), none.astype(bool))
-        return pa.table(
-            {
-                "detector": _strings(found.detector_code, self.detectors),
-                "series": _strings(found.series_code, self.series),
-                "steps": found.steps,
-                "seconds": found.seconds.round(6),
-                "cached": found.cached,
-            }
-        )
+    def content_table(self) -> Any:
+        """Return the digest of what each detector's values on each series were computed from (pyarrow Table)."""
+        return board_files.content_table(self)
 
     def _repr_html_(self) -> str:
-        return render.fragment(self.overview(), (*self.failures, *self.warnings))
+        return render.as_html(self.overview(), (*self.failures, *self.warnings))
 
     def __repr__(self) -> str:
         return render.text(self.overview())
@@ -453,10 +470,3 @@ def _schema(columns: Mapping[str, str]) -> Any:
     import pyarrow as pa
 
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
-
-
-def _strings(codes: npt.NDArray[Any], names: Sequence[str], nulls: npt.NDArray[np.bool_] | None = None) -> Any:
-    import pyarrow as pa
-
-    indices = pa.array(codes.astype(np.int32), mask=nulls)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string())).cast(pa.string())

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import time
-import warnings
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pateval._validation import buffer_lengths, non_negative_integer
+from pateval._validation import MISSING as WAYS_WITH_MISSING
+from pateval._validation import choice, count, flag, in_words, non_negative_integer, positive_integer, window_length
 from pateval.catalog import canonical_id, find_metrics
-from pateval.evaluation import ORACLE, choose_threshold, describe_threshold
+from pateval.clocks import canonical_lengths, duration_text, is_duration
+from pateval.evaluation.circumstances import clock_field, what_needs_times
 from pateval.io import TableError
 from pateval.leaderboards import cache as kept
 from pateval.leaderboards import diagnostics, pooled
-from pateval.leaderboards.batches import CHANCE, SCORES, make_batches, make_chance_batches
+from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, make_batches, make_chance_batches
 from pateval.leaderboards.collect import Collector
+from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
 from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.partial import PartialScores
 from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards.progress import reporter
 from pateval.leaderboards.result import default_rank_by
+from pateval.leaderboards.run_record import describe_run
+from pateval.leaderboards.steps import MissingInSeries, left_out_lines
 from pateval.leaderboards.summary import MetricFacts
 from pateval.leaderboards.tasks import Settings, record_of, token_of
 from pateval.signatures import signature
+from pateval.threshold_rules import ORACLE, check_threshold, threshold_rule
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from pateval._validation import Buffers
     from pateval.catalog import MetricLike
+    from pateval.clocks import Duration
     from pateval.leaderboards.batches import Batch
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
@@ -54,12 +57,22 @@ def leaderboard(
     score: str | Sequence[str] | None = DEFAULT_SCORE,
     series: str | None = None,
     detector: str | None = None,
+    run: str | None = None,
+    time: str | None = None,
+    time_unit: str | None = None,
+    ignore: str | None = None,
+    sort: bool = False,
+    positive: object = None,
+    events: object = None,
+    closed_events: bool = False,
     metrics: Iterable[MetricLike] | MetricLike | None = None,
     rank_by: MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
-    window: int = 100,
+    window: int | Duration = 100,
     threshold: float | str = ORACLE,
+    max_gap: Duration | None = None,
+    missing: str = "error",
     executor: Executor | None = None,
     workers: int | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -67,6 +80,8 @@ def leaderboard(
     keep_going: bool = False,
     chance: int = CHANCE_DRAWS,
     event_draws: int = EVENT_DRAWS,
+    doubt: int | Duration | None = None,
+    doubt_draws: int = DOUBT_DRAWS,
     seed: int = 0,
     progress: bool | Report | None = None,
 ) -> Leaderboard:
@@ -75,15 +90,33 @@ def leaderboard(
     Parameters
     ----------
     data : path, frame, mapping, or a collection of them
-        * Paths, globs and folders of CSV, Parquet, JSON-lines and NPZ files, and partitioned Parquet folders: a file
+        * Paths, globs and folders of text, Parquet, Arrow, JSON and NumPy tables, and partitioned folders: a file
           per detector (named by its stem), or wide (one score column per detector), or long (a detector column).
         * A pandas, polars or pyarrow table, laid out in the same ways.
         * A mapping of columns, ``{"label": labels, "lstm": scores, "usad": scores}``: detectors on one series (or on
           several, with a ``series`` column).
         * A mapping of tables: ``{"lstm": table, "usad": table}`` with a ``score`` column names detectors, as files
           do; ``{"machine-1": {"label": ..., "lstm": ..., "usad": ...}, "machine-2": ...}`` names series.
-    label, score, series, detector : str, optional
-        Columns. What is not there by the default name, or is None, is guessed by name and announced in ``notes``.
+    label, score, series, detector, run : str, optional
+        Columns. What is not there by the default name, or is None, is guessed by name and announced in ``notes``. With
+        several runs of a detector (other seeds, say) a series counts with its mean over runs, in ranks and tests too,
+        and how far the runs lie apart stands beside the means.
+    time : str, optional
+        Column of times, guessed like the others where it is not named; "none" reads without. Times must increase within
+        a series.
+    time_unit : str, optional
+        What one unit of times that are numbers is: "s", "ms", "min" and so on.
+    ignore : str, optional
+        Column of 0/1 that marks steps to leave out, as if they had never been recorded.
+    sort : bool
+        Put the rows of each series in order of time.
+    positive : label or collection of labels, optional
+        The labels that mean an anomaly, where labels are words or classes.
+    events : path or table, optional
+        The anomalies in a table of their own, with columns of start and stop (and of series where there are several),
+        instead of a column of labels: dates, or step numbers from 0.
+    closed_events : bool
+        Whether the stop of an event belongs to it; by default it does not.
     metrics : str, Metric, function, or iterable of these, optional
         Metric ids, with options or without, such as ``"pate(early=20,delay=20)"``; functions of your own, or what
         :func:`pateval.define_metric` made of them; ``"package.module:function"``. All of the catalogue by default.
@@ -92,8 +125,12 @@ def leaderboard(
     rank_by : str, Metric or function, optional
         The metric that orders the detectors, and that skill, groups and tests are shown for. By default `pate_ap`,
         which coarse scores do not fool, where it is computed, else the first metric.
-    early, delay, window, threshold
-        As in :func:`pateval.evaluate`.
+    early, delay, window, threshold, max_gap
+        As in :func:`pateval.evaluate`; durations are measured on the column of times.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is missing: refuse it; leave the step out, for all detectors of the series, so that all
+        are judged on the same steps; or count it as never predicted. A detector without scores for more than half of
+        a series has no value there where such steps are ignored, and does not shrink it for the others.
     executor : concurrent.futures.Executor, optional
         Where to compute: a Dask cluster is ``distributed.Client(address).get_executor()``. It is not shut down.
     workers : int, optional
@@ -108,12 +145,21 @@ def leaderboard(
     keep_going : bool
         Leave out files and series that cannot be used, with their reasons in ``failures``, instead of raising.
     chance : int
-        Random score vectors per series for the chance level; 0 skips it.
+        Random score vectors per series for the chance level; 0 skips it. They lie between 0 and 1, and are cut by the
+        threshold rule; at a threshold that is a number, by that number, which docs/ranks.md discusses.
     event_draws : int
         Where all is one series: resamples of its events for confidence limits, of the metrics named, or else of a few
         quick ones; 0 skips them. Several series are resampled themselves, which costs nothing.
+    doubt : int or duration, optional
+        How far the edges of events may lie elsewhere: steps, or a duration such as "10min" where there are times (at
+        least one step, by the median interval of each series). Every edge is moved by a number of steps drawn uniformly
+        up to that far; events that vanish are gone, those that meet are one. Values stay as they are; the spread of the
+        ranking metric, and of others that ``metrics`` names, and how often each detector keeps its place stand beside
+        them, in ``Leaderboard.doubt``.
+    doubt_draws : int
+        How often the edges are moved.
     seed : int
-        Seed of random scores and resamples.
+        Seed of random scores, resamples and moved edges.
     progress : bool or callable, optional
         True draws a bar on standard error; a callable gets ``(what, done, total)``.
 
@@ -141,14 +187,36 @@ def leaderboard(
         delay=delay,
         window=window,
         threshold=threshold,
+        max_gap=max_gap,
+        missing=missing,
         cache=cache,
         chance=chance,
         event_draws=event_draws,
+        doubt=doubt,
+        doubt_draws=doubt_draws,
         seed=seed,
     )
+    for name, value in (("sort", sort), ("keep_going", keep_going)):
+        flag(value, name)
     rank_by = choose_rank_by(rank_by, settings)
     with WorkerPool(executor, workers) as pool:
-        plan = make_plan(data, label=label, score=score, series=series, detector=detector, keep_going=keep_going)
+        plan = make_plan(
+            data,
+            label=label,
+            score=score,
+            series=series,
+            detector=detector,
+            run=run,
+            time=time,
+            time_unit=time_unit,
+            ignore=ignore,
+            sort=sort,
+            positive=positive,
+            events=events,
+            closed_events=closed_events,
+            needs_times=settings.needs_times,
+            keep_going=keep_going,
+        )
         board = compute(
             plan, settings, pool=pool, rank_by=rank_by, output=output, keep_going=keep_going, progress=progress
         )
@@ -162,20 +230,28 @@ def choose(
     metrics: Iterable[MetricLike] | MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
-    window: int = 100,
+    window: int | Duration = 100,
     threshold: float | str = ORACLE,
+    max_gap: Duration | None = None,
+    missing: str = "error",
     cache: str | os.PathLike[str] | None = None,
     chance: int = CHANCE_DRAWS,
     event_draws: int = EVENT_DRAWS,
+    doubt: int | Duration | None = None,
+    doubt_draws: int = DOUBT_DRAWS,
     seed: int = 0,
 ) -> Settings:
     """Check what is to be computed, before any file is opened; the options are those of :func:`leaderboard`."""
-    parameters = {
-        "early": buffer_lengths(early, "early"),
-        "delay": buffer_lengths(delay, "delay"),
-        "window": non_negative_integer(window, "window"),
-        "threshold": _checked_threshold(threshold),
+    parameters: dict[str, Any] = {
+        "early": canonical_lengths(early, "early"),
+        "delay": canonical_lengths(delay, "delay"),
+        "window": duration_text(window) if is_duration(window) else window_length(window, "window"),
+        "threshold": check_threshold(threshold),
     }
+    if max_gap is not None:
+        parameters["max_gap"] = duration_text(max_gap, "max_gap")
+    if choice(missing, "missing", WAYS_WITH_MISSING) != "error":
+        parameters["missing"] = missing
     chosen = tuple(find_metrics(metrics, global_values=parameters))
     return Settings(
         chosen,
@@ -183,10 +259,14 @@ def choose(
         {metric.id: metric.cache_token() for metric in chosen},
         cache=None if cache is None else kept.prepare(cache),
         code=kept.fingerprint(),
-        draws=non_negative_integer(chance, "chance"),
+        draws=count(chance, "chance"),
         seed=non_negative_integer(seed, "seed"),
-        event_draws=non_negative_integer(event_draws, "event_draws"),
+        event_draws=count(event_draws, "event_draws"),
         event_metrics=tuple(metric.id for metric in chosen if metrics is not None or metric.id in EVENT_METRICS),
+        needs_times=what_needs_times(chosen, parameters, threshold=threshold, max_gap=max_gap),
+        doubt=read_doubt(doubt),
+        doubt_draws=count(positive_integer(doubt_draws, "doubt_draws"), "doubt_draws"),
+        doubt_metrics=tuple(metric.id for metric in chosen) if metrics is not None else (),
     )
 
 
@@ -202,7 +282,7 @@ def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
     if found not in settings.ids:
         raise ValueError(
             f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"
-            f"{', ...' if len(settings.ids) > 8 else ''}), so add it to them; got {rank_by!r}"
+            f"{', ...' if len(settings.ids) > 8 else ''}), so add it to them; got {in_words(rank_by)}"
         )
     return found
 
@@ -235,34 +315,48 @@ def compute(
     Leaderboard
     """
     started = time.perf_counter()
-    settings = _fitted(settings, plan)
+    settings = _fitted(settings, plan, rank_by or default_rank_by(settings.ids))
     workers = pool.decide_workers(plan)
     elsewhere, here, notes = pool.divide(settings)
-    collector = Collector(plan, settings.ids)
+    collector = Collector(plan, settings.ids, settings.doubt_metrics, settings.doubt_draws)
     with closing(collector), reporter(progress) as report, PartialScores(output, plan) as partial:
         run = _Run(collector, partial, keep_going, report)
         if elsewhere.metrics:
+            run.look_for_missing(make_batches(plan, workers=workers), elsewhere, pool)
             # The labels of most series are known when the last scores are under way; chance fills the gaps at the end.
             batches = chain(make_batches(plan, workers=workers), run.chance_batches(elsewhere))
             run.all(batches, elsewhere, pool)
             run.all(run.chance_batches(elsewhere), elsewhere, pool)
         if here.metrics:
             this_process = WorkerPool(workers=1)
+            if not elsewhere.metrics:
+                run.look_for_missing(make_batches(plan), here, this_process)
             run.all(make_batches(plan), here, this_process)
             run.all(make_chance_batches(plan, collector.known_labels() if here.draws else []), here, this_process)
-        board = collector.board(_facts(settings), settings, rank_by, _signatures(settings))
-    lines = [
+        board = collector.board(_facts(settings), settings, rank_by, _signatures(settings, plan))
+    has_buffers = any("early" in metric.global_options for metric in settings.metrics)
+    checks = [
         *diagnostics.label_differences(plan, collector.labels),
+        *(diagnostics.too_long_buffers(plan, collector.labels, settings.parameters) if has_buffers else ()),
         *diagnostics.find_warnings(board, collector.coarse_detectors()),
-        *run.cache_errors(),
-        *partial.warnings,
     ]
-    described = _described(plan, settings, collector, pool, time.perf_counter() - started)
-    return replace(board, notes=(*board.notes, *notes), warnings=tuple(lines), run=described)
+    lines = [*(check.sentence for check in checks), *run.cache_errors(), *partial.warnings]
+    described = describe_run(plan, settings, collector, pool, time.perf_counter() - started)
+    left_out = left_out_lines(plan, collector.steps, settings.parameters.get("missing", "error"))
+    return replace(
+        board, notes=(*board.notes, *notes, *left_out), warnings=tuple(lines), checks=tuple(checks), run=described
+    )
 
 
-def _fitted(settings: Settings, plan: Plan) -> Settings:
-    """Decide what depends on the number of series: limits over events for one, pooling for several."""
+def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
+    """Decide what depends on the number of series: limits over events for one, pooling for several.
+
+    Labels are doubted for the metric that ranks and those that were named.
+    """
+    if settings.doubt:
+        settings = replace(settings, doubt_metrics=tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))))
+    else:
+        settings = replace(settings, doubt_metrics=(), doubt_draws=0)
     series = len(plan.series)
     if series == 1:
         return settings
@@ -282,9 +376,19 @@ def _facts(settings: Settings) -> dict[str, MetricFacts]:
     }
 
 
-def _signatures(settings: Settings) -> dict[str, str]:
-    origin = describe_threshold(settings.parameters["threshold"])
-    return {metric.id: signature(metric, settings.parameters, predictions=origin) for metric in settings.metrics}
+def _signatures(settings: Settings, plan: Plan) -> dict[str, str]:
+    parameters = settings.parameters
+    return {
+        metric.id: signature(
+            metric,
+            parameters,
+            predictions=threshold_rule(parameters["threshold"]).signature,
+            clock=clock_field(metric, parameters, None, parameters.get("max_gap")),
+            ignored="mask" if any(layout.ignore for layout in plan.layouts) else None,
+            missing=parameters.get("missing"),
+        )
+        for metric in settings.metrics
+    }
 
 
 class _Run:
@@ -295,13 +399,28 @@ class _Run:
         self._done = {SCORES: 0, CHANCE: 0}
         self._total = {SCORES: 0, CHANCE: 0}
         self._lost: dict[str, int] = {}
+        self._missing = MissingInSeries(collector.plan)
+
+    def look_for_missing(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
+        """Find the steps at which a detector of a series has no score, where they are left out for all of them."""
+        if settings.parameters.get("missing") != "ignore":
+            return
+        done, total = 0, len(self._collector.plan.jobs)
+        looking = (replace(batch, purpose=MISSING) for batch in batches)
+        with closing(pool.map(looking, settings)) as arriving:
+            for results in arriving:
+                for result in results:
+                    if result.missing is not None:  # what cannot be read is told when it is read for its scores
+                        self._missing.add(result.job, result.missing)
+                done += len(results)
+                self._report(MISSING, done, total)
 
     def all(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
         """Compute all batches, and hand on every result as it comes."""
         if not self._total[SCORES]:
             self._total[SCORES] = len(self._collector.plan.jobs)
             self._tell(SCORES)
-        with closing(pool.map(batches, settings)) as arriving:
+        with closing(pool.map(self._missing.given_to(batches), settings)) as arriving:
             for results in arriving:
                 for result in results:
                     if result.bad_input and not self._keep_going:
@@ -331,54 +450,10 @@ class _Run:
     def _keep(self, result: SeriesResult, settings: Settings, pool: WorkerPool) -> None:
         """Make sure that a result is on this machine's disk, whoever computed it."""
         folder, line = settings.cache, result.cache_error
-        elsewhere = folder is not None and pool.executor is not None and result.key and not line
-        if elsewhere and not kept.has(folder, result.key):
-            tokens = {name: token for name in result.cells if (token := token_of(name, settings)) is not None}
-            line = kept.store(folder, result.key, record_of(result.cells, tokens, result.seconds))
+        elsewhere = folder is not None and pool.executor is not None
+        for key, cells in ((result.key, result.cells), (result.doubt_key, result.doubt)):
+            if elsewhere and key and not line and not kept.has(folder, key):
+                tokens = {name: token for name in cells if (token := token_of(name, settings)) is not None}
+                line = kept.store(folder, key, record_of(cells, tokens, result.seconds))
         if line:
             self._lost[line] = self._lost.get(line, 0) + 1
-
-
-def _checked_threshold(threshold: float | str) -> float | str:
-    """Refuse what is no threshold before any work is done, by trying it out."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        choose_threshold(np.arange(1000) >= 990, np.arange(1000.0), threshold)
-    return threshold if isinstance(threshold, str) else float(threshold)
-
-
-def _described(
-    plan: Plan, settings: Settings, collector: Collector, pool: WorkerPool, seconds: float
-) -> dict[str, Any]:
-    """Say what was run, with what."""
-    failed, computed = len(collector.failed), int(collector.is_computed.sum())
-    return {
-        "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
-        "columns": [
-            {"label": each.label, "scores": list(each.scores), "series": each.series, "detector": each.detector}
-            for each in dict.fromkeys(plan.layouts)
-        ],
-        "parameters": settings.parameters,
-        "chance_draws": settings.draws,
-        "seed": settings.seed,
-        "code": settings.code,
-        "versions": _versions(),
-        "units": len(plan.jobs),
-        "computed": computed,
-        "from_cache": int(collector.is_done.sum()) - computed - failed,
-        "failed": failed,
-        "where": f"{pool.workers} processes" if pool.executor is None else type(pool.executor).__name__,
-        "seconds": round(seconds, 3),
-    }
-
-
-def _versions() -> dict[str, str]:
-    from importlib import metadata
-
-    packages = {"pateval": kept.package_version()}
-    for name in ("numpy", "scipy", "pyarrow", "distributed"):
-        try:
-            packages[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return packages | {"python": platform.python_version(), "platform": platform.platform()}

@@ -24,6 +24,26 @@ class MetricFacts:
 
 
 @dataclass(frozen=True)
+class ChanceLevels:
+    """What random scores reach, once for each distinct labels.
+
+    Attributes
+    ----------
+    levels : ndarray
+        Distinct labels by metrics.
+    rows : ndarray of int32
+        Detectors by series: the row of ``levels`` that belongs to their labels, -1 where there is none.
+    """
+
+    levels: Values
+    rows: npt.NDArray[np.int32]
+
+    def of_metric(self, metric: int) -> Values:
+        """Return the levels of one metric, detectors by series."""
+        return np.asarray(np.where(self.rows >= 0, self.levels[self.rows, metric], np.nan))
+
+
+@dataclass(frozen=True)
 class MetricRanks:
     """Ranks of the detectors that have any value of a metric.
 

@@ -16,23 +16,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pateval._large_integers import ordered_floats
+from pateval._validation import without_gaps
 from pateval.coarse import coarseness
 from pateval.evaluation import evaluate
 from pateval.io import TableError
 from pateval.leaderboards import cache, pooled
-from pateval.leaderboards.batches import CHANCE, SCORES, Batch, read_batch
+from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, Batch, read_batch
 from pateval.leaderboards.bootstrap import event_intervals
+from pateval.leaderboards.doubt import doubt_in_steps, moved_labels
+from pateval.leaderboards.steps import MOSTLY_MISSING, MissingSteps, SeriesSteps, missing_steps, read_steps
 from pateval.metric import Metric
+from pateval.threshold_rules import share_of, uses_training_scores
+from pateval.timelines import StepCounts
+from pateval.training_thresholds import level_in_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval._validation import BoolArray, FloatArray
+    from pateval._validation import BoolArray
+    from pateval.io import ScoredSeries
     from pateval.leaderboards.plan import Job
 
     Compute = Callable[[Sequence[str]], dict[str, "Cell"]]
+    Iterate = Callable[[Batch, "Settings"], Iterator[Any]]
 
 
 class Cell(NamedTuple):
@@ -64,10 +73,18 @@ class Settings:
         Resamples of events for the confidence limits of a single series; 0 for none.
     event_metrics : tuple of str
         The metrics that get such limits.
+    doubt : int or str
+        How far the edges of events may move, in steps or as a duration; 0 where labels are not in doubt.
+    doubt_draws : int
+        How often they are moved.
+    doubt_metrics : tuple of str
+        The metrics that are computed each time.
     pooled_buffers : tuple
         Sets of early and delay buffers for which each series is counted, for values over all series together.
     pooled_thresholds : int
         At how many thresholds it is counted.
+    needs_times : str
+        What is given as a duration and so needs the times of the steps, in words; empty where nothing is.
     """
 
     metrics: tuple[Metric, ...]
@@ -79,8 +96,12 @@ class Settings:
     seed: int = 0
     event_draws: int = 0
     event_metrics: tuple[str, ...] = ()
-    pooled_buffers: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
+    doubt: int | str = 0
+    doubt_draws: int = 0
+    doubt_metrics: tuple[str, ...] = ()
+    pooled_buffers: tuple[tuple[tuple[int, ...] | tuple[str, ...], tuple[int, ...] | tuple[str, ...]], ...] = ()
     pooled_thresholds: int = 0
+    needs_times: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -102,6 +123,8 @@ class SeriesResult:
         Value or reason per metric; empty where the job failed as a whole.
     limits : dict of str to tuple
         Confidence limits over events, where asked for.
+    doubt : dict of str to Cell
+        Values on labels whose edges were moved, by metric and number of the draw; and the name they are kept under.
     counts : tuple of ndarray
         Weighted counts for pooling, one for each set of buffers asked for.
     failure : str
@@ -110,6 +133,8 @@ class SeriesResult:
         The file is to blame, not the computation.
     labels : str
         Digest of the labels.
+    content : str
+        Digest of labels and scores.
     coarse : bool
         The scores have at most two distinct values, or one that most steps share.
     seconds : float
@@ -120,21 +145,30 @@ class SeriesResult:
         Name in the cache.
     cache_error : str
         One line where the result could not be written to the cache.
+    steps : StepCounts or None
+        How many steps and events were left out, where any were.
+    missing : MissingSteps or None
+        Where scores are missing, for the pass that looks for them.
     """
 
     job: int
     purpose: str = SCORES
     cells: dict[str, Cell] = field(default_factory=dict)
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
+    doubt: dict[str, Cell] = field(default_factory=dict)
+    doubt_key: str = ""
     counts: tuple[npt.NDArray[np.float64], ...] = ()
     failure: str = ""
     bad_input: bool = False
     labels: str = ""
+    content: str = ""
     coarse: bool = False
     seconds: float = 0.0
     computed: bool = False
     key: str = ""
     cache_error: str = ""
+    steps: StepCounts | None = None
+    missing: MissingSteps | None = None
 
 
 def failed(job: Job, purpose: str, reason: str, *, bad_input: bool = False) -> SeriesResult:
@@ -142,9 +176,9 @@ def failed(job: Job, purpose: str, reason: str, *, bad_input: bool = False) -> S
     return SeriesResult(job.number, purpose, failure=reason, bad_input=bad_input)
 
 
-def run_batch(batch: Batch, settings: Settings) -> list[SeriesResult]:
+def run_batch(batch: Batch, settings: Settings, iterate: Iterate | None = None) -> list[Any]:
     """Compute every job of a batch; stops between two jobs where the caller asked to stop."""
-    return list(iterate_batch(batch, settings))
+    return list((iterate or iterate_batch)(batch, settings))
 
 
 def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
@@ -160,10 +194,20 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
                 return
             del waiting[job.number]
             try:
+                if batch.purpose == MISSING:
+                    yield SeriesResult(job.number, MISSING, missing=missing_steps(item))
+                    continue
+                steps = read_steps(
+                    item,
+                    missing=settings.parameters.get("missing", "error"),
+                    needs_times=settings.needs_times,
+                    with_scores=batch.purpose == SCORES,
+                    left_out=batch.left_out.get(job.number),
+                )
                 if batch.purpose == CHANCE:
-                    yield chance_of_series(item.checked_labels(), job, settings)
+                    yield chance_of_series(steps, job, settings)
                 else:
-                    yield score_series(*item.checked(), job, settings)
+                    yield score_series(steps, job, _for_series(settings, item))
             except TableError as error:
                 yield failed(job, batch.purpose, str(error), bad_input=True)
             except Exception as error:
@@ -188,38 +232,82 @@ def other_code(settings: Settings) -> str:
 _token = lru_cache(maxsize=1024)(Metric.cache_token)
 
 
-def score_series(labels: BoolArray, scores: FloatArray, job: Job, settings: Settings) -> SeriesResult:
+def score_series(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
     """Compute all that is wanted of one series and not in the cache yet, and keep it."""
-    key = cache.content_key("unit", settings.parameters, settings.code, labels, scores)
-    result = _completed(job, key, settings.ids, settings, lambda missing: _evaluated(labels, scores, missing, settings))
+    labels, scores = steps.labels, steps.scores
+    if steps.is_mostly_missing:
+        nothing = Cell(math.nan, MOSTLY_MISSING)
+        cells = dict.fromkeys(settings.ids, nothing)
+        return SeriesResult(job.number, cells=cells, labels=steps.labels_digest(), steps=steps.counts)
+    key = cache.content_key("unit", settings.parameters, settings.code, *steps.content())
+    result = _completed(job, key, settings.ids, settings, lambda missing: _evaluated(steps, missing, settings))
     limits, cache_error = result.limits, result.cache_error
     if settings.event_draws:
-        limits, cache_error = _limits_over_events(labels, scores, job, settings)
+        limits, cache_error = _limits_over_events(steps, job, settings)
     counts: tuple[npt.NDArray[np.float64], ...] = ()
     if settings.pooled_buffers:
-        thresholds = pooled.choose_thresholds(np.sort(scores), settings.pooled_thresholds)
+        # Series are compared with each other by their values, so integers beyond 2**53 are rounded here.
+        floats = scores if scores.dtype.kind == "f" else ordered_floats(scores)
+        if scores.dtype.kind in "iu":
+            floats = scores.astype(np.float64)
+        thresholds = pooled.choose_thresholds(np.sort(floats[~np.isnan(floats)]), settings.pooled_thresholds)
+        others = {name: settings.parameters[name] for name in ("missing", "max_gap") if name in settings.parameters}
         counts = tuple(
-            pooled.count_series(labels, scores, early, delay, thresholds) for early, delay in settings.pooled_buffers
+            pooled.count_series(labels, floats, early, delay, thresholds, steps.data | others)
+            for early, delay in settings.pooled_buffers
         )
+    doubted = _on_moved_labels(steps, job, settings) if settings.doubt else result
     return replace(
         result,
         limits=limits,
+        doubt=doubted.cells if settings.doubt else {},
+        doubt_key=doubted.key if settings.doubt else "",
+        computed=result.computed or doubted.computed,
         counts=counts,
-        labels=cache.labels_digest(labels),
-        coarse=coarseness(scores) is not None,
-        cache_error=result.cache_error or cache_error,
+        labels=steps.labels_digest(),
+        content=cache.content_digest(labels, scores),
+        coarse=coarseness(without_gaps(scores) if scores.dtype.kind == "f" else scores) is not None,
+        steps=steps.counts,
+        cache_error=result.cache_error or cache_error or doubted.cache_error,
     )
 
 
-def chance_of_series(labels: BoolArray, job: Job, settings: Settings) -> SeriesResult:
+def _on_moved_labels(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
+    """Compute metrics on labels whose edges were moved, alike for all detectors that have the same labels."""
+    reach, draws = int(settings.doubt), settings.doubt_draws
+    parameters = settings.parameters | {"doubt": reach, "draws": draws, "seed": settings.seed}
+    key = cache.content_key("doubt", parameters, settings.code, *steps.content())
+
+    def compute(missing: Sequence[str]) -> dict[str, Cell]:
+        metrics = list(dict.fromkeys(name.rpartition(" ")[0] for name in missing))
+        generator = np.random.default_rng([settings.seed, reach, int(cache.labels_digest(steps.labels), 16)])
+        return {
+            draw_name(metric, draw): cell
+            for draw, moved in enumerate(moved_labels(steps.labels, reach, draws, generator))
+            for metric, cell in _evaluated(replace(steps, labels=moved), metrics, settings).items()
+        }
+
+    wanted = [draw_name(metric, draw) for metric in settings.doubt_metrics for draw in range(draws)]
+    return _completed(job, key, wanted, settings, compute)
+
+
+def draw_name(metric: str, draw: int) -> str:
+    """Name a value on moved labels; `token_of` takes the metric before the space."""
+    return f"{metric} draw{draw}"
+
+
+def chance_of_series(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
     """Average the metrics over random scores, drawn alike for the same labels whoever asks."""
-    digest = cache.labels_digest(labels)
+    digest, size = steps.labels_digest(), steps.labels.size
+    settings = _with_own_quantile(settings)
     parameters = settings.parameters | {"draws": settings.draws, "seed": settings.seed}
     key = cache.content_key("chance", parameters, settings.code, digest)
 
     def compute(missing: Sequence[str]) -> dict[str, Cell]:
         generator = np.random.default_rng([settings.seed, int(digest, 16)])
-        draws = [_evaluated(labels, generator.random(labels.size), missing, settings) for _ in range(settings.draws)]
+        draws = [
+            _evaluated(replace(steps, scores=generator.random(size)), missing, settings) for _ in range(settings.draws)
+        ]
         cells = {}
         for metric in missing:
             values = np.array([draw[metric].value for draw in draws])
@@ -231,20 +319,20 @@ def chance_of_series(labels: BoolArray, job: Job, settings: Settings) -> SeriesR
     return replace(_completed(job, key, settings.ids, settings, compute), purpose=CHANCE, labels=digest)
 
 
-def _limits_over_events(
-    labels: BoolArray, scores: FloatArray, job: Job, settings: Settings
-) -> tuple[dict[str, tuple[float, float]], str]:
+def _limits_over_events(steps: SeriesSteps, job: Job, settings: Settings) -> tuple[dict[str, tuple[float, float]], str]:
     """Compute confidence limits over the events of one series, kept in the cache as ``pate low`` and ``pate high``."""
     parameters = settings.parameters | {"draws": settings.event_draws, "seed": settings.seed}
-    key = cache.content_key("events", parameters, settings.code, labels, scores)
+    key = cache.content_key("events", parameters, settings.code, *steps.content())
 
     def compute(missing: Sequence[str]) -> dict[str, Cell]:
         metrics = list(dict.fromkeys(name.rsplit(" ", 1)[0] for name in missing))
 
-        def values(truth: BoolArray, resampled: FloatArray) -> list[float]:
-            return [cell.value for cell in _evaluated(truth, resampled, metrics, settings).values()]
+        def values(truth: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
+            scores, data = steps.drawn(drawn)
+            return [cell.value for cell in _evaluated(SeriesSteps(truth, scores, data), metrics, settings).values()]
 
-        found = event_intervals(labels, scores, values, draws=settings.event_draws, seed=settings.seed)
+        everywhere: npt.NDArray[Any] = np.arange(steps.labels.size)
+        found = event_intervals(steps.labels, everywhere, values, draws=settings.event_draws, seed=settings.seed)
         cells: dict[str, Cell] = {}
         for metric, (low, high) in zip(metrics, found, strict=True):
             reason = "too few events to resample" if math.isnan(low) else ""
@@ -256,6 +344,32 @@ def _limits_over_events(
     cells = result.cells
     limits = {each: (cells[f"{each} low"].value, cells[f"{each} high"].value) for each in settings.event_metrics}
     return limits, result.cache_error
+
+
+def _for_series(settings: Settings, item: ScoredSeries) -> Settings:
+    """Put numbers in the place of what depends on the series."""
+    if settings.doubt:
+        settings = replace(settings, doubt=doubt_in_steps(settings.doubt, item))
+    return _with_level(settings, item)
+
+
+def _with_level(settings: Settings, item: ScoredSeries) -> Settings:
+    """Put a number in the place of a rule on training scores, which are in the score file."""
+    threshold = settings.parameters.get("threshold")
+    if not uses_training_scores(threshold) or not any(metric.needs_threshold for metric in settings.metrics):
+        return settings
+    level = level_in_file(str(threshold), item.where, series=item.series, run=item.run)
+    # Strictly above the level is at or above the next number; it is part of the key that the result is kept under.
+    return replace(settings, parameters=settings.parameters | {"threshold": float(np.nextafter(level, np.inf))})
+
+
+def _with_own_quantile(settings: Settings) -> Settings:
+    """Let random scores be cut at their own quantile: those of training steps would be alike."""
+    threshold = settings.parameters.get("threshold")
+    if not uses_training_scores(threshold):
+        return settings
+    _, share = share_of(str(threshold))
+    return replace(settings, parameters=settings.parameters | {"threshold": f"quantile:{share}"})
 
 
 def _completed(job: Job, key: str, wanted: Sequence[str], settings: Settings, compute: Compute) -> SeriesResult:
@@ -287,7 +401,7 @@ def is_failure(cell: Cell) -> bool:
     return cell.reason.startswith(_FAILED)
 
 
-def _evaluated(labels: BoolArray, scores: FloatArray, metrics: Sequence[str], settings: Settings) -> dict[str, Cell]:
+def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -> dict[str, Cell]:
     """Evaluate, and where something breaks, metric by metric, so that one does not take the others with it."""
     if not metrics:
         return {}
@@ -296,11 +410,11 @@ def _evaluated(labels: BoolArray, scores: FloatArray, metrics: Sequence[str], se
         warnings.simplefilter("ignore")
         try:
             chosen = [metric for metric in settings.metrics if metric.id in metrics]
-            found = evaluate(labels, scores, metrics=chosen, **settings.parameters)
+            found = evaluate(steps.labels, steps.scores, metrics=chosen, chance=0, **settings.parameters, **steps.data)
         except Exception as error:
             if len(metrics) == 1:
                 return {metrics[0]: Cell(math.nan, f"{_FAILED}{type(error).__name__}: {_line(error)}")}
-            alone = [_evaluated(labels, scores, [metric], settings) for metric in metrics]
+            alone = [_evaluated(steps, [metric], settings) for metric in metrics]
             return {metric: cell for each in alone for metric, cell in each.items()}
     return {metric: Cell(found.values_by_id[metric], found.reasons.get(metric, "")) for metric in metrics}
 

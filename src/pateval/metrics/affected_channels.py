@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, IntArray, binary_channels, number_array, positive_number, require_anomaly
+from pateval._validation import (
+    BoolArray,
+    IntArray,
+    binary_channels,
+    in_words,
+    number_array,
+    positive_number,
+    require_anomaly,
+)
 from pateval.events import runs
 from pateval.prf import PRF
 
@@ -187,7 +195,7 @@ def _units(subsystems: Iterable[object] | None, channels: int) -> IntArray:
     if subsystems is None:
         return np.arange(channels)
     if isinstance(subsystems, (str, bytes)) or not isinstance(subsystems, Iterable):
-        raise TypeError(f"subsystems must be a collection of names, one per channel; got {subsystems!r}")
+        raise TypeError(f"subsystems must be a collection of names, one per channel; got {in_words(subsystems)}")
     names = list(subsystems)
     if len(names) != channels:
         raise ValueError(f"subsystems must name every channel; got {len(names)} names for {channels} channels")

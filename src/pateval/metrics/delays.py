@@ -8,20 +8,33 @@ import numpy as np
 
 from pateval._validation import (
     BoolArray,
+    FloatArray,
     IntArray,
     UndefinedMetricError,
     binary_pair,
+    count,
+    in_words,
     non_negative_integer,
     positive_integer,
     require_anomaly,
 )
+from pateval.clocks import Clock, nanoseconds, read_clock
 from pateval.events import count_inside, first_inside, runs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_LONGEST_PERIOD = 10**15  # steps
 
-def mean_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
+
+def mean_detection_delay(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    unit: str | None = None,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
+) -> float:
     """Mean delay, in steps, of the detected events (mean time to detect).
 
     The delay of an event is the distance from its first step to the first predicted step inside it. Events without
@@ -33,6 +46,10 @@ def mean_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
         The truth, one value per time step.
     predictions : array-like of 0 and 1
         What the detector flagged, one value per time step.
+    unit : str, optional
+        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+    times, time_unit
+        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
     Returns
     -------
@@ -57,13 +74,23 @@ def mean_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
     --------
     >>> mean_detection_delay([0, 1, 1, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0, 0, 0])
     2.0
+    >>> mean_detection_delay([0, 1, 1, 1, 0], [0, 0, 0, 1, 0], unit="min", times=[0, 30, 60, 120, 150], time_unit="s")
+    1.5
     """
     labels, predictions = binary_pair(labels, predictions)
     delays, lengths = _delays(labels, predictions)
-    return float(np.mean(delays[_some(delays < lengths)]))
+    found = _some(delays < lengths)
+    return float(np.mean(_measured(runs(labels)[0][found], delays[found], labels.size, unit, times, time_unit)))
 
 
-def censored_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float:
+def censored_detection_delay(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    unit: str | None = None,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
+) -> float:
     """Mean delay, in steps, of all events; a missed one counts its full length.
 
     The delay of an event is the distance from its first step to the first predicted step inside it. An event that
@@ -75,6 +102,10 @@ def censored_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float
         The truth, one value per time step.
     predictions : array-like of 0 and 1
         What the detector flagged, one value per time step.
+    unit : str, optional
+        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+    times, time_unit
+        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
     Returns
     -------
@@ -96,11 +127,27 @@ def censored_detection_delay(labels: ArrayLike, predictions: ArrayLike) -> float
     2.5
     """
     labels, predictions = binary_pair(labels, predictions)
-    delays, _ = _delays(labels, predictions)
-    return float(np.mean(delays))
+    delays, lengths = _delays(labels, predictions)
+    if unit is None:
+        return float(np.mean(delays))
+    # In time a missed event lasts from its first to its last step, and one median interval more.
+    is_missed = delays == lengths
+    waited = _measured(runs(labels)[0], delays - is_missed, labels.size, unit, times, time_unit)
+    clock = _clock(labels.size, unit, times, time_unit)
+    interval = (clock.median_interval() or 0.0) / clock.length(nanoseconds(f"1{unit}", "unit"))
+    return float(np.mean(waited + interval * is_missed))
 
 
-def mean_detection_offset(labels: ArrayLike, predictions: ArrayLike, *, early: int = 100, delay: int = 100) -> float:
+def mean_detection_offset(
+    labels: ArrayLike,
+    predictions: ArrayLike,
+    *,
+    early: int = 100,
+    delay: int = 100,
+    unit: str | None = None,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
+) -> float:
     """Mean offset, in steps, from the onset of an event to the first alarm near it; negative is ahead of time.
 
     An alarm is the first step of a predicted run. Of the alarms from ``early`` steps before an event's first step to
@@ -114,6 +161,10 @@ def mean_detection_offset(labels: ArrayLike, predictions: ArrayLike, *, early: i
         What the detector flagged, one value per time step.
     early, delay : int, default 100
         How far before and after the onset an alarm still belongs to it, in steps.
+    unit : str, optional
+        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+    times, time_unit
+        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
     Returns
     -------
@@ -138,7 +189,8 @@ def mean_detection_offset(labels: ArrayLike, predictions: ArrayLike, *, early: i
     labels, predictions = binary_pair(labels, predictions)
     early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     offsets = _onset_offsets(labels, predictions, early)
-    return float(np.mean(offsets[_some(offsets <= min(delay, labels.size))]))
+    near = _some(offsets <= min(delay, labels.size))
+    return float(np.mean(_measured(runs(labels)[0][near], offsets[near], labels.size, unit, times, time_unit)))
 
 
 def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: int = 100, delay: int = 100) -> float:
@@ -217,7 +269,7 @@ def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1)
     12.0
     """
     labels, predictions = binary_pair(labels, predictions)
-    per = positive_integer(per, "per")
+    per = count(positive_integer(per, "per"), "per", most=_LONGEST_PERIOD)
     require_anomaly(labels)
     false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
     return false_alarms * per / labels.size
@@ -228,6 +280,23 @@ def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArr
     require_anomaly(labels)
     starts, stops = runs(labels)
     return first_inside(predictions, starts, stops) - starts, stops - starts
+
+
+def _measured(
+    onsets: IntArray, delays: IntArray, size: int, unit: str | None, times: object, time_unit: str | None
+) -> FloatArray:
+    """Delays of so many steps from onsets, in steps as they are or in a unit of time."""
+    if unit is None:
+        return delays.astype(np.float64)
+    clock = _clock(size, unit, times, time_unit)
+    waited = clock.times[onsets + delays] - clock.times[onsets]
+    return waited.astype(np.float64) / clock.length(nanoseconds(f"1{unit}", "unit"))
+
+
+def _clock(size: int, unit: str, times: object, time_unit: str | None) -> Clock:
+    if times is None:
+        raise ValueError(f"unit={in_words(unit)} needs the times of the steps: pass times")
+    return read_clock(times, size, np.zeros(1, dtype=np.intp), time_unit)
 
 
 def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> IntArray:

@@ -12,6 +12,7 @@ from pateval._validation import (
     IntArray,
     UndefinedMetricError,
     binary_pair,
+    count,
     positive_integer,
     positive_number,
     require_anomaly,
@@ -21,6 +22,8 @@ from pateval.events import runs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+_MOST_THRESHOLDS = 100_000  # each costs a pass over the series
 
 
 class DetectionQuality(NamedTuple):
@@ -84,7 +87,7 @@ def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125
     0.7801
     """
     labels, scores = scored_pair(labels, scores)
-    near, thresholds = positive_number(near, "near"), positive_integer(thresholds, "thresholds")
+    near, thresholds = positive_number(near, "near"), _threshold_count(thresholds)
     require_anomaly(labels)
     lowest, highest = float(scores.min()), float(scores.max())
     if lowest < 0 or highest > 1:
@@ -95,6 +98,10 @@ def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125
     scores = scores.astype(np.float64, copy=False)  # so that a threshold is not rounded
     levels = [level / thresholds for level in range(1, thresholds + 1)]
     return sum(_parts(zones, scores >= level).quality for level in levels if level <= highest) / thresholds
+
+
+def _threshold_count(thresholds: object) -> int:
+    return count(positive_integer(thresholds, "thresholds"), "thresholds", most=_MOST_THRESHOLDS)
 
 
 def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, near: float = 125) -> float:

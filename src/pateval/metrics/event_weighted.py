@@ -11,6 +11,7 @@ from pateval._validation import (
     IntArray,
     binary_pair,
     choice,
+    in_words,
     non_negative_integer,
     require_anomaly,
     scored_pair,
@@ -41,7 +42,7 @@ class EventWeightedCurve(NamedTuple):
     @property
     def best_f1(self) -> float:
         """Highest F1."""
-        return float(np.max(2 * self.precision * self.recall / (self.precision + self.recall)))
+        return float(np.max(2 * self.precision * self.recall / (self.precision + self.recall), initial=0.0))
 
     @property
     def average_precision(self) -> float:
@@ -116,7 +117,13 @@ def event_weighted(
 
 
 def event_weighted_best_f1(
-    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    weight: str = "log",
+    base: int = 3,
+    delay: int | None = None,
+    missing: str = "error",
 ) -> float:
     """Best F1 of `event_weighted` over all thresholds.
 
@@ -134,6 +141,8 @@ def event_weighted_best_f1(
         Base of the logarithm, 2 or more.
     delay : int, optional
         Steps after an event's first step within which a detection is in time; any by default.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -163,11 +172,17 @@ def event_weighted_best_f1(
     >>> event_weighted_best_f1([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
     0.8
     """
-    return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay).best_f1
+    return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay, missing=missing).best_f1
 
 
 def event_weighted_average_precision(
-    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    weight: str = "log",
+    base: int = 3,
+    delay: int | None = None,
+    missing: str = "error",
 ) -> float:
     r"""Average precision of `event_weighted`.
 
@@ -187,6 +202,8 @@ def event_weighted_average_precision(
         Base of the logarithm, 2 or more.
     delay : int, optional
         Steps after an event's first step within which a detection is in time; any by default.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -217,10 +234,11 @@ def event_weighted_average_precision(
     >>> event_weighted_average_precision([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
     0.8333333333333333
     """
-    return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay).average_precision
+    curve = event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay, missing=missing)
+    return curve.average_precision
 
 
-def pa_average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
+def pa_average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
     """Average precision of single steps after every event took its highest score (PA-AUPRC).
 
     It is `event_weighted_average_precision` with ``weight="length"`` and any delay.
@@ -231,6 +249,8 @@ def pa_average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
         The truth, one value per time step.
     scores : array-like of float
         Higher is more anomalous, one value per time step.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -256,11 +276,17 @@ def pa_average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> pa_average_precision([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
     0.9166666666666666
     """
-    return event_weighted_curve(labels, scores, weight="length").average_precision
+    return event_weighted_curve(labels, scores, weight="length", missing=missing).average_precision
 
 
 def event_weighted_curve(
-    labels: ArrayLike, scores: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    weight: str = "log",
+    base: int = 3,
+    delay: int | None = None,
+    missing: str = "error",
 ) -> EventWeightedCurve:
     """Precision and recall of `event_weighted` at every threshold where recall rises.
 
@@ -278,6 +304,8 @@ def event_weighted_curve(
         Base of the logarithm, 2 or more.
     delay : int, optional
         Steps after an event's first step within which a detection is in time; any by default.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -295,24 +323,28 @@ def event_weighted_curve(
     >>> curve.precision.tolist(), curve.recall.tolist()
     ([1.0, 0.6666666666666666], [0.5, 1.0])
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     weight, base, delay = _options(weight, base, delay)
     require_anomaly(labels)
     starts, stops = runs(labels)
     lengths = _in_time(starts, stops, delay) - starts
     highest = np.maximum.reduceat(scores[within(starts, lengths)], np.cumsum(lengths) - lengths)
     thresholds, place = np.unique(-highest, return_inverse=True)
-    gained = np.bincount(place, weights=_points(stops - starts, weight, base))
+    points = _points(stops - starts, weight, base)
+    gained = np.bincount(place, weights=points)
+    reached = np.count_nonzero(thresholds < np.inf)  # events of which no score is present are never found
+    thresholds, gained = thresholds[:reached], gained[:reached]
     normal = scores[~labels]
-    false_positive = count_at_thresholds(normal, -thresholds)[0] if normal.size else np.zeros(thresholds.size)
+    count = normal.size and reached
+    false_positive = count_at_thresholds(normal, -thresholds)[0] if count else np.zeros(thresholds.size)
     true_positive = np.cumsum(gained)
-    return EventWeightedCurve(true_positive / (true_positive + false_positive), true_positive / true_positive[-1])
+    return EventWeightedCurve(true_positive / (true_positive + false_positive), true_positive / points.sum())
 
 
 def _options(weight: str, base: int, delay: int | None) -> tuple[str, int, int | None]:
     base = non_negative_integer(base, "base")
     if base < 2:
-        raise ValueError(f"base must be an integer of 2 or more; got {base}")
+        raise ValueError(f"base must be an integer of 2 or more; got {in_words(base)}")
     return (
         choice(weight, "weight", _WEIGHTS),
         base,

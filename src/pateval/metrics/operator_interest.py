@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, binary_pair, fraction, non_negative_integer, require_anomaly
+from pateval._validation import BoolArray, FloatArray, binary_pair, fraction, require_anomaly, window_length
 from pateval.events import runs, within
 from pateval.prf import PRF, ratio
 
@@ -87,7 +87,10 @@ def operator_interest(
     labels, predictions = binary_pair(labels, predictions)
     bound = fraction(bound, "bound")
     lengths = {"discovery": discovery, "observation": observation}
-    checked = {name: None if value == "auto" else _length(value, name) for name, value in lengths.items()}
+    checked = {
+        name: None if isinstance(value, str) and value == "auto" else _length(value, name)
+        for name, value in lengths.items()
+    }
     require_anomaly(labels)
     anomalous, events = int(np.count_nonzero(labels)), runs(labels)[0].size
     half = -(-anomalous // (2 * events)) if checked["discovery"] is None else checked["discovery"]
@@ -99,7 +102,7 @@ def operator_interest(
 
 def _length(value: object, name: str) -> int:
     try:
-        return non_negative_integer(value, name)
+        return window_length(value, name)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{error} (or 'auto')") from None
 

@@ -12,6 +12,7 @@ from pateval._validation import (
     IntArray,
     UndefinedMetricError,
     binary_pair,
+    in_words,
     non_negative_integer,
     require_anomaly,
 )
@@ -48,7 +49,8 @@ def point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     Warnings
     --------
     Point adjustment rewards luck: in long events a random detector is almost sure to hit one step and is paid for all
-    of them, while its false alarms stay single steps. Random scores beat published detectors under it [2]_.
+    of them, while its false alarms stay single steps. Random scores beat published detectors under it (Kim et
+    al., 2022).
 
     See Also
     --------
@@ -171,7 +173,7 @@ def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) 
     """
     k = non_negative_integer(k, "k")
     if k > 100:
-        raise ValueError(f"k must be a percentage from 0 to 100; got {k}")
+        raise ValueError(f"k must be a percentage from 0 to 100; got {in_words(k)}")
     counts = _count_hits(*binary_pair(labels, predictions))
     return counts.prf(np.where(100 * counts.hits > k * counts.lengths, counts.lengths, counts.hits).sum())
 

@@ -11,6 +11,7 @@ from pateval._validation import (
     FloatArray,
     IntArray,
     UndefinedMetricError,
+    in_words,
     non_negative_integer,
     positive_integer,
     require_anomaly,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
+def auc_roc(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
     r"""Area under the ROC curve: the chance that an anomalous step scores higher than a normal one.
 
     .. math:: \text{AUC-ROC} = P(s_a > s_n) + \tfrac12 P(s_a = s_n)
@@ -38,6 +39,8 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
         The truth, one value per time step.
     scores : array-like of float
         The detector's scores, one per time step, higher is more anomalous.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -64,12 +67,12 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> auc_roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
     normal = int(labels.size - np.count_nonzero(labels))
     if not normal:
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
-    counts = _count_at_anomalies(labels, scores)
+    counts = _count_at_anomalies(labels, _tied_below(scores))
     gained = np.diff(counts.true_positive, prepend=0)
     higher = counts.detected_before[:-1] - (counts.true_positive - gained)
     not_lower = counts.detected - counts.true_positive
@@ -77,7 +80,7 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike) -> float:
     return float(1 - (gained / counts.true_positive[-1] * ((higher + not_lower) / (2 * normal))).sum())
 
 
-def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
+def average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
     r"""Average precision: the mean, over anomalous steps, of the precision at the threshold that just flags the step.
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
@@ -90,6 +93,8 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
         The truth, one value per time step.
     scores : array-like of float
         The detector's scores, one per time step, higher is more anomalous.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -114,12 +119,12 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.8333...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
-    return _count_at_anomalies(labels, scores).area(AVERAGE_PRECISION)
+    return _precision_recall_area(labels, scores, AVERAGE_PRECISION)
 
 
-def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
+def auc_pr(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
     r"""Area under the precision-recall curve by the trapezoid rule, from recall 0 and precision 1.
 
     .. math:: \text{AUC-PR} = \sum_k (R_k - R_{k-1}) \frac{P_k + P_{k-1}}{2}, \qquad R_0 = 0, \; P_0 = 1
@@ -132,6 +137,8 @@ def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
         The truth, one value per time step.
     scores : array-like of float
         The detector's scores, one per time step, higher is more anomalous.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -158,13 +165,13 @@ def auc_pr(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> auc_pr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.7916...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
     warn_if_coarse(scores, "auc_pr", "average_precision")
-    return _count_at_anomalies(labels, scores).area(TRAPEZOID)
+    return _precision_recall_area(labels, scores, TRAPEZOID)
 
 
-def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
     """Precision among the ``k`` highest scores, and those equal to the last of them.
 
     Parameters
@@ -175,6 +182,8 @@ def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
         The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many steps to flag; None takes the number of anomalous steps.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -203,11 +212,11 @@ def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
     >>> precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     1.0
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     return _at_k(labels, scores, k).precision
 
 
-def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the steps flagged by `precision_at_k`.
 
     Parameters
@@ -218,6 +227,8 @@ def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> fl
         The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many steps to flag; None takes the number of anomalous steps.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -243,11 +254,13 @@ def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> fl
     >>> f1_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     0.6666...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     return _at_k(labels, scores, k).f1
 
 
-def precision_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+def precision_at_k_ranges(
+    labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error"
+) -> float:
     """Share of true alarms among the first ``k`` predicted runs: those that touch an event.
 
     The threshold is lowered, from the second highest distinct score to the second lowest, until at least ``k`` runs of
@@ -262,6 +275,8 @@ def precision_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None
         The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many predicted runs to ask for; None takes the number of events.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -288,11 +303,11 @@ def precision_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None
     >>> precision_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
     0.5
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     return _at_k_ranges(labels, scores, k).precision
 
 
-def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None) -> float:
+def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the runs flagged by `precision_at_k_ranges`; recall is the share of events that a run touches.
 
     Parameters
@@ -303,6 +318,8 @@ def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
         The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many predicted runs to ask for; None takes the number of events.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -328,11 +345,11 @@ def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
     >>> f1_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
     0.6666...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     return _at_k_ranges(labels, scores, k).f1
 
 
-def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> float:
+def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100, missing: str = "error") -> float:
     """1 if the highest score lies in the one event or close to it, else 0.
 
     Close means within ``max(length of the event, tolerance)`` steps. Among equal highest scores the first counts.
@@ -345,6 +362,8 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> 
         The detector's scores, one per time step, higher is more anomalous.
     tolerance : int, default 100
         How far from the event a hit may lie at least; 0 leaves the length of the event.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -372,8 +391,8 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100) -> 
     >>> ucr_score([0, 0, 0, 0, 1, 0], [0, 9, 0, 0, 0, 0], tolerance=2)
     0.0
     """
-    labels, scores = scored_pair(labels, scores)
-    tolerance = non_negative_integer(tolerance, "tolerance")
+    labels, scores = scored_pair(labels, scores, missing)
+    tolerance = min(non_negative_integer(tolerance, "tolerance"), labels.size)
     require_anomaly(labels)
     starts, stops = runs(labels)
     if starts.size != 1:
@@ -393,10 +412,27 @@ class _AnomalyCounts(NamedTuple):
     detected: IntArray
     detected_before: IntArray
 
-    def area(self, rule: AreaRule) -> float:
-        """Area under the precision-recall curve."""
+    def area(self, rule: AreaRule, anomalies: int) -> float:
+        """Area under the precision-recall curve, given the number of anomalous steps."""
         found = self.true_positive.astype(np.float64)
-        return precision_recall_area(found, found[-1] - found, self.detected, self.detected_before, rule)
+        return precision_recall_area(found, anomalies - found, self.detected, self.detected_before, rule)
+
+
+def _tied_below(scores: FloatArray) -> FloatArray:
+    """Let missing scores that count as normal share a finite value below all others."""
+    absent = scores == -np.inf
+    if not absent.any():
+        return scores
+    lowest = scores[~absent].min()
+    return np.where(absent, np.nextafter(lowest, scores.dtype.type(-np.inf)), scores)
+
+
+def _precision_recall_area(labels: BoolArray, scores: FloatArray, rule: AreaRule) -> float:
+    """Area under the precision-recall curve, which ends at the lowest score that is present."""
+    reachable = labels & (scores > -np.inf)
+    if not reachable.any():
+        return 0.0
+    return _count_at_anomalies(reachable, scores).area(rule, int(np.count_nonzero(labels)))
 
 
 def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> _AnomalyCounts:
@@ -413,9 +449,9 @@ def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     anomalous = int(np.count_nonzero(labels))
     number = anomalous if number is None else number
     if number > labels.size:
-        raise ValueError(f"k must be at most the number of steps, {labels.size}; got {number}")
+        raise ValueError(f"k must be at most the number of steps, {labels.size}; got {in_words(number)}")
     rank = labels.size - number
-    flagged = scores >= np.partition(scores, rank)[rank]
+    flagged = (scores >= np.partition(scores, rank)[rank]) & (scores > -np.inf)
     hits = int(np.count_nonzero(flagged & labels))
     return PRF.from_counts(hits, int(np.count_nonzero(flagged)) - hits, anomalous - hits)
 
@@ -426,7 +462,7 @@ def _at_k_ranges(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     require_anomaly(labels)
     starts, stops = runs(labels)
     ascending = np.sort(scores)
-    levels = distinct_descending(ascending)
+    levels = distinct_descending(ascending[ascending > -np.inf])
     tried = levels[1:-1] if levels.size > 2 else levels[:1]
     enough = run_counts(scores, ascending, tried) >= (starts.size if number is None else number)
     flagged = scores >= tried[np.argmax(enough) if enough.any() else -1]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
+from pateval._validation import BoolArray, FloatArray, IntArray, in_words, require_anomaly, scored_pair
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
+from pateval.io.frame_builder import build_frame
+from pateval.io.text_table import plain
 from pateval.kernels.areas import steps, trapezoids
 
 if TYPE_CHECKING:
@@ -42,8 +45,20 @@ class TsCurve:
         """Sum of recall gained times precision."""
         return float(steps(np.append(0.0, self.recall), np.append(1.0, self.precision)))
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per threshold; "pandas", "polars" or "pyarrow", the first that is installed."""
+        return build_frame({name: getattr(self, name) for name in self.__dataclass_fields__}, backend)
 
-def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> float:
+    def to_dict(self) -> dict[str, Any]:
+        """Return the area, and the columns as lists."""
+        return {"area": self.area} | {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+
+def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error") -> float:
     r"""Area under the precision-recall curve of runs, by the trapezoid rule from recall 0 and precision 1.
 
     With :math:`\gamma(L, n) = ((L - 1) / L)^{n - 1}`, at each distinct score as threshold
@@ -65,6 +80,8 @@ def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
         The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -92,13 +109,15 @@ def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
     >>> ts_auprc([0, 1, 1, 1, 0, 0], [0.1, 0.9, 0.2, 0.8, 0.3, 0.0])
     0.8379...
     """
-    labels, scores = scored_pair(labels, scores)
-    curve = ts_curve(labels, scores, weighted=weighted)
+    labels, scores = scored_pair(labels, scores, missing)
+    curve = _curve(labels, scores, weighted=weighted)
     warn_if_coarse(scores, "ts_auprc", "ts_average_precision")
     return curve.area
 
 
-def ts_average_precision(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> float:
+def ts_average_precision(
+    labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error"
+) -> float:
     r"""Average precision of runs: the sum, over the thresholds, of recall gained times precision.
 
     .. math:: \sum_k (R_k - R_{k-1}) P_k
@@ -113,6 +132,8 @@ def ts_average_precision(labels: ArrayLike, scores: ArrayLike, *, weighted: bool
         The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -139,10 +160,11 @@ def ts_average_precision(labels: ArrayLike, scores: ArrayLike, *, weighted: bool
     >>> ts_average_precision([0, 1, 1, 1, 0, 0], [0.1, 0.9, 0.2, 0.8, 0.3, 0.0])
     0.8611...
     """
-    return ts_curve(labels, scores, weighted=weighted).average_precision
+    labels, scores = scored_pair(labels, scores, missing)
+    return _curve(labels, scores, weighted=weighted).average_precision
 
 
-def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> TsCurve:
+def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error") -> TsCurve:
     """Recall and precision of runs at every distinct score, as `ts_auprc` defines them.
 
     Parameters
@@ -153,6 +175,8 @@ def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
         The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -177,9 +201,13 @@ def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
     >>> curve.precision.round(3).tolist()
     [1.0, 1.0, 0.667, 0.75, 0.6, 0.5]
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
+    return _curve(labels, scores, weighted=weighted)
+
+
+def _curve(labels: BoolArray, scores: FloatArray, *, weighted: bool) -> TsCurve:
     if not isinstance(weighted, (bool, np.bool_)):
-        raise TypeError(f"weighted must be True or False; got {weighted!r}")
+        raise TypeError(f"weighted must be True or False; got {in_words(weighted)}")
     require_anomaly(labels)
     # The level of a step is the number of distinct scores above its own: level k is flagged by the thresholds k, k+1...
     ascending, rank = np.unique(scores, return_inverse=True)
@@ -191,7 +219,9 @@ def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True) -> 
     if not weighted:
         pairs = np.bincount(np.maximum(level[1:], level[:-1]), minlength=number)
         whole = flagged - np.cumsum(pairs)
-    return TsCurve(ascending[::-1], _recall(labels, level, number), np.clip(shares / whole, 0.0, 1.0))
+    recall, precision = _recall(labels, level, number), np.clip(shares / whole, 0.0, 1.0)
+    reached = number - int(ascending[0] == -np.inf)  # a missing score is no threshold
+    return TsCurve(ascending[::-1][:reached], recall[:reached], precision[:reached])
 
 
 def _gamma(lengths: IntArray, pieces: IntArray) -> FloatArray:

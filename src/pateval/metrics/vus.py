@@ -12,10 +12,10 @@ from pateval._validation import (
     UndefinedMetricError,
     binary_pair,
     choice,
-    non_negative_integer,
     positive_integer,
     require_anomaly,
     scored_pair,
+    window_length,
 )
 from pateval.coarse import warn_if_coarse
 from pateval.events import runs
@@ -26,6 +26,8 @@ from pateval.prf import PRF
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+_MOST_SAMPLED = 1_000_000  # thresholds taken one by one
 
 
 class VusAreas(NamedTuple):
@@ -42,6 +44,7 @@ def vus_roc(
     window: int = 100,
     thresholds: int | None = 250,
     variant: str = "tsb-ad",
+    missing: str = "error",
 ) -> float:
     r"""Volume under the surface of ROC curves: the mean of `range_auc_roc` over the widths 0 to ``window``.
 
@@ -60,6 +63,8 @@ def vus_roc(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition, see Notes.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -108,6 +113,7 @@ def vus_roc(
     >>> vus_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9557...
     """
+    labels, scores = scored_pair(labels, scores, missing)
     return float(_areas(labels, scores, window, thresholds, variant, only="roc").roc.mean())
 
 
@@ -118,6 +124,7 @@ def vus_pr(
     window: int = 100,
     thresholds: int | None = 250,
     variant: str = "tsb-ad",
+    missing: str = "error",
 ) -> float:
     r"""Volume under the surface of precision-recall curves: the mean of `range_auc_pr` over the widths 0 to ``window``.
 
@@ -135,6 +142,8 @@ def vus_pr(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition; the notes of `vus_roc` define it.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -165,7 +174,7 @@ def vus_pr(
     >>> vus_pr(labels, scores, window=4, variant="original")
     0.9080...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     areas = _areas(labels, scores, window, thresholds, variant, only="pr")
     if not VARIANTS[variant].precision_steps:
         warn_if_coarse(scores, f"vus_pr with variant={variant!r}", "variant='tsb-ad'")
@@ -179,6 +188,7 @@ def range_auc_roc(
     window: int = 100,
     thresholds: int | None = 250,
     variant: str = "tsb-ad",
+    missing: str = "error",
 ) -> float:
     """Area under the ROC curve of labels softened at the single width ``window``.
 
@@ -196,6 +206,8 @@ def range_auc_roc(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -221,6 +233,7 @@ def range_auc_roc(
     >>> range_auc_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9879...
     """
+    labels, scores = scored_pair(labels, scores, missing)
     return float(_areas(labels, scores, window, thresholds, variant, only="roc", single=True).roc[-1])
 
 
@@ -231,6 +244,7 @@ def range_auc_pr(
     window: int = 100,
     thresholds: int | None = 250,
     variant: str = "tsb-ad",
+    missing: str = "error",
 ) -> float:
     """Area under the precision-recall curve of labels softened at the single width ``window``.
 
@@ -248,6 +262,8 @@ def range_auc_pr(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -273,7 +289,7 @@ def range_auc_pr(
     >>> range_auc_pr([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9553...
     """
-    labels, scores = scored_pair(labels, scores)
+    labels, scores = scored_pair(labels, scores, missing)
     areas = _areas(labels, scores, window, thresholds, variant, only="pr", single=True)
     if not VARIANTS[variant].precision_steps:
         warn_if_coarse(scores, f"range_auc_pr with variant={variant!r}", "variant='tsb-ad'")
@@ -287,6 +303,7 @@ def vus_areas(
     window: int = 100,
     thresholds: int | None = 250,
     variant: str = "tsb-ad",
+    missing: str = "error",
 ) -> VusAreas:
     """Areas of both curves at every width from 0 to ``window``, for little more than the price of one volume.
 
@@ -304,6 +321,8 @@ def vus_areas(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition; the notes of `vus_roc` define it.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -326,6 +345,7 @@ def vus_areas(
     >>> areas.roc.round(3).tolist()
     [0.917, 0.917, 0.974, 0.984, 0.988]
     """
+    labels, scores = scored_pair(labels, scores, missing)
     return _areas(labels, scores, window, thresholds, variant)
 
 
@@ -371,7 +391,7 @@ def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 
     PRF(precision=0.8259..., recall=1.0, f1=0.9046...)
     """
     labels, predictions = binary_pair(labels, predictions)
-    window, rules = non_negative_integer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    window, rules = window_length(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -386,8 +406,8 @@ def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 
 
 
 def _areas(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     window: int,
     thresholds: int | None,
     variant: str,
@@ -396,8 +416,7 @@ def _areas(
     single: bool = False,
 ) -> VusAreas:
     """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
-    labels, scores = scored_pair(labels, scores)
-    window, rules = non_negative_integer(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    window, rules = window_length(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
     sample = None if thresholds is None else positive_integer(thresholds, "thresholds")
     require_anomaly(labels)
     no_false_alarms = bool(labels.all())
@@ -405,7 +424,12 @@ def _areas(
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
 
     ascending = np.sort(scores)
-    levels = _corners(labels, scores, ascending, window // 2) if sample is None else _sampled(ascending, sample)
+    present = ascending[ascending > -np.inf]
+    levels = _corners(labels, scores, present, window // 2) if sample is None else _sampled(present, sample)
+    reachable = levels.size
+    if present.size < ascending.size:
+        # Missing scores tie below all others in the ROC curve; that of precision and recall ends above them.
+        levels = np.append(levels, levels.dtype.type(-np.inf))
     flagged, hit = at_least(ascending, levels), at_least(np.sort(scores[labels]), levels)
     widths = range(window if single else 0, window + 1)
     roc, pr = np.full((2, len(widths)), np.nan)
@@ -419,7 +443,8 @@ def _areas(
             roc[rows] = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
         if only != "roc":
             area = steps if rules.precision_steps else trapezoids
-            pr[rows] = area(_framed(recall, 0), _framed(true_positive / flagged, 1))
+            precision = (true_positive / flagged)[:, :reachable]
+            pr[rows] = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
     return VusAreas(np.minimum(roc, 1.0), np.minimum(pr, 1.0))  # rounding may pass 1
 
 
@@ -436,6 +461,8 @@ def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
 
 def _sampled(ascending: FloatArray, number: int) -> FloatArray:
     """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
+    if number > max(_MOST_SAMPLED, 2 * ascending.size):
+        return distinct_descending(ascending)  # More thresholds than that reach every rank.
     ranks = np.linspace(0, ascending.size - 1, number).astype(np.intp)
     return distinct_descending(ascending[::-1][ranks][::-1])
 
@@ -449,7 +476,7 @@ def _corners(labels: BoolArray, scores: FloatArray, ascending: FloatArray, half:
     edges = np.zeros(labels.size + 1, dtype=np.intp)
     np.add.at(edges, np.maximum(starts - half, 0), 1)
     np.add.at(edges, np.minimum(stops + half, labels.size), -1)
-    within_reach = distinct_descending(np.sort(scores[np.cumsum(edges[:-1]) > 0]))
+    within_reach = distinct_descending(np.sort(scores[(np.cumsum(edges[:-1]) > 0) & (scores > -np.inf)]))
     higher = above(ascending, within_reach)
     just_above = ascending[ascending.size - higher[higher > 0]]
     return distinct_descending(np.sort(np.concatenate([within_reach, just_above, ascending[:1]])))

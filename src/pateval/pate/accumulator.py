@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import Buffers, UndefinedMetricError, buffer_lengths, finite_array, scored_pair, series_starts
+from pateval._validation import (
+    Buffers,
+    UndefinedMetricError,
+    buffer_lengths,
+    exact_array,
+    finite_array,
+    scored_pair,
+    series_starts,
+)
 from pateval.events import find_events
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
 from pateval.pate._counts import rank_steps
@@ -71,7 +81,12 @@ class PateAccumulator:
         PateAccumulator
             Itself.
         """
-        labels, scores = scored_pair(labels, scores)
+        exact, (labels, scores) = exact_array(scores, "scores"), scored_pair(labels, scores)
+        if exact.dtype.kind != "f":
+            raise ValueError(
+                "scores must be numbers that floats can tell apart to be compared with thresholds; "
+                "subtract a constant from both"
+            )
         starts = series_starts(series, labels.size)
         events = find_events(labels, starts)
         early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (self.early, self.delay))
@@ -100,6 +115,25 @@ class PateAccumulator:
         self.steps += other.steps
         self.series += other.series
         self.anomalies += other.anomalies
+        return self
+
+    @property
+    def counts(self) -> dict[str, npt.NDArray[np.float64]]:
+        """What was added up, as arrays by name: all that another accumulator needs to go on (see `add_counts`)."""
+        seen = np.array([self.steps, self.series, self.anomalies])
+        arrays = {"detected": self._detected, "missed": self._missed, "found": self._true_positive, "seen": seen}
+        return {name: array.astype(np.float64) for name, array in arrays.items()}
+
+    def add_counts(self, counts: Mapping[str, npt.ArrayLike]) -> PateAccumulator:
+        """Add the `counts` of an accumulator of the same buffers and thresholds; returns itself."""
+        given = {name: np.asarray(counts[name]) for name in self.counts}
+        if any(given[name].shape != mine.shape for name, mine in self.counts.items()):
+            raise ValueError("counts to add must come from an accumulator of the same buffers and thresholds")
+        self._detected += given["detected"].astype(np.intp)
+        self._missed += given["missed"]
+        self._true_positive += given["found"]
+        steps, series, anomalies = given["seen"].astype(np.intp).tolist()
+        self.steps, self.series, self.anomalies = self.steps + steps, self.series + series, self.anomalies + anomalies
         return self
 
     def compute(self) -> float:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import FloatArray, require_anomaly
+from pateval._large_integers import needs_exactness
+from pateval._validation import FloatArray, number_array, require_anomaly
 from pateval.clocks import Duration, single
+from pateval.io.frame_builder import build_frame
+from pateval.io.text_table import plain
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import rank_steps
-from pateval.timelines import read_scores, read_zone_buffers
+from pateval.timelines import Timeline, read_scores, read_zone_buffers
+
+_COLUMNS = ("thresholds", "precision", "recall", "true_positive", "false_positive", "false_negative")
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,8 @@ class PateCurve:
     Attributes
     ----------
     thresholds : ndarray
-        The distinct scores, descending. A step is predicted where its score is at least the threshold.
+        The distinct scores, descending. A step is predicted where its score is at least the threshold. They are floats,
+        or the integers given where these are too large for floats to tell apart.
     precision, recall : ndarray
         ``TP / (TP + FP)`` and ``TP / (TP + FN)`` at each threshold. Nothing is dropped and no anchor is added.
     true_positive, false_positive, false_negative : ndarray
@@ -31,13 +39,38 @@ class PateCurve:
         below an earlier one: what `pate` returns for this pair of buffers.
     """
 
-    thresholds: FloatArray
+    thresholds: npt.NDArray[Any]
     precision: npt.NDArray[np.float64]
     recall: npt.NDArray[np.float64]
     true_positive: npt.NDArray[np.float64]
     false_positive: npt.NDArray[np.float64]
     false_negative: npt.NDArray[np.float64]
     area: float
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per threshold.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
+        """
+        return build_frame({name: getattr(self, name) for name in _COLUMNS}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the area, and the columns as lists."""
+        return {"area": self.area} | {name: plain(getattr(self, name)) for name in _COLUMNS}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        from pateval.templates import curve_picture, fragment
+
+        thresholds = f"{self.thresholds.size:,} thresholds"
+        picture = curve_picture(self.recall, self.precision)
+        return fragment(f"PATE curve: area {self.area:.4f} at {thresholds}", pictures=[picture])
 
     def __repr__(self) -> str:
         return f"PateCurve({self.thresholds.size} thresholds, area={self.area:.4f})"
@@ -110,13 +143,14 @@ def pate_curve(
     first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
     first = first[ascending[first] > -np.inf]  # A missing score is no threshold.
     thresholds = ascending[first][::-1]
+    reported = _in_given_numbers(thresholds, values, scores, timeline)
     detected = (values.size - first)[::-1].astype(np.float64)
     # Scores outside all zones change nothing but the number of detections.
     reached = steps.thresholds.size - np.searchsorted(steps.thresholds[::-1], thresholds, side="left")
     found = np.concatenate([[0.0], counted])[reached]
     missed = np.concatenate([[float(np.count_nonzero(truth))], steps.missed])[reached]
     return PateCurve(
-        thresholds=thresholds,
+        thresholds=reported,
         precision=found / detected,
         recall=found / (found + missed),
         true_positive=found,
@@ -124,3 +158,15 @@ def pate_curve(
         false_negative=missed,
         area=steps.area(counted, TRAPEZOID),
     )
+
+
+def _in_given_numbers(
+    thresholds: FloatArray, values: FloatArray, scores: npt.ArrayLike, timeline: Timeline
+) -> npt.NDArray[Any]:
+    """Give thresholds as the integers they are, where floats had to stand for integers beyond 2**53."""
+    given = number_array(scores, "scores", allow_missing=True)
+    if not needs_exactness(given):
+        return thresholds
+    distinct, place = np.unique(values, return_index=True)
+    steps = place[np.searchsorted(distinct, thresholds)]
+    return given[timeline.original(steps)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray, require_anomaly
-from pateval.clocks import Duration, single
+from pateval._validation import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts, to_numpy
+from pateval.clocks import Duration, is_duration, single
 from pateval.events import Events, within
 from pateval.explanations import (
     DELAYED,
@@ -20,117 +23,128 @@ from pateval.explanations import (
     StepWeights,
 )
 from pateval.pate._missed import miss_weight
-from pateval.pate._zones import ZoneLimits, zone_weight
+from pateval.pate._zones import ZoneLimits, ZoneSteps, zone_weight
 from pateval.prf import PRF
-from pateval.timelines import read_predictions, read_zone_buffers
+from pateval.timelines import Timeline, read_predictions, read_zone_buffers
 
 
-def explain(
+def explain_predictions(
     labels: npt.ArrayLike,
     predictions: npt.ArrayLike,
     *,
-    early: int | Duration,
-    delay: int | Duration,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
     time_unit: str | None = None,
     max_gap: Duration | None = None,
     ignore: npt.ArrayLike | None = None,
 ) -> Explanation:
-    """Show what every step and every event adds to the proximity-weighted precision and recall.
+    """Show what every step and every event adds to the proximity-weighted precision and recall of predictions.
 
-    Parameters
-    ----------
-    labels : array-like of 0/1
-        Truth for each time step.
-    predictions : array-like of 0/1
-        What was predicted for each time step; for scores, ``scores >= threshold``.
-    early, delay : int or duration
-        One buffer length before and after an event, in steps or on ``times``.
-    series : array-like, optional
-        Which series each step belongs to.
-    times, time_unit, max_gap, ignore
-        As in `pate`; ignored steps have no row.
-
-    Returns
-    -------
-    Explanation
-        Per step its category and weights, per event a row, and the sums; print it to read it.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError, TypeError
-        If an input is not of the form described.
+    `pateval.explain`, which takes scores as well, says what the parameters are.
 
     Examples
     --------
-    >>> import pateval as pv
-    >>> labels = [0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0]
-    >>> found = [0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0]
-    >>> pv.explain(labels, found, early=2, delay=3)
-    precision 0.5460   recall 0.7319   F1 0.6255   (early 2, delay 3)
-    <BLANKLINE>
-    ··◂▒██▒▸··×·
-    █ true detection   ◂ early   ▸ delayed   × outside   ▒ partly missed
-    <BLANKLINE>
-    event    found  cover  onset  lead    TP    FP    FN
-    ----------------------------------------------------
-    [3, 7)     yes    50%      1     1  2.73  1.27  1.00
-    outside                                   1.00
-    all                                 2.73  2.27  1.00
+    >>> found = explain_predictions([0, 0, 1, 1, 0], [0, 1, 1, 0, 0], early=[0, 2], delay=0)
+    >>> found.points.true_positive.round(3).tolist()
+    [0.0, 0.2, 1.0, 0.0, 0.0]
     """
     truth, predicted, timeline = read_predictions(
         labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
     )
-    early, delay = single(early, "early"), single(delay, "delay")
-    (early_length,), (delay_length,), clock = read_zone_buffers(timeline, early, delay)
+    given_early, given_delay = _as_given(early, "early"), _as_given(delay, "delay")
+    early_lengths, delay_lengths, clock = read_zone_buffers(timeline, given_early, given_delay)
     events = timeline.events(truth)
     require_anomaly(truth)
-    step_numbers = timeline.original(np.arange(truth.size))
-    points = _weigh(events, ZoneLimits(events, clock), truth, predicted, early_length, delay_length, step_numbers)
+    steps, names = _places_in_series(timeline, series)
+    weights = _Weights(events, ZoneLimits(events, clock), truth, predicted)
+    for each_delay in delay_lengths:
+        for each_early in early_lengths:
+            weights.add(each_early, each_delay)
+    points = weights.points(max(early_lengths), max(delay_lengths), steps, names)
     tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
     rows = _describe(events, predicted, points)
-    return Explanation(points, rows, *PRF.from_counts(tp, fp, fn), tp, fp, fn, early, delay)
+    precision, recall, f1 = (float(np.mean(column)) for column in zip(*weights.figures, strict=True))
+    return Explanation(points, rows, precision, recall, f1, tp, fp, fn, given_early, given_delay)
 
 
-def _weigh(
-    events: Events,
-    limits: ZoneLimits,
-    labels: BoolArray,
-    predictions: BoolArray,
-    early: float,
-    delay: float,
-    step_numbers: IntArray,
-) -> StepWeights:
-    codes = np.zeros(labels.size, dtype=np.int8)
-    owner = np.full(labels.size, -1, dtype=np.intp)
-    found, wrong, missed = (np.zeros(labels.size) for _ in range(3))
-    lengths = events.lengths
-    inside = within(events.starts, lengths)
-    event_of = np.repeat(np.arange(len(events)), lengths)
-    hit = predictions[inside]
-    detected, _, run = _first_runs(events, hit)
+def _as_given(buffers: Any, name: str) -> Any:
+    """One buffer as it is, several as a tuple: a generator can be read only once."""
+    if is_duration(buffers) or not isinstance(buffers, Iterable):
+        return single(buffers, name)
+    require_few(buffers, name)
+    return tuple(single(each, name) for each in buffers)
 
-    owner[inside] = event_of
-    found[inside] = hit
-    missed[inside] = np.where(hit, 0.0, miss_weight(inside - events.starts[event_of], lengths[event_of], run[event_of]))
-    missed[inside[~detected[event_of]]] = 1.0
-    codes[inside] = np.where(hit, TRUE, np.where(detected[event_of], PARTLY, TOTALLY))
 
-    codes[predictions & ~labels] = OUTSIDE
-    wrong[predictions & ~labels] = 1.0
-    after, ahead = limits.delayed_reach(delay), limits.early_reach(early, delay)
-    zones = ((after, limits.delayed_steps(after), DELAYED), (ahead, limits.early_steps(ahead), EARLY))
-    for reach, zone, code in zones:
-        owner[zone.steps] = zone.events
-        codes[zone.steps[predictions[zone.steps]]] = code
-        counts = predictions[zone.steps] & ((code == DELAYED) | detected[zone.events])
-        weights = zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
-        found[zone.steps] = np.where(counts, weights, 0.0)
-        wrong[zone.steps] -= found[zone.steps]
-    return StepWeights(step_numbers, codes, owner, found, wrong, missed)
+def _places_in_series(timeline: Timeline, series: object) -> tuple[IntArray, npt.NDArray[Any] | None]:
+    """Number of each step in its series, and the name of that series where there are names."""
+    numbers = timeline.original(np.arange(timeline.size - timeline.ignored))
+    if series is None:
+        return numbers, None
+    starts = series_starts(series, timeline.size)
+    which = np.searchsorted(starts, numbers, side="right") - 1
+    return numbers - starts[which], to_numpy(series, "series")[starts][which]
+
+
+class _Weights:
+    """Weights of all steps, summed over pairs of buffers.
+
+    What happens inside events does not depend on the buffers; of what lies outside, only the steps in zones are looked
+    at for each pair.
+    """
+
+    def __init__(self, events: Events, limits: ZoneLimits, labels: BoolArray, predictions: BoolArray) -> None:
+        self.events, self.limits, self.labels, self.predictions = events, limits, labels, predictions
+        self.inside = within(events.starts, events.lengths)
+        self.event_of = np.repeat(np.arange(len(events)), events.lengths)
+        self.hit = predictions[self.inside]
+        self.detected, _, self.run = _first_runs(events, self.hit)
+        self.missed = np.zeros(labels.size)
+        offsets = self.inside - events.starts[self.event_of]
+        self.missed[self.inside] = np.where(
+            self.hit, 0.0, miss_weight(offsets, events.lengths[self.event_of], self.run[self.event_of])
+        )
+        self.missed[self.inside[~self.detected[self.event_of]]] = 1.0
+        self.missed_sum = float(self.missed.sum())
+        self.predicted_sum = int(np.count_nonzero(predictions))
+        self.hits = int(np.count_nonzero(self.hit))
+        self.found = np.zeros(labels.size)  # summed over the pairs
+        self.figures: list[PRF] = []
+
+    def add(self, early: float, delay: float) -> None:
+        """Count one pair of buffers."""
+        found = float(self.hits)
+        for reach, zone, code in self._zones(early, delay):
+            counts = self.predictions[zone.steps] & ((code == DELAYED) | self.detected[zone.events])
+            weights = zone_weight(reach[zone.events], zone.distances, self.limits.half_length[zone.events])
+            gained = np.where(counts, weights, 0.0)
+            self.found[zone.steps] += gained
+            found += float(gained.sum())
+        self.figures.append(PRF.from_counts(found, self.predicted_sum - found, self.missed_sum))
+
+    def points(self, early: float, delay: float, steps: IntArray, series: npt.NDArray[Any] | None) -> StepWeights:
+        """Mean weights over the pairs; categories and events are those of the widest zones."""
+        codes = np.zeros(self.labels.size, dtype=np.int8)
+        owner = np.full(self.labels.size, -1, dtype=np.intp)
+        outside = self.predictions & ~self.labels
+        codes[outside] = OUTSIDE
+        for _, zone, code in self._zones(early, delay):
+            owner[zone.steps] = zone.events
+            codes[zone.steps[self.predictions[zone.steps]]] = code
+        owner[self.inside] = self.event_of
+        codes[self.inside] = np.where(self.hit, TRUE, np.where(self.detected[self.event_of], PARTLY, TOTALLY))
+        found = self.found / len(self.figures)
+        wrong = np.where(outside, 1.0 - found, 0.0)
+        found[self.inside] = self.hit
+        return StepWeights(steps, codes, owner, found, wrong, self.missed, series)
+
+    def _zones(self, early: float, delay: float) -> tuple[tuple[Any, ZoneSteps, int], ...]:
+        after, ahead = self.limits.delayed_reach(delay), self.limits.early_reach(early, delay)
+        return (
+            (after, self.limits.delayed_steps(after), DELAYED),
+            (ahead, self.limits.early_steps(ahead), EARLY),
+        )
 
 
 def _first_runs(events: Events, hit: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
@@ -155,14 +169,16 @@ def _describe(events: Events, predictions: BoolArray, points: StepWeights) -> tu
         np.bincount(points.event[owned], weight[owned], minlength=len(events))
         for weight in (points.true_positive, points.false_positive, points.false_negative)
     ]
-    numbers = points.step
+    numbers, series = points.step, points.series
     starts, lasts = numbers[events.starts], numbers[events.stops - 1]
+    names = [None] * len(events) if series is None else series[events.starts].tolist()
     onsets = numbers[np.minimum(events.starts + first, events.stops - 1)] - starts
     lead = np.zeros(len(events), dtype=np.intp)
     ahead = np.flatnonzero(points.codes == EARLY)
     np.maximum.at(lead, points.event[ahead], starts[points.event[ahead]] - numbers[ahead])
     return tuple(
         EventWeights(
+            names[k],
             int(starts[k]),
             int(lasts[k]) + 1,
             bool(detected[k]),

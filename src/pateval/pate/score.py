@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval._large_integers import needs_exactness
 from pateval._validation import (
     BoolArray,
     Buffers,
     FloatArray,
     finite_array,
+    in_words,
+    number_array,
     positive_integer,
     require_anomaly,
 )
@@ -21,6 +24,8 @@ from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaR
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.prf import PRF
 from pateval.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
+
+_MOST_PERCENTILES = 1_000_000
 
 Thresholds = int | Iterable[float] | None
 
@@ -124,7 +129,8 @@ def pate(
     truth, values, timeline = read_scores(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    area = _area(truth, values, timeline, early, delay, thresholds, TRAPEZOID)
+    levels = _given_thresholds(scores, values, thresholds)
+    area = _area(truth, values, timeline, early, delay, levels, TRAPEZOID)
     warn_if_coarse(values, "pate", "pate_ap")
     return area
 
@@ -191,7 +197,8 @@ def pate_ap(
     truth, values, timeline = read_scores(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    return _area(truth, values, timeline, early, delay, thresholds, AVERAGE_PRECISION)
+    levels = _given_thresholds(scores, values, thresholds)
+    return _area(truth, values, timeline, early, delay, levels, AVERAGE_PRECISION)
 
 
 def pate_f1(
@@ -250,16 +257,20 @@ def pate_f1(
     require_anomaly(truth)
     only = np.ones(1, dtype=np.float32)
     steps = rank_steps(predicted.astype(np.float32), timeline.events(truth), early, delay, only, clock)
-    detected, missed = float(steps.detected[0]), float(steps.missed[0])
-    values = [
-        PRF.from_counts(found[0], detected - found[0], missed).f1 for *_, found in steps.true_positives(early, delay)
-    ]
-    return float(np.mean(values))
+    # Sums of weights may pass their limits by rounding: what is missed may fall below 0, what is found exceed the
+    # number of detected steps.
+    detected, missed = float(steps.detected[0]), max(0.0, float(steps.missed[0]))
+    found_by_pair = [min(float(found[0]), detected) for *_, found in steps.true_positives(early, delay)]
+    return float(np.mean([PRF.from_counts(found, detected - found, missed).f1 for found in found_by_pair]))
 
 
 def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
     """Percentiles of the distinct ``scores``, from the highest to the lowest."""
-    return np.percentile(np.unique(scores).astype(np.float64), np.linspace(100, 0, number))
+    distinct = np.unique(scores).astype(np.float64)
+    # The difference of two scores must not overflow.
+    scale = 4.0 if max(-distinct[0], distinct[-1]) > np.finfo(np.float64).max / 4 else 1.0
+    percentiles: npt.NDArray[np.float64] = np.percentile(distinct / scale, np.linspace(100, 0, number)) * scale
+    return percentiles
 
 
 def _area(
@@ -268,20 +279,30 @@ def _area(
     timeline: Timeline,
     early: Buffers,
     delay: Buffers,
-    thresholds: Thresholds,
+    thresholds: npt.NDArray[np.float64] | None,
     rule: AreaRule,
 ) -> float:
     early, delay, clock = read_zone_buffers(timeline, early, delay)
-    given = _given_thresholds(scores, thresholds)
     require_anomaly(labels)
-    return mean_area(rank_steps(scores, timeline.events(labels), early, delay, given, clock), early, delay, rule)
+    return mean_area(rank_steps(scores, timeline.events(labels), early, delay, thresholds, clock), early, delay, rule)
 
 
-def _given_thresholds(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
+def _given_thresholds(
+    given_scores: object, scores: FloatArray, thresholds: Thresholds
+) -> npt.NDArray[np.float64] | None:
     if thresholds is None:
         return None
-    if np.ndim(thresholds) == 0:  # type: ignore[arg-type]  # a number, an array or a collection
+    if not isinstance(thresholds, Iterable) or getattr(thresholds, "ndim", 1) == 0:
         number, present = positive_integer(thresholds, "thresholds"), scores[scores > -np.inf]
+        if number > max(_MOST_PERCENTILES, scores.size):
+            return None  # Percentiles that lie closer than the scores detect what the scores themselves detect.
         return sampled_thresholds(present, number) if present.size else np.empty(0)
-    values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")  # type: ignore[arg-type]
+    if needs_exactness(number_array(given_scores, "scores", allow_missing=True)):
+        raise ValueError(
+            "scores must be numbers that floats can tell apart where thresholds are given; "
+            "subtract a constant from both, or leave thresholds out"
+        )
+    if isinstance(thresholds, (str, bytes, Mapping)):
+        raise TypeError(f"thresholds must be a positive integer or numbers; got {in_words(thresholds)}")
+    values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")
     return np.sort(values.astype(np.float64))[::-1]

@@ -11,6 +11,7 @@ from pateval.plots.canvas import panels, save
 from pateval.plots.category_band import categories
 from pateval.plots.curves import precision_recall
 from pateval.plots.distribution import score_distribution
+from pateval.plots.gaming import gaming_chart
 from pateval.plots.heat_maps import buffer_heat_map, heat_map, rank_heat_map
 from pateval.plots.lengths import weights_by_length
 from pateval.plots.lines import buffer_sizes, fitted_slope, line_chart, shifts, timings
@@ -30,6 +31,7 @@ __all__ = [
     "comparison",
     "critical_difference",
     "fitted_slope",
+    "gaming_chart",
     "heat_map",
     "line_chart",
     "panels",

@@ -94,8 +94,7 @@ def categories(
 
 def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation, *, marked: bool = False) -> None:
     """Shade the events of an explanation, and mark them above the curves where asked for."""
-    starts = np.array([event.start for event in explanation.events], dtype=np.intp)
-    stops = np.array([event.stop for event in explanation.events], dtype=np.intp)
+    starts, stops = explanation.event_places()
     draw_spans(ax, *axis.spans(starts, stops), facecolors=EVENT, alpha=0.55, label="event")
     if marked:
         spans = axis.spans(starts, stops)

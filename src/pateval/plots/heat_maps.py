@@ -106,8 +106,8 @@ def heat_map(
 def buffer_heat_map(
     values: npt.ArrayLike,
     *,
-    early: Sequence[int],
-    delay: Sequence[int],
+    early: Sequence[int | str],
+    delay: Sequence[int | str],
     value_label: str = "PATE",
     limits: tuple[float, float] | None = None,
     ax: Axes | None = None,
@@ -118,8 +118,8 @@ def buffer_heat_map(
     ----------
     values : array-like
         One row per early buffer, one column per delay; `pate_by_buffers` computes them.
-    early, delay : sequence of int
-        The buffer lengths in steps.
+    early, delay : sequence of int, or of str
+        The buffer lengths in steps, or durations such as "10min".
     value_label : str
         Name of the colours.
     limits : tuple of float, optional
@@ -141,12 +141,13 @@ def buffer_heat_map(
     >>> ax.get_xlabel()
     'delay: buffer after an event (steps)'
     """
+    unit = "time" if any(isinstance(each, str) for each in (*early, *delay)) else "steps"
     ax = heat_map(
         values,
         rows=list(early),
         columns=list(delay),
-        row_label="early: buffer before an event (steps)",
-        column_label="delay: buffer after an event (steps)",
+        row_label=f"early: buffer before an event ({unit})",
+        column_label=f"delay: buffer after an event ({unit})",
         value_label=value_label,
         limits=limits,
         ax=ax,

@@ -58,8 +58,7 @@ def weights_by_length(
         raise ValueError(f"distances must lie between 1 and the delay, {delay}; got {list(distances)}")
     worth = potential_weights(explanation).true_positive
     owner = explanation.points.event
-    starts = np.array([event.start for event in explanation.events])
-    stops = np.array([event.stop for event in explanation.events])
+    starts, stops = explanation.event_places()
     lengths = stops - starts
     ax = one_axes(ax, (5.2, 3.4))
     grid = np.unique(np.geomspace(1, max(int(lengths.max()), 10) * 1.3, 200))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.clocks import Duration
 from pateval.pate.score import pate
+from pateval.pate.sizes import pate_at_sizes
 
 Array = npt.NDArray[np.float64]
 
@@ -16,9 +19,10 @@ def pate_by_buffers(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
     *,
-    early: Sequence[int],
-    delay: Sequence[int],
+    early: Sequence[int | Duration],
+    delay: Sequence[int | Duration],
     series: npt.ArrayLike | None = None,
+    **on_clock: Any,
 ) -> Array:
     """PATE of every pair of an early buffer and a delay.
 
@@ -28,10 +32,12 @@ def pate_by_buffers(
         Truth for each time step.
     scores : array-like of float
         Higher is more anomalous.
-    early, delay : sequence of int
-        Buffer lengths in steps.
+    early, delay : sequence of int or of durations
+        Buffer lengths in steps or in time.
     series : array-like, optional
         Which series each step belongs to.
+    **on_clock
+        ``times``, ``time_unit``, ``max_gap``, ``ignore`` and ``missing`` as `pate` takes them.
 
     Returns
     -------
@@ -43,7 +49,7 @@ def pate_by_buffers(
     >>> pate_by_buffers([0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2], early=[0, 2], delay=[0]).round(3).tolist()
     [[0.792], [0.883]]
     """
-    return np.array([[pate(labels, scores, early=e, delay=d, series=series) for d in delay] for e in early])
+    return np.array([[pate(labels, scores, early=e, delay=d, series=series, **on_clock) for d in delay] for e in early])
 
 
 def pate_by_sizes(
@@ -76,7 +82,4 @@ def pate_by_sizes(
     >>> found["a"].round(3).tolist()
     [0.792, 0.883]
     """
-    return {
-        name: np.array([pate(labels, values, early=size, delay=size, series=series) for size in sizes])
-        for name, values in scores.items()
-    }
+    return {name: pate_at_sizes(labels, values, sizes, series=series) for name, values in scores.items()}

@@ -76,7 +76,7 @@ def comparison(
     if len(explanations) != 2:
         raise ValueError(f"two detectors are compared; got {len(explanations)}: {', '.join(explanations)}")
     first, second = explanations.values()
-    if [(event.start, event.stop) for event in first.events] != [(event.start, event.stop) for event in second.events]:
+    if not np.array_equal(first.event_places(), second.event_places()):
         raise ValueError("the two explanations must be of the same labels; their events differ")
     size = len(first.points)
     if len(second.points) != size:

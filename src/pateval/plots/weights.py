@@ -109,14 +109,17 @@ def potential_weights(explanation: Explanation) -> PotentialWeights:
     places = np.arange(len(explanation.events))
     begins = owned[np.searchsorted(owners, places)]
     ends = owned[np.searchsorted(owners, places, side="right") - 1]
-    for event, begin, end in zip(explanation.events, begins.tolist(), ends.tolist(), strict=True):
-        centre = (event.start + event.stop - 1) / 2
-        inside = slice(event.start, event.stop)
+    rows = zip(
+        explanation.events, *(each.tolist() for each in (*explanation.event_places(), begins, ends)), strict=True
+    )
+    for event, start, stop, begin, end in rows:
+        centre = (start + stop - 1) / 2
+        inside = slice(start, stop)
         true_positive[inside] = 1.0
-        if end >= event.stop:
-            true_positive[event.stop : end + 1] = (end - np.arange(event.stop, end + 1)) / (end - centre)
-        if begin < event.start and event.detected:
-            true_positive[begin : event.start] = (np.arange(begin, event.start) - begin) / (centre - begin)
+        if end >= stop:
+            true_positive[stop : end + 1] = (end - np.arange(stop, end + 1)) / (end - centre)
+        if begin < start and event.detected:
+            true_positive[begin:start] = (np.arange(begin, start) - begin) / (centre - begin)
         false_negative[inside] = _miss_weights(detected[inside])
     inside_events = ~np.isnan(false_negative)
     return PotentialWeights(detected, inside_events & ~detected, true_positive, false_negative)

@@ -50,7 +50,7 @@ class Store:
     Raises
     ------
     ValueError
-        If the name cannot be a file's, or the file holds scores of other settings.
+        If the name cannot be a file's, or the file holds scores of other settings or of another data set.
     """
 
     def __init__(
@@ -84,13 +84,17 @@ class Store:
         self.runs: list[dict[str, Any]] = []
         if self.path.exists():
             known = read_metadata(self.path)
-            if known.get("made_by") == self.key:
+            data = known.get("data", {}).get("name")
+            same_data = None in (data, self.about_data.get("name")) or data == self.about_data["name"]
+            if known.get("made_by") == self.key and same_data:
                 self.runs = known["runs"]
             elif not overwrite:
-                raise ValueError(
-                    f"{self.path}: holds scores of other settings ({_difference(known, self)}); choose another folder "
-                    f"or name, or overwrite it"
+                what = (
+                    f"scores of other settings ({_difference(known, self)})"
+                    if same_data
+                    else f"scores on another data set ({data}, now {self.about_data['name']})"
                 )
+                raise ValueError(f"{self.path}: holds {what}; choose another folder or name, or overwrite it")
 
     def _identity(self, candidate: Candidate) -> list[Any]:
         settings = _plain(candidate.settings)

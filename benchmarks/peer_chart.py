@@ -1,0 +1,68 @@
+"""The chart of the speed sheet: a panel per metric, a marker per package, so that it can be read in grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+MARKERS = {
+    "PATE": "o",
+    "scikit-learn": "s",
+    "TSB-AD": "^",
+    "vus": "v",
+    "aeon": "D",
+    "TimeEval": "P",
+    "dtaianomaly": "X",
+    "tsadmetrics": "*",
+}
+GREYS = ("#000000", "#555555", "#888888", "#333333")
+
+
+def draw(cells: list[dict[str, Any]], path: Path, limit: float) -> None:
+    """Draw ratio over length; where theirs was stopped, an open marker at the lower bound, with an arrow."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.lines import Line2D
+
+    metrics = list(dict.fromkeys(cell["metric"] for cell in cells if cell["package"]))
+    rows = max(1, -(-len(metrics) // 3))
+    figure, axes = plt.subplots(rows, 3, figsize=(9, 2.7 * rows), sharex=True, sharey=True, squeeze=False)
+    for place, metric in zip(axes.flat, metrics, strict=False):
+        place.axhline(1, color="0.6", linewidth=1)
+        packages = list(
+            dict.fromkeys(cell["package"] for cell in cells if cell["metric"] == metric and cell["package"])
+        )
+        for number, package in enumerate(packages):
+            found = [cell for cell in cells if (cell["metric"], cell["package"]) == (metric, package)]
+            # Packages stand beside each other, not on one another, and so do the two cases of 10,000 steps.
+            shift = 1.12 ** (number - (len(packages) - 1) / 2)
+            grey = GREYS[number % len(GREYS)]
+            for cell in found:
+                across = cell["steps"] * shift
+                if cell["ratio"] is not None:
+                    place.plot(across, cell["ratio"], MARKERS[package], color=grey, markersize=5)
+                    place.vlines(across, cell["lowest"], cell["highest"], color=grey, linewidth=1)
+                elif cell["remark"].startswith("not done"):
+                    bound = limit / cell["our_seconds"]
+                    place.plot(across, bound, MARKERS[package], color=grey, markersize=5, fillstyle="none")
+                    place.annotate(
+                        "", (across, bound * 5), (across, bound * 1.3), arrowprops={"arrowstyle": "->", "color": grey}
+                    )
+        place.set(xscale="log", yscale="log", title=metric)
+        place.title.set_size(10)
+        place.grid(color="0.9")
+        place.set_axisbelow(True)
+    for empty in axes.flat[len(metrics) :]:
+        empty.set_visible(False)
+    for place in axes[-1]:
+        place.set_xlabel("steps")
+    figure.supylabel("CPU time of theirs over ours", size=10)
+    used = [name for name in MARKERS if any(cell["package"] == name for cell in cells)]
+    handles = [Line2D([], [], marker=MARKERS[name], color="0.2", linestyle="", label=name) for name in used]
+    handles.append(Line2D([], [], marker="o", color="0.2", linestyle="", fillstyle="none", label="stopped: at least"))
+    figure.legend(handles=handles, ncol=5, loc="lower center", frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

@@ -1,0 +1,215 @@
+"""Rules of one line that need no detector: a threshold on the value, on its steps, or on its moving deviation.
+
+A benchmark that such a rule solves tells no two detectors apart (Wu and Keogh, "Current Time Series Anomaly Detection
+Benchmarks are Flawed and are Creating the Illusion of Progress", arXiv:2009.13807).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from pateval._validation import BoolArray, FloatArray, IntArray
+from pateval.events import Events, runs, within
+
+_WINDOWS = (20, 100)
+KINDS = 3
+"""Kinds of rules; those of one kind are so alike that they count as one try."""
+_ROUNDING = 1e-9  # of the spread of a column: a moving deviation below it is rounding
+
+
+class Rule(NamedTuple):
+    """A score made of one column in one line.
+
+    Attributes
+    ----------
+    expression : str
+        What is compared with the threshold, as one writes it, with ``{x}`` for the column.
+    sign : int
+        1 where it is flagged from the threshold on; -1 where it is flagged below, so that the score is the negative.
+    reach : int
+        Steps to both sides that the score of a step depends on.
+    score : callable
+        Column to scores, higher is more anomalous.
+    """
+
+    expression: str
+    sign: int
+    reach: int
+    score: Callable[[FloatArray], FloatArray]
+
+
+def moving_mean(values: FloatArray, window: int) -> FloatArray:
+    """Mean over a centred window, which is cut off at both ends of the series.
+
+    Examples
+    --------
+    >>> moving_mean(np.array([0.0, 3.0, 6.0, 9.0]), 3)
+    array([1.5, 3. , 6. , 7.5])
+    """
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    steps = np.arange(values.size)
+    low = np.maximum(steps - window // 2, 0)
+    high = np.minimum(steps - window // 2 + window, values.size)
+    return np.asarray((sums[high] - sums[low]) / (high - low))
+
+
+def moving_deviation(values: FloatArray, window: int) -> FloatArray:
+    """Standard deviation over a centred window."""
+    centred = values - values.mean()
+    variance = moving_mean(centred**2, window) - moving_mean(centred, window) ** 2
+    deviation = np.sqrt(np.maximum(variance, 0.0))
+    return np.asarray(np.where(deviation > np.sqrt(_ROUNDING) * np.ptp(values), deviation, 0.0))
+
+
+def _distance(values: FloatArray, window: int) -> FloatArray:
+    return np.abs(values - moving_mean(values, window))
+
+
+def _calm(values: FloatArray, window: int) -> FloatArray:
+    return -moving_deviation(values, window)
+
+
+def _jump(values: FloatArray) -> FloatArray:
+    return np.abs(np.diff(values, prepend=values[:1]))
+
+
+def _rules() -> Iterator[Rule]:
+    yield Rule("{x}", 1, 0, lambda values: values)
+    yield Rule("{x}", -1, 0, lambda values: -values)
+    yield Rule("abs(diff({x}))", 1, 1, _jump)
+    for window in _WINDOWS:
+        half = window // 2
+        yield Rule(f"abs({{x}} - movmean({{x}}, {window}))", 1, half, partial(_distance, window=window))
+        yield Rule(f"movstd({{x}}, {window})", 1, half, partial(moving_deviation, window=window))
+        yield Rule(f"movstd({{x}}, {window})", -1, half, partial(_calm, window=window))
+
+
+RULES = tuple(_rules())
+"""All rules that are tried on every column."""
+
+
+@dataclass(frozen=True)
+class RuleResult:
+    """How far one rule gets on one column.
+
+    Attributes
+    ----------
+    rule : Rule
+        Which rule.
+    column : int
+        Which column.
+    threshold : float
+        As the rule has it.
+    f1 : float
+        Of the events found and the alarms outside them, the better of two thresholds: the highest that finds every
+        event, and the lowest without a false alarm.
+    margin : float
+        By how much the weakest event found stands out above everything outside, as a share of what the outside itself
+        stands out above its median; 0 or less where it does not.
+    luck : float
+        Probability that scores without any relation to the labels solve this in one try and stand out as far: that of
+        a random order, times that of so high a margin if scores have exponential tails. Where nothing varies outside
+        events, that all episodes of a score happen to lie in them.
+    """
+
+    rule: Rule
+    column: int
+    threshold: float
+    f1: float
+    margin: float
+    luck: float
+
+    def text(self, name: str) -> str:
+        """The rule with its threshold, for a named column."""
+        sign = ">=" if self.rule.sign > 0 else "<="
+        return f"{self.rule.expression.format(x=name)} {sign} {self.threshold + 0.0:.4g}"  # no negative zero
+
+
+def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> RuleResult:
+    """Measure how well a rule, whose scores of a column are given, finds the events of a series.
+
+    An event counts as found where the score reaches the threshold in it, or as near to it as the rule reaches; an alarm
+    is a run of steps at or above the threshold that lies farther away from every event.
+
+    Examples
+    --------
+    >>> from pateval.events import find_events
+    >>> labels = np.repeat([False, True, False], [50, 3, 50])
+    >>> values = np.sin(np.arange(103.0)) + 5 * labels
+    >>> found = try_rule(RULES[0], 0, RULES[0].score(values), find_events(labels))
+    >>> found.f1, found.text("temperature")
+    (1.0, 'temperature >= 3.493')
+    """
+    near = _widened(events, rule.reach, scores.size)
+    peaks = np.maximum.reduceat(np.append(scores, -np.inf), _bounds(events, rule.reach, scores.size))[::2]
+    outside = scores[~near]
+    if not outside.size:
+        return RuleResult(rule, column, float(rule.sign * peaks.min()), 0.0, 0.0, 1.0)
+    highest, middle = float(outside.max()), float(np.median(outside))
+    silent = peaks[peaks > highest]
+    without_alarms = 2 * silent.size / (silent.size + len(events))
+    complete = float(peaks.min())
+    alarms = runs((scores >= complete) & ~near)[0].size
+    with_all = 2 * len(events) / (2 * len(events) + alarms)
+    if without_alarms >= with_all:
+        weakest = float(silent.min())
+        threshold, f1 = (weakest + highest) / 2, without_alarms
+    else:
+        weakest = threshold = complete
+        f1 = with_all
+    share = int(near.sum()) / scores.size
+    spread = highest - middle
+    if spread == 0:
+        luck = share ** _episodes(scores >= threshold)
+        return RuleResult(rule, column, float(rule.sign * threshold), float(f1), float(weakest > highest), luck)
+    margin = (weakest - highest) / spread
+    # The highest of n independent excursions with exponential tails lies log(n) scales up, so a further gap of
+    # ``margin`` times that has probability n ** -margin.
+    excursions = max(2, runs((scores >= middle) & ~near)[0].size)
+    luck = chance_of_solving(share, len(events)) * excursions ** -max(margin, 0.0)
+    return RuleResult(rule, column, float(rule.sign * threshold), float(f1), margin, luck)
+
+
+def chance_of_solving(share: float, events: int) -> float:
+    """Probability that every event has a higher score than all that lies outside, for scores in random order.
+
+    Parameters
+    ----------
+    share : float
+        Of the steps that lie in or near events, which are taken to be equally long.
+    events : int
+        How many.
+
+    Examples
+    --------
+    >>> round(chance_of_solving(0.1, 1), 3), round(chance_of_solving(0.1, 3), 6)
+    (0.1, 0.000246)
+    """
+    each, rest = share / events, 1 - share
+    numbers = np.arange(1, events + 1)
+    return float(np.prod(numbers * each / (rest + numbers * each)))
+
+
+def _episodes(flagged: BoolArray) -> int:
+    """Count stretches of flagged steps; what lies within the longest window of each other is one episode."""
+    starts, stops = runs(flagged)
+    return 1 + int(np.count_nonzero(starts[1:] - stops[:-1] > max(_WINDOWS)))
+
+
+def _widened(events: Events, reach: int, size: int) -> BoolArray:
+    mask = np.zeros(size, dtype=np.bool_)
+    starts = np.maximum(events.starts - reach, 0)
+    mask[within(starts, np.minimum(events.stops + reach, size) - starts)] = True
+    return mask
+
+
+def _bounds(events: Events, reach: int, size: int) -> IntArray:
+    """Starts and stops of the widened events, in turn, for a reduction over each; they may overlap."""
+    starts = np.maximum(events.starts - reach, 0)
+    stops = np.minimum(events.stops + reach, size)
+    return np.stack([starts, stops], axis=1).ravel()

@@ -1,0 +1,113 @@
+"""``pateval buffer``: how long events are, how far apart, and which buffers fit them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pateval.cli import options
+from pateval.cli.output import Output, result_options
+
+if TYPE_CHECKING:
+    from pateval.buffers import BufferAdvice, EventSpacing
+    from pateval.io import ColumnNames, ScoredSeries
+
+_COLUMNS = {
+    "series": "series",
+    "steps": "steps",
+    "interval": "interval",
+    "events": "events",
+    "shortest": "shortest event",
+    "typical": "typical event",
+    "longest": "longest event",
+    "gap": "gap",
+    "period": "period",
+    "suggested": "suggested buffer",
+    "suggested_time": "as time",
+}
+
+_LONGEST_NAME = 28  # characters of a series on a terminal
+
+
+@click.command("buffer", short_help="Which buffers fit the events in a file.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.label_columns
+@click.option("--value", metavar="COLUMN", help="Column of the series' own values, in which a period is looked for.")
+@options.buffers_on_clock
+@result_options
+def command(
+    files: tuple[str, ...],
+    columns: ColumnNames,
+    value: str | None,
+    early: tuple[Any, ...],
+    delay: tuple[Any, ...],
+    result: Output,
+) -> None:
+    """Say how the series in FILE... are sampled, how long their events are, and which buffers that suggests.
+
+    The suggestion is the period of the values, where --value names them, but no longer than the typical event (the
+    median) and half the gap between events; without --value these two. A warning says where --early or --delay exceed
+    the typical event or the gap. Where there is a column of times, intervals and buffers are given as durations, too.
+    Steps that --ignore names part events, and are not counted.
+    """
+    from pateval.buffers import BufferAdvice
+    from pateval.cli.detector_data import read_detectors, read_labels
+    from pateval.io import TableError
+
+    if value is None:
+        rows = [_measured(item) for item in read_labels(files, columns, tell=_tell)]
+    else:
+        named: ColumnNames = {**columns, "score": value, "detector": None}
+        rows = [_measured(item, with_values=True) for data in read_detectors(files, named) for item in data.items]
+    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    if in_time is not None and any(row.interval is None for row in rows):
+        raise TableError(
+            f"{files[0]}: {in_time} is a duration, which needs a column of times; name it with --time, and the unit of "
+            "times that are numbers with --time-unit"
+        )
+    advice = BufferAdvice(tuple(rows))
+    result.emit(lambda style, width: _text(advice, style, width))
+    for line in advice.warnings(early, delay):
+        _tell(line)
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
+    from pateval.buffers import EventSpacing
+
+    labels, values = item.checked() if with_values else (item.checked_labels(), None)
+    return EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
+
+
+def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
+    from dataclasses import asdict
+
+    from pateval.io.text_table import folded, render, shortened
+
+    if style == "json":
+        return advice.to_json()
+    records = [asdict(row) for row in advice.rows]
+    if style == "csv":
+        return render(list(_COLUMNS), [[record[name] for name in _COLUMNS] for record in records], style)
+    shown = [name for name in _COLUMNS if any(record[name] is not None for record in records)]
+    if len(records) == 1 and style == "table":
+        facts = [(_COLUMNS[name], f"{records[0][name]}") for name in shown]
+        table = "\n".join(f"{name:<18}{fact}" for name, fact in facts)
+    else:
+        if style == "table" and width is not None:
+            shown = [name for name in shown if name not in ("steps", "shortest", "longest")]
+            records = [{**record, "series": shortened(record["series"], _LONGEST_NAME)} for record in records]
+        rows = [[record[name] for name in shown] for record in records]
+        table = render([_COLUMNS[name] for name in shown], rows, style, width=width)
+    if style != "table":
+        return table
+    if advice.suggested is None:
+        return f"{table}\n\nno events: no buffer to suggest"
+    as_time = advice.suggested_time
+    sentence = f"--early {advice.suggested} --delay {advice.suggested} fits these events"
+    in_time = f", or in time --early {as_time} --delay {as_time}" if as_time else ""
+    return f"{table}\n\n{folded(sentence + in_time, width)}"

@@ -1,0 +1,137 @@
+"""``pateval report``: a leaderboard as an HTML page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pateval.cli import options
+
+if TYPE_CHECKING:
+    from pateval.io import ColumnNames
+
+
+@click.command("report", short_help="A leaderboard as one HTML page that opens anywhere.")
+@click.argument("files", nargs=-1, required=True, metavar="DIR|FILE...")
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    default="report.html",
+    show_default=True,
+    metavar="FILE|DIR/",
+    help="The page; a name that ends in a slash becomes a folder with a data file per series.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a page that is there already.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0, min_open=True),
+    default=25.0,
+    show_default=True,
+    metavar="MB",
+    help="Size of the page; timelines that do not fit are left out, the least telling first.",
+)
+@click.option("--title", help="What to call it; by default the name of the folder or file.")
+@options.columns
+@options.metrics
+@click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
+@options.on_clock
+@options.window
+@options.threshold
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@click.option(
+    "--doubt",
+    callback=options.steps_or_duration,
+    metavar="STEPS",
+    help="How far edges of events may lie elsewhere: shows how well the order bears that.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    files: tuple[str, ...],
+    path: str,
+    overwrite: bool,
+    budget: float,
+    title: str | None,
+    columns: ColumnNames,
+    metrics: tuple[str, ...],
+    rank_by: str | None,
+    early: tuple[Any, ...],
+    delay: tuple[Any, ...],
+    max_gap: str | None,
+    missing: str,
+    window: int | str,
+    threshold: float | str,
+    workers: int | None,
+    doubt: int | str | None,
+) -> None:
+    """Write a page in which every number of a leaderboard can be opened up to the events behind it.
+
+    DIR is what 'pateval leaderboard ... -o DIR' wrote; its inputs are read again and checked to be the same. With score
+    files instead the leaderboard is computed first; the options from --label on are for these.
+
+    The page needs no network and no server, and can be sent as it is.
+    """
+    from pateval.leaderboards.run import leaderboard
+    from pateval.report import report_of_board, report_of_folder
+
+    refuse_page(path, overwrite)
+    if len(files) == 1 and (Path(files[0]) / "run.json").is_file():
+        _refuse_options(context)
+        written = report_of_folder(files[0], path, budget=budget, title=title)
+    else:
+        board = leaderboard(
+            list(files),
+            **columns,
+            metrics=options.metric_names(metrics),
+            rank_by=rank_by,
+            early=early,
+            delay=delay,
+            max_gap=max_gap,
+            missing=missing,
+            window=window,
+            threshold=threshold,
+            workers=workers,
+            doubt=doubt,
+            progress=True,
+        )
+        for line in (*board.notes, *board.failures, *board.warnings):
+            click.echo(line, err=True)
+        written = report_of_board(board, path, budget=budget, title=title or title_of(files))
+    for name in written.left_out[:10]:
+        click.echo(f"left out to keep within {budget:g} MB: {name}", err=True)
+    if len(written.left_out) > 10:
+        click.echo(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them", err=True)
+    for name in written.missing[:10]:
+        click.echo(f"no timeline, since its input is gone or has changed: {name}", err=True)
+    click.echo(written.sentence())
+
+
+def title_of(files: tuple[str, ...]) -> str:
+    """What to call the leaderboard of some files."""
+    return Path(files[0]).stem if len(files) == 1 else "Leaderboard"
+
+
+def _refuse_options(context: click.Context) -> None:
+    """Refuse options that would change numbers which are computed already."""
+    about_the_page = {"files", "path", "overwrite", "budget", "title"}
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        source = context.get_parameter_source(name)
+        if name not in about_the_page and source is not None and source.name == "COMMANDLINE":
+            raise click.UsageError(
+                f"{parameter.opts[0]} is for score files; the numbers of a leaderboard's folder are computed already"
+            )
+
+
+def refuse_page(path: str, overwrite: bool, option: str = "-o") -> None:
+    """Refuse a place that cannot or should not be written, before anything is computed."""
+    is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
+    page = Path(path) / "index.html" if is_folder else Path(path)
+    if page.exists() and not overwrite:
+        raise click.UsageError(f"{option} {path}: {page} is there already; --overwrite replaces it")
+    if not is_folder and not page.parent.is_dir():
+        raise click.UsageError(f"{option} {path}: there is no folder {page.parent}")

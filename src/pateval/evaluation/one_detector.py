@@ -1,0 +1,234 @@
+"""All metrics of one detector on one series, or several, with shared work done once."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval._large_integers import needs_exactness
+from pateval._validation import (
+    BoolArray,
+    Buffers,
+    FloatArray,
+    UndefinedMetricError,
+    binary_array,
+    binary_channels,
+    has_channels,
+    is_missing,
+    number_array,
+    scored_channels,
+    series_starts,
+    window_length,
+    without_gaps,
+)
+from pateval.catalog import MetricLike, find_metrics
+from pateval.clocks import Duration, canonical_lengths, duration_text, is_duration
+from pateval.coarse import coarseness
+from pateval.evaluation.circumstances import (
+    circumstances,
+    inverted_note,
+    left_out_notes,
+    lengths_in_steps,
+    require_clock,
+)
+from pateval.evaluation.result import Evaluation
+from pateval.evaluation.stretch import OnClock, Stretch, mean_over, one_per_series, series_numbers
+from pateval.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
+from pateval.timelines import Recording, StepCounts, Timeline, read_recording
+
+
+class Evaluated(NamedTuple):
+    """One detector's values, and what they were computed from.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        The values.
+    recording : Recording
+        Labels, scores and predictions as they were given.
+    flagged : int or None
+        How many of the steps that count are predicted; None without predictions.
+    """
+
+    evaluation: Evaluation
+    recording: Recording
+    flagged: int | None
+
+
+def evaluate_detector(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    predictions: npt.ArrayLike | None = None,
+    *,
+    metrics: Iterable[MetricLike] | MetricLike | None = None,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int | Duration = 100,
+    threshold: float | str | ThresholdRule = ORACLE,
+    train_scores: npt.ArrayLike | None = None,
+    series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
+) -> Evaluated:
+    """Compute metrics of one detector; `pateval.evaluate` says what the parameters are."""
+    options: dict[str, Any] = {
+        "early": canonical_lengths(early, "early"),
+        "delay": canonical_lengths(delay, "delay"),
+        "window": duration_text(window) if is_duration(window) else window_length(window, "window"),
+    }
+    if scores is None and predictions is None:
+        raise ValueError("evaluate needs scores, predictions or both")
+    channels = has_channels(labels)
+    wanted = find_metrics(metrics, global_values=options, channels=channels)
+    if channels:
+        recording = _channel_recording(labels, scores, predictions, series, times, max_gap, ignore)
+    else:
+        recording = read_recording(
+            labels,
+            scores,
+            predictions,
+            series=series,
+            times=times,
+            time_unit=time_unit,
+            max_gap=max_gap,
+            ignore=ignore,
+            missing=missing,
+        )
+    timeline = recording.timeline
+    require_clock(wanted, options, timeline.clock)
+    rule = threshold_rule(threshold, train_scores)
+    truth = recording.closed_up(recording.labels)
+    values = None if recording.scores is None else recording.closed_up(recording.scores)
+    has_gaps = recording.counts.missing > 0 and missing == "normal"
+    predicted = None if recording.predictions is None else recording.closed_up(recording.predictions)
+    level: float | FloatArray | None = None
+    no_predictions = "needs predictions, or scores to make them from"
+    if predicted is None and values is not None and any(metric.needs_threshold for metric in wanted):
+        reachable = without_gaps(values) if has_gaps else values
+        try:
+            reachable = _exact(scores, reachable, recording)
+            level = rule.choose(ScoredSteps(truth, reachable, timeline.starts, timeline.clock))
+            predicted = rule.predictions(reachable, level)
+        except UndefinedMetricError as error:
+            no_predictions = str(error)
+
+    found: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    means: set[str] = set()
+    whole = Stretch(
+        _read_only(truth),
+        None if values is None else _read_only(values),
+        None if predicted is None else _read_only(predicted),
+        no_predictions,
+        options,
+        timeline.starts,
+        timeline.clock,
+        has_gaps,
+        _on_clock(recording, predicted, max_gap, has_gaps=has_gaps),
+    )
+    parts = one_per_series(whole) if timeline.starts.size > 1 else []
+    for metric in wanted:
+        begin = time.perf_counter()
+        pooled = not parts or metric.pools
+        found[metric.id], reason = whole.value(metric) if pooled else mean_over(metric, parts)
+        seconds[metric.id] = time.perf_counter() - begin
+        if reason:
+            reasons[metric.id] = reason
+        if not pooled:
+            means.add(metric.id)
+    notes = []
+    if values is not None and not channels and (reason := coarseness(without_gaps(values) if has_gaps else values)):
+        notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
+    evaluation = Evaluation(
+        found,
+        reasons,
+        threshold=_reported(level, rule),
+        threshold_rule=None if level is None else rule.description,
+        threshold_sign=rule.sign,
+        means=frozenset(means),
+        notes=(*notes, *inverted_note(found), *left_out_notes(recording, wanted, missing=missing, max_gap=max_gap)),
+        seconds=seconds,
+        metrics=tuple(wanted),
+        options=options,
+        predictions_from=rule.signature if predictions is None else "given",
+        several_series=bool(parts),
+        steps=recording.counts,
+        circumstances=circumstances(wanted, options, parts or [whole], max_gap=max_gap, ignore=ignore, missing=missing),
+        lengths_in_steps=lengths_in_steps(wanted, parts or [whole]),
+    )
+    return Evaluated(evaluation, recording, None if predicted is None else int(np.count_nonzero(predicted)))
+
+
+def _exact(scores: object, reachable: FloatArray, recording: Recording) -> npt.NDArray[Any]:
+    """Return the scores for thresholds: floats, or the integers given where floats had to stand for them."""
+    given = number_array(scores, "scores", allow_missing=True, channels=reachable.ndim == 2)
+    if not needs_exactness(given):
+        return reachable
+    given = recording.closed_up(given)
+    absent = is_missing(given)
+    return np.where(absent, -np.inf, given.astype(object)) if absent.any() else given
+
+
+def _reported(level: Any, rule: ThresholdRule) -> float | None:
+    """The threshold, where there is one for all steps; between integers, the integer that does the same."""
+    if isinstance(level, Fraction):
+        return math.floor(level) if rule.strict else math.ceil(level)
+    return level if isinstance(level, (float, int)) else None
+
+
+def _channel_recording(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike | None,
+    predictions: npt.ArrayLike | None,
+    series: npt.ArrayLike | None,
+    *on_steps: object,
+) -> Recording:
+    """Check labels of steps by channels, which know neither a clock nor steps left out."""
+    if any(each is not None for each in on_steps):
+        raise ValueError("times, max_gap and ignore need one label per step; these labels are steps by channels")
+    values: FloatArray | None = None
+    predicted: BoolArray | None = None
+    if scores is not None:
+        labels, values = scored_channels(labels, scores)
+    if predictions is not None:
+        labels, predicted = binary_channels(labels, predictions)
+    truth = binary_array(labels, "labels", channels=True)
+    starts = series_starts(series, len(truth))
+    counts = StepCounts(len(truth), 0, 0, len(truth), 0, 0)
+    return Recording(truth, values, predicted, starts, Timeline(len(truth), starts, starts), None, counts)
+
+
+def _on_clock(
+    recording: Recording, predicted: BoolArray | None, max_gap: Duration | None, *, has_gaps: bool
+) -> OnClock | None:
+    """The whole recording for PATE, where it knows more than the steps that count."""
+    timeline = recording.timeline
+    if timeline.step_numbers is None and timeline.clock is None:
+        return None
+    everywhere = None if predicted is None else timeline.spread(predicted)
+    data = {
+        "series": None if recording.starts.size == 1 else series_numbers(recording.starts, recording.labels.size),
+        "times": None if timeline.clock is None else recording.times,
+        "time_unit": None if timeline.clock is None else timeline.clock.unit,
+        "max_gap": max_gap,
+        "ignore": recording.is_left_out,
+        "missing": "normal" if has_gaps else None,
+    }
+    return OnClock(recording.labels, recording.scores, everywhere, data)
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Protect what several metrics see from a function that writes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,129 @@
+"""The bytes of a file or of standard input: decompressed, decoded, and told apart by how they begin."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from pateval.io.source import TableError, damaged, require_readable
+
+STANDARD_INPUT = "-"
+PACKED = {".gz": "gzip", ".zst": "zstd"}
+# How files begin, and what they are; spreadsheets and NPZ archives are both zip archives.
+_MAGIC = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1", "arrow"),
+    (b"\xff\xff\xff\xff", "arrow"),
+    (b"PK\x03\x04", "npz"),
+    (b"\x93NUMPY", "npy"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8", ""),
+    (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
+    (codecs.BOM_UTF32_BE, "utf-32-be", "UTF-32"),
+    (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16"),
+    (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
+)
+
+
+class Content(NamedTuple):
+    """The bytes of a file, decompressed, and what messages call it."""
+
+    where: str
+    data: bytes
+
+
+class Text(NamedTuple):
+    """The text of a file as UTF-8, and a line for each liberty taken in decoding it."""
+
+    where: str
+    data: bytes
+    notes: tuple[str, ...]
+
+
+def read_content(path: Path) -> Content:
+    """Read a whole file, decompressed where its name says so; ``-`` is standard input."""
+    if str(path) == STANDARD_INPUT:
+        where, data = "standard input", sys.stdin.buffer.read()
+        if not data:
+            raise TableError(f"{where}: nothing came in; give a file, or pipe one in")
+        kind = begins_like(data)
+        is_packed = kind is not None and kind in PACKED.values()
+        return Content(where, _unpacked(where, data, str(kind)) if is_packed else data)
+    require_readable(path)
+    packed = PACKED.get(path.suffix.lower())
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TableError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
+    return Content(str(path), data if packed is None else _unpacked(path, data, packed))
+
+
+def begins_like(data: bytes) -> str | None:
+    """Say which format data are in, by their first bytes: the name of a format or a compression, None for text."""
+    return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
+
+
+def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Text:
+    """Turn content into UTF-8, and refuse what is no text.
+
+    A mark at the beginning says which encoding it is in. Without one it is UTF-8, or, where that cannot be and may be
+    guessed, cp1252, as Windows programs in western Europe write it.
+    """
+    where, data = content
+    other = begins_like(data)
+    if other is not None and not data.startswith(codecs.BOM_UTF16_LE):
+        name = {"npz": "a zip archive or a spreadsheet"}.get(other, f"in the format {other}")
+        raise TableError(f"{where}: the content is not {kind} but {name}; give the file the suffix of what it is")
+    for mark, encoding, name in _MARKS:
+        if data.startswith(mark):
+            try:
+                text = data[len(mark) :].decode(encoding)
+            except UnicodeDecodeError as error:
+                raise damaged(where, f"{name or 'UTF-8'} text", error) from error
+            return Text(where, text.encode(), (f"{where}: read as {name}",) if name else ())
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        place = data.count(b"\n", 0, error.start) + 1
+        if not guess_encoding:
+            raise TableError(
+                f"{where}: line {place} is not UTF-8, which {kind} is written in; write it again"
+            ) from error
+    else:
+        if b"\x00" in data:
+            line = data.count(b"\n", 0, data.index(b"\x00")) + 1
+            raise TableError(
+                f"{where}: line {line} holds a zero byte, so the file is damaged or UTF-16 without a mark; write it "
+                f"again as UTF-8"
+            )
+        return Text(where, data, ())
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        raise TableError(
+            f"{where}: line {place} is neither UTF-8 nor cp1252 text, so the file is damaged or in another encoding; "
+            f"write it again as UTF-8"
+        ) from None
+    return Text(where, text.encode(), (f"{where}: read as cp1252, since line {place} is not UTF-8",))
+
+
+def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
+    import gzip
+    import io
+
+    import pyarrow as pa
+
+    try:
+        if packed == "gzip":
+            return gzip.decompress(data)
+        with pa.input_stream(io.BytesIO(data), compression=packed) as stream:
+            return bytes(stream.read())
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        raise damaged(path, f"{packed} compressed", error) from error

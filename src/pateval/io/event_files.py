@@ -1,0 +1,184 @@
+"""Anomalies in a file of their own: a row with start and stop for each, in steps or in times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pateval._validation import BoolArray
+from pateval.clocks import Times, time_numbers
+from pateval.intervals import mark_intervals
+from pateval.io import guesses
+from pateval.io.source import Table, TableError, is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_STARTS = (("start", "starts", "begin", "start_time", "starttime", "start_timestamp", "from", "start_step", "first"),)
+_STOPS = (("stop", "stops", "end", "end_time", "endtime", "end_timestamp", "stop_time", "to", "end_step", "last"),)
+
+
+@dataclass(frozen=True)
+class EventIntervals:
+    """Where anomalies lie, by series.
+
+    Attributes
+    ----------
+    where : str
+        The file, for messages.
+    by_series : tuple of (str or None, tuple)
+        For each series its name, None where the file names none, and the triples of start, stop and row number.
+    in_time : bool
+        Whether start and stop are times; otherwise they are step numbers, counted from 0.
+    has_dates : bool
+        Whether times are dates, in nanoseconds.
+    closed : bool
+        Whether the stop belongs to the anomaly.
+    columns : tuple of str
+        Where start and stop stand.
+    notes : tuple of str
+        Liberties taken in reading the file.
+    """
+
+    where: str
+    by_series: tuple[tuple[str | None, tuple[tuple[float, float, int], ...]], ...]
+    in_time: bool
+    has_dates: bool
+    closed: bool
+    columns: tuple[str, str] = ("start", "stop")
+    notes: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """Say in one line how the file was understood."""
+        number = sum(len(events) for _, events in self.by_series)
+        start, stop = self.columns
+        unit = "time" if self.in_time else "steps, the first being 0"
+        reach = "up to and with" if self.closed else "up to but without"
+        return f"{self.where}: {number} event{'s' if number > 1 else ''} in {unit}: from {start!r} {reach} {stop!r}"
+
+    @property
+    def series(self) -> set[str]:
+        """The series that are named."""
+        return {name for name, _ in self.by_series if name is not None}
+
+    def labels(self, series: str, size: int, times: Times | None) -> BoolArray:
+        """Label the steps of one series.
+
+        Raises
+        ------
+        TableError
+            If an interval holds no step of the series, which would lose an anomaly without a word.
+        """
+        found = next((events for name, events in self.by_series if name in (None, series)), ())
+        if not found:
+            return np.zeros(size, dtype=np.bool_)
+        positions = np.arange(size) if not self.in_time or times is None else times
+        starts, stops, rows = zip(*found, strict=True)
+        marked, counts = mark_intervals(np.stack([np.array(starts), np.array(stops)], axis=1), positions, self.closed)
+        empty = np.flatnonzero(counts <= 0)
+        beyond = np.zeros(0, dtype=np.intp) if self.in_time else np.flatnonzero(np.array(stops) > size - self.closed)
+        for place in (*empty.tolist()[:1], *beyond.tolist()[:1]):
+            what = "holds no step" if place in empty else f"reaches beyond the {size} steps"
+            of_data = f"series {series!r}" if self.series else "the data"
+            raise TableError(
+                f"{self.where}: the event in row {rows[place]} {what} of {of_data}; correct it, or take it out"
+            )
+        return marked
+
+
+def read_events(table: Table, *, closed: bool = False, series: str | None = None) -> EventIntervals:
+    """Read a table of anomalies: columns of start and stop, and of series where there are several.
+
+    Parameters
+    ----------
+    table : Table
+        What `read_table` or `as_table` gave.
+    closed : bool
+        Whether the stop belongs to the anomaly.
+    series : str, optional
+        The column that names series in the data; it is looked for here by this name, too.
+
+    Returns
+    -------
+    EventIntervals
+
+    Raises
+    ------
+    TableError
+        If a column is not there, a value is missing, or an event ends before it starts.
+
+    Examples
+    --------
+    >>> from pateval.io import as_table
+    >>> events = read_events(as_table({"start": [2, 7], "end": [4, 8]}))
+    >>> events.labels("any", 9, None).astype(int)
+    array([0, 0, 1, 1, 0, 0, 0, 1, 0])
+    """
+    start, stop = _column(table, _STARTS, "start"), _column(table, _STOPS, "stop")
+    key = series if series is not None and series in table.columns else None
+    if key is None:
+        keys = guesses.equals(table.columns, guesses.SERIES)
+        if len(keys) > 1:
+            raise TableError(
+                f"{table.where}: {' and '.join(map(repr, keys))} both look like series; take one of them out"
+            )
+        key = keys[0] if keys else None
+    starts, dates = _bounds(table, start)
+    stops, stop_dates = _bounds(table, stop)
+    if dates != stop_dates:
+        raise TableError(f"{table.where}: of columns {start!r} and {stop!r} one holds dates and the other numbers")
+    wrong = np.flatnonzero(stops < starts if closed else stops <= starts)
+    if wrong.size:
+        row = int(wrong[0])
+        again = stops[row] == starts[row]
+        hint = "; if the stop belongs to the event, say --closed-events" if again else "; exchange the two"
+        what = "is empty" if again else "ends before it starts"
+        raise TableError(f"{table.where}: the event in row {row + 1} {what}{hint}")
+    names: Sequence[str | None] = [None] * table.rows if key is None else _names(table, key)
+    by_series: dict[str | None, list[tuple[float, float, int]]] = {}
+    for row, (name, first, last) in enumerate(zip(names, starts.tolist(), stops.tolist(), strict=True), start=1):
+        by_series.setdefault(name, []).append((first, last, row))
+    return EventIntervals(
+        table.where,
+        tuple((name, tuple(found)) for name, found in by_series.items()),
+        in_time=dates,
+        has_dates=dates,
+        closed=closed,
+        columns=(start, stop),
+        notes=table.notes,
+    )
+
+
+def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str) -> str:
+    found = guesses.equals(table.columns, tiers)
+    if len(found) != 1:
+        shown = ", ".join(map(repr, table.columns))
+        what = f"{' and '.join(map(repr, found))} both look like" if found else "no column looks like"
+        raise TableError(f"{table.where}: {what} the {role} of events; call one {role!r} among {shown}")
+    return found[0]
+
+
+def _bounds(table: Table, name: str) -> tuple[Times, bool]:
+    """Starts or stops as numbers, and whether they are dates."""
+    column = table.columns[name]
+    absent = [row for row, value in enumerate(column.tolist(), start=1) if is_missing(value)]
+    if absent:
+        raise TableError(f"{table.where}: column {name!r} is empty in row {absent[0]}; an event has a start and a stop")
+    try:
+        numbers, unit = time_numbers(column)
+    except (TypeError, ValueError):
+        raise TableError(
+            f"{table.where}: column {name!r} holds neither dates such as 2024-01-31T12:00:00 nor numbers"
+        ) from None
+    return numbers, unit is not None
+
+
+def _names(table: Table, key: str) -> list[str | None]:
+    names: list[str | None] = []
+    for row, value in enumerate(table.columns[key].tolist(), start=1):
+        if is_missing(value):
+            raise TableError(f"{table.where}: column {key!r} names nothing in row {row}")
+        names.append(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
+    return names

@@ -1,0 +1,9 @@
+"""The report: one page that opens anywhere and shows what is behind every number of a leaderboard.
+
+Plain data first (`board_data`, `inputs`, `blocks`), then a page around them (`page`). The folder ``assets`` holds the
+template, the style and the scripts, which are our own and use nothing from elsewhere.
+"""
+
+from pateval.report.write import BUDGET, Written, report_of_board, report_of_folder
+
+__all__ = ["BUDGET", "Written", "report_of_board", "report_of_folder"]

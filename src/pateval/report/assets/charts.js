@@ -1,0 +1,203 @@
+// Charts in SVG: means with intervals, places over halves, ranks with critical difference, precision-recall, agreement.
+
+function picture(width, height, label, ...children) {
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label }, ...children);
+}
+
+function text(x, y, content, attributes = {}) {
+  return svg("text", { x, y, ...attributes }, content);
+}
+
+function shortened(name, most) {
+  return name.length <= most ? name : `${name.slice(0, most - 1)}…`;
+}
+
+// One row per detector: mean, 95 % limits, and lines for what chance and a constant score reach.
+function meansChart(rows, lines, { width, label }) {
+  const narrow = width < 560, left = narrow ? 8 : 190, right = 64, step = narrow ? 40 : 26, top = 36;
+  const given = [...rows.flatMap((row) => [row.mean, row.low, row.high]), ...lines.map((line) => line.value)]
+    .filter((value) => typeof value === "number");
+  const least = Math.min(0, ...given), most = Math.max(least + 1e-9, ...given.map((value) => value));
+  const pad = (most - least) * 0.03;
+  const x = (value) => left + ((value - least + pad) / (most - least + 2 * pad)) * (width - left - right);
+  const height = top + rows.length * step + 34, bottom = top + rows.length * step;
+  const parts = [];
+  for (const value of ticks(least, most, (width - left - right) / 80)) {
+    parts.push(svg("line", { x1: x(value), x2: x(value), y1: top - 4, y2: bottom, class: "grid" }));
+    parts.push(text(x(value), bottom + 16, shortNumber(value), { class: "tick middle" }));
+  }
+  const tiedRows = rows.filter((row) => row.tied).length;
+  if (tiedRows > 1) {
+    parts.push(svg("rect", { x: 0, y: top - 2, width, height: tiedRows * step + 2, class: "tied", rx: 4 }));
+  }
+  lines.filter((line) => typeof line.value === "number").forEach((line, place) => {
+    const at = x(line.value), y = top - 24 + place * 13, isLeft = at > width - 120;
+    parts.push(svg("line", { x1: at, x2: at, y1: y - 8, y2: bottom, class: `baseline ${line.kind}` }));
+    parts.push(text(at + (isLeft ? -5 : 5), y, line.name, { class: `tick ${isLeft ? "end" : ""}` }));
+  });
+  rows.forEach((row, place) => {
+    const y = top + place * step + (narrow ? 28 : 13), name = shortened(row.name, narrow ? 40 : 26);
+    const heading = narrow ? text(left, y - 12, name, { class: "row" }) : text(left - 12, y + 4, name, { class: "row end" });
+    const group = svg("a", { href: row.href, class: "item" }, svg("title", {}, row.title), heading);
+    if (typeof row.low === "number") {
+      group.append(svg("line", { x1: x(row.low), x2: x(row.high), y1: y, y2: y, class: "interval" }));
+    }
+    if (typeof row.mean === "number") {
+      group.append(svg("circle", { cx: x(row.mean), cy: y, r: 4.5, class: row.tied ? "dot first" : "dot" }));
+    }
+    group.append(text(width - 4, y + 4, figure(row.mean), { class: "value end" }));
+    parts.push(group);
+  });
+  const chart = picture(width, height, label, parts);
+  chart.setAttribute("role", "group"); // its rows are links
+  return chart;
+}
+
+// For each detector the places it takes in nine of ten halves, and how often it is first.
+function placesChart(rows, { width, label, places }) {
+  const narrow = width < 400, left = narrow ? 8 : Math.min(190, width * 0.36), right = 62, step = narrow ? 38 : 24, top = 22;
+  const x = (place) => left + 10 + ((place - 1) / Math.max(1, places - 1)) * (width - left - right - 20);
+  const bottom = top + rows.length * step, parts = [];
+  const marks = ticks(1, places, Math.min(places, (width - left - right) / 36)).filter((value) => Number.isInteger(value) && value >= 1);
+  for (const place of new Set([1, ...marks])) {
+    parts.push(svg("line", { x1: x(place), x2: x(place), y1: top - 4, y2: bottom, class: "grid" }));
+    parts.push(text(x(place), top - 9, String(place), { class: "tick middle" }));
+  }
+  parts.push(text(width - 4, top - 9, "first", { class: "tick end" }));
+  rows.forEach((row, place) => {
+    const y = top + place * step + (narrow ? 26 : 12);
+    parts.push(narrow ? text(left, y - 10, shortened(row.name, 40), { class: "row" })
+      : text(left - 8, y + 4, shortened(row.name, Math.floor(left / 7)), { class: "row end" }));
+    parts.push(svg("line", { x1: x(row.low) - 3, x2: x(row.high) + 3, y1: y, y2: y, class: "interval wide" }));
+    parts.push(text(width - 4, y + 4, percent(row.first), { class: "value end" }));
+  });
+  return picture(width, bottom + 8, label, parts);
+}
+
+// Mean ranks on a line, bars over those that are not told apart.
+function rankChart(names, ranks, groups, difference, { width, label }) {
+  const narrow = width < 560, side = narrow ? 12 : 170, size = names.length, half = Math.ceil(size / 2);
+  const x = (rank) => side + ((rank - 1) / Math.max(1, size - 1)) * (width - 2 * side);
+  const place = new Map(names.map((name, index) => [name, index]));
+  const shown = groups.filter((group) => group.length > 1).slice(0, 12);
+  const line = 44, parts = [];
+  for (let rank = 1; rank <= size; rank++) {
+    parts.push(svg("line", { x1: x(rank), x2: x(rank), y1: line - 5, y2: line, class: "axis" }));
+    if (size <= 20 || rank % 5 === 0 || rank === 1) parts.push(text(x(rank), line - 9, String(rank), { class: "tick middle" }));
+  }
+  parts.push(svg("line", { x1: x(1), x2: x(size), y1: line, y2: line, class: "axis" }));
+  if (typeof difference === "number" && difference < size) {
+    parts.push(svg("line", { x1: x(1), x2: x(Math.min(size, 1 + difference)), y1: 12, y2: 12, class: "critical" }));
+    parts.push(text(x(Math.min(size, 1 + difference)) + 6, 16, `critical difference ${figure(difference, 2)}`, { class: "tick" }));
+  }
+  shown.forEach((group, index) => {
+    const members = group.map((name) => ranks[place.get(name)]), y = line + 10 + index * 8;
+    parts.push(svg("line", { x1: x(Math.min(...members)) - 4, x2: x(Math.max(...members)) + 4, y1: y, y2: y, class: "alike" }));
+  });
+  const first = line + 26 + shown.length * 8;
+  if (narrow) {
+    names.forEach((name, index) => {
+      const y = first + index * 20;
+      parts.push(svg("circle", { cx: x(ranks[index]), cy: y - 4, r: 4, class: "dot" }));
+      const onLeft = x(ranks[index]) > width / 2;
+      parts.push(text(x(ranks[index]) + (onLeft ? -9 : 9), y, `${shortened(name, 22)} ${figure(ranks[index], 1)}`, { class: `row ${onLeft ? "end" : ""}` }));
+    });
+    return picture(width, first + size * 20, label, parts);
+  }
+  names.forEach((name, index) => {
+    const onLeft = index < half, y = first + (onLeft ? index : size - 1 - index) * 20;
+    const edge = onLeft ? side - 8 : width - side + 8;
+    parts.push(svg("polyline", { points: `${x(ranks[index])},${line} ${x(ranks[index])},${y} ${edge},${y}`, class: "leader" }));
+    parts.push(text(onLeft ? edge - 6 : edge + 6, y + 4, `${shortened(name, 20)}  ${figure(ranks[index], 2)}`, { class: `row ${onLeft ? "end" : ""}` }));
+  });
+  return picture(width, first + half * 20 + 6, label, parts);
+}
+
+// The precision-recall curve with a point that can be moved.
+class CurveChart {
+  constructor(onpick) {
+    this.size = 320;
+    this.path = svg("polyline", { class: "curve", points: "" });
+    this.point = svg("circle", { r: 6, class: "point" });
+    this.cross = svg("path", { class: "cross" });
+    const { size } = this, parts = [];
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      parts.push(svg("line", { x1: this.x(share), x2: this.x(share), y1: this.y(0), y2: this.y(1), class: "grid" }));
+      parts.push(svg("line", { x1: this.x(0), x2: this.x(1), y1: this.y(share), y2: this.y(share), class: "grid" }));
+      if (share % 0.5 === 0) {
+        parts.push(text(this.x(share), this.y(0) + 15, String(share), { class: "tick middle" }));
+        parts.push(text(this.x(0) - 6, this.y(share) + 4, String(share), { class: "tick end" }));
+      }
+    }
+    parts.push(text(this.x(0.5), size - 2, "recall", { class: "tick middle" }));
+    parts.push(text(10, this.y(0.5), "precision", { class: "tick middle", transform: `rotate(-90 10 ${this.y(0.5)})` }));
+    this.element = picture(size, size, "Precision-recall curve", parts, this.cross, this.path, this.point);
+    this.element.classList.add("square");
+    this.element.addEventListener("click", (event) => {
+      const box = this.element.getBoundingClientRect();
+      onpick(this.nearest((event.clientX - box.left) / box.width * size, (event.clientY - box.top) / box.height * size));
+    });
+  }
+
+  x(share) { return 42 + share * (this.size - 54); }
+  y(share) { return this.size - 38 - share * (this.size - 50); }
+
+  nearest(x, y) {
+    const far = (point) => (this.x(point.recall) - x) ** 2 + (this.y(point.precision) - y) ** 2;
+    return this.points.reduce((best, point) => (far(point) < far(best) ? point : best)).level;
+  }
+
+  draw(points) {
+    this.points = points;
+    this.path.setAttribute("points", points.map((point) => `${this.x(point.recall).toFixed(1)},${this.y(point.precision).toFixed(1)}`).join(" "));
+  }
+
+  move(found) {
+    const x = this.x(found.recall), y = this.y(found.precision);
+    this.point.setAttribute("cx", x);
+    this.point.setAttribute("cy", y);
+    this.point.dataset.recall = found.recall;
+    this.point.dataset.precision = found.precision;
+    this.cross.setAttribute("d", `M${x} ${this.y(0)}V${y}H${this.x(0)}`);
+    this.element.setAttribute("aria-label", `Precision-recall curve; at the threshold precision ${figure(found.precision)}, recall ${figure(found.recall)}`);
+  }
+}
+
+// A square of cells, one for every two metrics; cividis-like from pale to dark.
+function agreementChart(ids, matrix, { width, label }) {
+  const names = width < 560 ? 92 : 170, cell = Math.max(3, Math.min(46, (width - names - 8) / ids.length));
+  const height = names * 0.86 + cell * ids.length + 8, top = names * 0.86, parts = [];
+  const showText = cell >= 24, showNames = cell >= 9;
+  ids.forEach((id, row) => {
+    if (showNames) {
+      parts.push(text(names - 6, top + (row + 0.5) * cell + 4, shortened(id, width < 560 ? 13 : 26), { class: "tick end" }));
+      const x = names + (row + 0.5) * cell;
+      parts.push(text(x, top - 6, shortened(id, width < 560 ? 13 : 24), { class: "tick", transform: `rotate(-55 ${x} ${top - 6})` }));
+    }
+    ids.forEach((other, column) => {
+      const tau = matrix[row][column], shade = tau === null ? null : Math.round(((tau + 1) / 2) * 10);
+      parts.push(svg("rect", {
+        x: names + column * cell, y: top + row * cell, width: cell - (cell > 6 ? 1 : 0), height: cell - (cell > 6 ? 1 : 0),
+        class: shade === null ? "shade none" : `shade s${shade}`,
+      }, svg("title", {}, `${id} and ${other}: ${tau === null ? "not comparable" : figure(tau, 2)}`)));
+      if (showText && tau !== null) {
+        parts.push(text(names + (column + 0.5) * cell, top + (row + 0.5) * cell + 4, figure(tau, 2).replace("0.", "."), { class: `tick middle on-s${shade}` }));
+      }
+    });
+  });
+  return picture(width, height, label, parts);
+}
+
+// A chart that is drawn anew when its place becomes wider or narrower.
+function fitted(draw) {
+  const box = make("div", { class: "fitted" });
+  let last = 0;
+  new ResizeObserver(() => {
+    const width = Math.round(box.clientWidth);
+    if (width && Math.abs(width - last) > 4) {
+      last = width;
+      box.replaceChildren(draw(width));
+    }
+  }).observe(box);
+  return box;
+}

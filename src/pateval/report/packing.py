@@ -1,0 +1,171 @@
+"""Scores and values in few bytes: levels that a slider can stand on, ranks in 16 bits, deflated, as base64.
+
+A score is kept as the number of levels it reaches, and a level as the shortest decimal that flags the same steps. So at
+every level the flagged steps are exactly those of the scores themselves; between two levels nothing is known.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+MOST_LEVELS = 1024  # more positions than a slider has pixels, and finer than a panel is high
+VALUE_LEVELS = 4095  # of the series itself, which is drawn and never computed with
+_MOST_DECIMALS = 17
+# Powers of ten are exact up to here, so that a division by one gives the double nearest to the decimal.
+_EXACT_POWER = 22
+# Scores that lie closer together or further apart than this keep their own decimals.
+_SHORTEST_REACH, _LONGEST_REACH = 1e-15, 1e20
+
+
+class PackedScores(NamedTuple):
+    """Scores of one detector on one series.
+
+    Attributes
+    ----------
+    thresholds : list of float
+        Ascending; at each exactly the steps are flagged whose score reaches the level it stands for.
+    ranks : str
+        For each step how many thresholds it reaches, packed by `pack`.
+    distinct : int
+        How many distinct scores there are; where they are no more than the thresholds, nothing is lost.
+    """
+
+    thresholds: list[float]
+    ranks: str
+    distinct: int
+
+
+def pack_scores(scores: FloatArray, keep: tuple[float, ...] = (), most: int = MOST_LEVELS) -> PackedScores:
+    """Pack the scores of one detector on one series.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Finite, or negative infinity at steps that no threshold flags.
+    keep : tuple of float
+        Thresholds that must be among the levels.
+    most : int
+        How many levels at most.
+
+    Examples
+    --------
+    >>> packed = pack_scores(np.array([0.1, 0.72345678, 0.1, 0.9]))
+    >>> packed.thresholds
+    [0.1, 0.7234, 0.9]
+    >>> unpack(packed.ranks).tolist()
+    [1, 2, 1, 3]
+    """
+    distinct = np.unique(scores[scores > -np.inf])
+    places = choose_levels(distinct, keep, most)
+    below = np.concatenate([[-np.inf], distinct])[places]
+    ranks = np.searchsorted(distinct[places], scores, side="right")
+    return PackedScores(short_decimals(distinct[places], below).tolist(), pack(ranks), int(distinct.size))
+
+
+def choose_levels(distinct: FloatArray, keep: tuple[float, ...] = (), most: int = MOST_LEVELS) -> npt.NDArray[np.intp]:
+    """Choose which distinct scores become levels: all where they are few.
+
+    Where they are many, a third lies evenly between the lowest and the highest score, so that a drawn score looks
+    right; the others lie densest at the top, where thresholds are.
+
+    Returns
+    -------
+    ndarray of int
+        Places in ``distinct``, ascending; the lowest and the highest are among them.
+    """
+    size = distinct.size
+    if size <= most:
+        return np.arange(size)
+    wanted = np.searchsorted(distinct, np.array(keep, dtype=np.float64))
+    room = most - 2 - wanted.size
+    by_value = np.searchsorted(distinct, np.linspace(distinct[0], distinct[-1], room // 3))
+    from_top = np.geomspace(1, size, room - room // 3).astype(np.intp)
+    chosen = np.concatenate([[0, size - 1], wanted, by_value, size - from_top])
+    return np.unique(np.clip(chosen, 0, size - 1))
+
+
+def short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
+    """Find for each level the shortest decimal above the next lower score and not above the level itself.
+
+    Examples
+    --------
+    >>> short_decimals(np.array([0.3333333333, 0.6666666666]), np.array([0.3333333332, 0.1])).tolist()
+    [0.3333333333, 0.6666]
+    """
+    reach = float(levels[-1] - levels[0])
+    found = levels.copy()
+    if not _SHORTEST_REACH < reach < _LONGEST_REACH:
+        return found
+    # Coarser than a two-thousandth of the range would be seen in a drawing.
+    first = math.ceil(math.log10(2000 / reach))
+    open_places = np.arange(levels.size)
+    for decimals in range(first, first + _MOST_DECIMALS):
+        level, floor = levels[open_places], below[open_places]
+        if abs(decimals) > _EXACT_POWER:
+            break
+        scale = 10.0 ** abs(decimals)
+        with np.errstate(over="ignore"):
+            short = np.floor(level * scale) / scale if decimals >= 0 else np.floor(level / scale) * scale
+        fits = (short > floor) & (short <= level)
+        found[open_places[fits]] = short[fits]
+        open_places = open_places[~fits]
+        if not open_places.size:
+            break
+    return found
+
+
+def pack(numbers: npt.NDArray[Any]) -> str:
+    """Pack whole numbers below 65,536: differences in 16 bits, low bytes after high ones, deflated, as base64."""
+    differences = np.diff(numbers.astype(np.uint16), prepend=np.uint16(0)).astype("<u2")
+    planes = differences.view(np.uint8).reshape(-1, 2).T[::-1]
+    return base64.b64encode(zlib.compress(np.ascontiguousarray(planes).tobytes(), 6)).decode()
+
+
+def unpack(text: str) -> npt.NDArray[np.uint16]:
+    """Undo `pack`.
+
+    Examples
+    --------
+    >>> unpack(pack(np.array([3, 65535, 0]))).tolist()
+    [3, 65535, 0]
+    """
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(2, -1)
+    differences = planes[0].astype(np.uint16) * np.uint16(256) + planes[1]
+    return np.cumsum(differences, dtype=np.uint16)
+
+
+def pack_values(values: FloatArray) -> dict[str, Any]:
+    """Pack the series itself for drawing: 4,095 steps between its lowest and highest value, 0 where it is missing."""
+    finite = np.isfinite(values)
+    low, high = (float(values[finite].min()), float(values[finite].max())) if finite.any() else (0.0, 0.0)
+    scale = (VALUE_LEVELS - 1) / (high - low) if high > low else 0.0
+    numbers = np.where(finite, 1 + np.rint((np.where(finite, values, low) - low) * scale), 0)
+    return {"low": low, "high": high, "packed": pack(numbers)}
+
+
+def pack_times(times: npt.NDArray[Any]) -> dict[str, Any]:
+    """Pack times: dates as milliseconds, numbers as they are; evenly spaced ones as a start and an interval.
+
+    Examples
+    --------
+    >>> pack_times(np.array(["2024-01-01T00:00", "2024-01-01T00:10"], dtype="datetime64[s]"))
+    {'dates': True, 'start': 1704067200000.0, 'interval': 600000.0}
+    """
+    dates = times.dtype.kind == "M"
+    numbers = (times.astype("datetime64[us]").astype(np.int64) / 1000) if dates else times.astype(np.float64)
+    gaps = np.diff(numbers)
+    described: dict[str, Any] = {"dates": dates, "start": float(numbers[0])}
+    if gaps.size == 0 or np.all(gaps == gaps[0]):
+        return described | {"interval": float(gaps[0]) if gaps.size else 1.0}
+    kinds, codes = np.unique(gaps, return_inverse=True)
+    if kinds.size < 65536:
+        return described | {"gaps": kinds.tolist(), "packed": pack(np.concatenate([[0], codes]))}
+    return described | {"numbers": numbers.tolist()}

@@ -1,0 +1,217 @@
+"""From a leaderboard to a page, or to a folder of a page and its data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pateval.io.atomic import write_text
+from pateval.report.baselines import audit_here, constant_values
+from pateval.report.blocks import board_block, metric_blocks, series_block, telling
+from pateval.report.board_data import BoardData, data_of_board, data_of_folder
+from pateval.report.inputs import Track, read_inputs
+from pateval.report.page import as_json, embedded, loaded, page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pateval.leaderboards.result import Leaderboard
+
+BUDGET = 25.0
+_MEGABYTE = 1_000_000
+_NO_SCORES = np.empty(0)  # in place of scores that are packed already, and need not stay in memory
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of a report.
+
+    Attributes
+    ----------
+    path : Path
+        The page.
+    size : int
+        Its bytes, with those of the data beside it.
+    shown : int
+        How many series can be opened up.
+    left_out : tuple of str
+        Series that did not fit.
+    missing : tuple of str
+        Series whose labels and scores are gone or have changed.
+    """
+
+    path: Path
+    size: int
+    shown: int
+    left_out: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        parts = [f"{self.path}: {self.size / _MEGABYTE:.1f} MB, {self.shown} series to open"]
+        if self.left_out:
+            parts.append(f"{len(self.left_out)} left out to keep within the budget")
+        if self.missing:
+            parts.append(f"{len(self.missing)} without scores, or whose inputs are gone or have changed")
+        return "; ".join(parts)
+
+
+def report_of_board(
+    board: Leaderboard, path: str | os.PathLike[str], *, budget: float = BUDGET, title: str = "Leaderboard"
+) -> Written:
+    """Write the report of a leaderboard in memory.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The numbers.
+    path : path
+        A file, or a folder where it ends in a slash or is one already.
+    budget : float
+        Megabytes that a single file may have.
+    title : str
+        What to call it.
+    """
+    return write_report(data_of_board(board, title), path, budget=budget)
+
+
+def report_of_folder(
+    folder: str | os.PathLike[str], path: str | os.PathLike[str], *, budget: float = BUDGET, title: str | None = None
+) -> Written:
+    """Write the report of a saved leaderboard; see `report_of_board`."""
+    return write_report(data_of_folder(Path(folder), title), path, budget=budget)
+
+
+def write_report(data: BoardData, path: str | os.PathLike[str], *, budget: float = BUDGET) -> Written:
+    """Write a report, as a file or as a folder."""
+    if not budget > 0:
+        raise ValueError(f"budget must be a positive number of megabytes; got {budget}")
+    is_folder = os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
+    return _Writing(data, Path(path), None if is_folder else budget * _MEGABYTE).write()
+
+
+class _Writing:
+    """A report in the making: blocks are made one by one, and each is held only in its packed form."""
+
+    def __init__(self, data: BoardData, path: Path, budget: float | None) -> None:
+        self._data, self._path, self._budget = data, path, budget
+        self._first_tracks: dict[str, Track] = {}
+        self._missing: dict[str, str] = {}
+        self._left_out: list[str] = []
+        self._beside: set[Path] = set()
+        self._size = 0
+
+    def write(self) -> Written:
+        """Write it."""
+        data = self._data
+        if self._budget is None:
+            (self._path / "data").mkdir(parents=True, exist_ok=True)
+        metrics = {f"metric-{place}": as_json(block) for place, block in enumerate(metric_blocks(data))}
+        series: dict[str, str] = {}
+        for place, content in self._series_blocks():
+            text = as_json(content)
+            if self._budget is None:
+                self._write_beside(f"series-{place}", text)
+                text = ""
+            series[f"series-{place}"] = text
+        board = board_block(data) | self._baselines()
+        if self._budget is None:
+            for name, text in metrics.items():
+                self._write_beside(name, text)
+            metrics = {}
+        else:
+            self._leave_out(series, self._budget - self._size_without(board, metrics))
+        board |= self._shown(series)
+        target = self._path / "index.html" if self._budget is None else self._path
+        blocks = [embedded(name, text) for name, text in (metrics | series).items() if text]
+        whole = page(data.title, as_json(board), blocks, folder=self._budget is None)
+        write_text(whole, target)
+        self._remove_others()
+        return Written(
+            target,
+            self._size + len(whole.encode()),
+            board["drilldowns_shown"],
+            tuple(self._left_out),
+            tuple(self._missing),
+        )
+
+    def _size_without(self, board: dict[str, Any], metrics: dict[str, str]) -> int:
+        """Bytes of the page without any timeline, or an error where that alone is over the budget."""
+        named = board | self._shown({}) | {"left_out": list(self._data.series)}
+        whole = page(self._data.title, as_json(named), [embedded(name, text) for name, text in metrics.items()])
+        size = len(whole.encode())
+        if self._budget is not None and size > self._budget:
+            raise ValueError(
+                f"without any timeline the page takes {size / _MEGABYTE:.1f} MB, more than the budget of "
+                f"{self._budget / _MEGABYTE:g} MB: write a folder (-o DIR/), raise the budget, or choose fewer metrics"
+            )
+        return size
+
+    def _series_blocks(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        data = self._data
+        places = {name: place for place, name in enumerate(data.series)}
+        for item in read_inputs(data.inputs, data.series, data.digests):
+            block = series_block(data, item)
+            if block is None:
+                self._missing[item.name] = next(iter(item.missing.values()), self._why_missing())
+            else:
+                self._first_tracks[item.name] = next(iter(item.tracks.values()))._replace(scores=_NO_SCORES)
+                yield places[item.name], block
+
+    def _why_missing(self) -> str:
+        if self._data.run.get("computed_elsewhere"):
+            return "the values were computed elsewhere and came without scores"
+        return "its input is gone"
+
+    def _leave_out(self, series: dict[str, str], room: float) -> None:
+        """Drop the least telling series until the rest fits."""
+        sizes = {name: len(embedded(name, text).encode()) + 1 for name, text in series.items()}
+        size = sum(sizes.values())
+        for place in reversed(telling(self._data)):
+            if size <= room:
+                break
+            name = f"series-{place}"
+            if name in series:
+                size -= sizes[name]
+                del series[name]
+                self._left_out.append(self._data.series[place])
+
+    def _shown(self, series: dict[str, str]) -> dict[str, Any]:
+        places = sorted(int(name.removeprefix("series-")) for name in series)
+        return {
+            "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "folder": self._budget is None,
+            "drilldowns": places,
+            "drilldowns_shown": len(places),
+            "left_out": self._left_out,
+            "missing": self._missing,
+            "budget": None if self._budget is None else self._budget / _MEGABYTE,
+        }
+
+    def _baselines(self) -> dict[str, Any]:
+        parameters = self._data.run.get("parameters", {})
+        if not self._first_tracks:
+            return {"constant": None, "audit": None}
+        return {
+            "constant": constant_values(list(self._first_tracks.values()), self._data.metrics, parameters),
+            "audit": audit_here(self._first_tracks, self._data.metrics, parameters),
+        }
+
+    def _write_beside(self, name: str, text: str) -> None:
+        content = loaded(name, text)
+        target = self._path / "data" / f"{name}.js"
+        write_text(content, target)
+        self._beside.add(target)
+        self._size += len(content.encode())
+
+    def _remove_others(self) -> None:
+        """Remove data that an earlier report has left in the folder."""
+        if self._budget is None:
+            for pattern in ("metric-*.js", "series-*.js"):
+                for path in set((self._path / "data").glob(pattern)) - self._beside:
+                    path.unlink()

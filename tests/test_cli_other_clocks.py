@@ -1,0 +1,255 @@
+"""``compare``, ``buffer``, ``plot`` and ``audit`` on a clock: durations, ignored steps, missing scores."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import pateval as pv
+from pateval.cli import main
+
+RNG = np.random.default_rng(5)
+LABELS = np.tile(np.repeat([0, 1, 0], [7, 3, 4]), 7)
+SIZE = LABELS.size
+IGNORED = (np.arange(SIZE) % 14 == 8).astype(int)  # the middle of every event
+IGNORED[[30, 31, 60]] = 1
+UNEVEN = np.datetime64("2026-03-01T00:00") + np.cumsum(RNG.integers(1, 9, SIZE)).astype("m8[m]")
+EVEN = np.datetime64("2026-03-01T00:00") + 5 * np.arange(SIZE).astype("m8[m]")
+A = np.where(np.arange(SIZE) < 5, np.nan, 0.6 * LABELS + RNG.random(SIZE))
+B = np.where(np.arange(SIZE) % 20 == 3, np.nan, 0.3 * LABELS + RNG.random(SIZE))
+METRICS = ["pate", "pate_f1", "auc_roc", "vus_pr"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process, as the console script does."""
+
+    def call(*arguments, status=0):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main([str(argument) for argument in arguments])
+        found = capsys.readouterr()
+        assert stopped.value.code == status, found.err
+        return found
+
+    return call
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """Two detectors with gaps, a clock and maintenance; labels are not known during maintenance."""
+    path = tmp_path / "pump.csv"
+    rows = ["timestamp,label,maintenance,first,second"]
+    for time, label, ignored, a, b in zip(UNEVEN, LABELS, IGNORED, A, B, strict=True):
+        values = ["" if score != score else repr(float(score)) for score in (a, b)]
+        rows.append(f"{time},{'' if ignored else label},{ignored},{values[0]},{values[1]}")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_comparing_on_an_even_clock_is_comparing_in_steps():
+    a, b = np.nan_to_num(A), np.nan_to_num(B)
+    in_steps = pv.compare(LABELS, a, b, metrics=METRICS, early=2, delay=3, window=4, draws=12)
+    in_time = pv.compare(
+        LABELS, a, b, metrics=METRICS, early="10min", delay="15min", window="20min", draws=12, times=EVEN
+    )
+    for one, other in zip(in_steps.rows, in_time.rows, strict=True):
+        assert (one.first, one.second, one.low, one.high) == pytest.approx(
+            (other.first, other.second, other.low, other.high), abs=1e-12
+        )
+        assert (one.wins, one.ties, one.losses) == (other.wins, other.ties, other.losses)
+
+
+@pytest.mark.parametrize("missing", ["ignore", "normal"])
+def test_compare_says_what_evaluate_says(run, recording, missing):
+    options = ["--score", "first,second", "--missing", missing, "--ignore", "maintenance", "--max-gap", "1h"]
+    options += ["--early", "0min,10min", "--delay", "20min", "--window", "30min", "--metrics", ",".join(METRICS)]
+    found = run("compare", recording, *options, "--draws", "3", "--format", "json")
+    ignore = IGNORED == 1
+    if missing == "ignore":
+        ignore = ignore | np.isnan(A) | np.isnan(B)
+    given = {"metrics": METRICS, "early": ["0min", "10min"], "delay": "20min", "window": "30min", "times": UNEVEN}
+    given |= {"ignore": ignore, "max_gap": "1h", "missing": "normal"}
+    data = json.loads(found.out)
+    for scores, value in ((A, "value_a"), (B, "value_b")):
+        expected = pv.evaluate(LABELS, scores, **given)
+        assert {row["metric"]: row[value] for row in data["metrics"]} == pytest.approx(dict(expected), abs=1e-12)
+    what = "left out for both" if missing == "ignore" else "never predicted"
+    gaps = [int(np.isnan(scores[IGNORED == 0]).sum()) for scores in (A, B)]
+    assert data["notes"][0] == f"{gaps[0]} scores of first are missing: such steps are {what}"
+    assert data["notes"][1] == f"{gaps[1]} scores of second are missing: such steps are {what}"
+    assert data["notes"][2] == f"{int(ignore.sum())} of {SIZE} steps are ignored"
+    assert all(row["low"] <= row["high"] for row in data["metrics"])
+    # An event that only ignored steps part stays in one piece.
+    assert (data["unit"], data["units"]) == ("piece", 7)
+
+
+def test_compare_over_series_has_no_value_where_all_is_ignored():
+    series = np.repeat(np.arange(7), 14)
+    a, b = np.nan_to_num(A), np.nan_to_num(B)
+    found = pv.compare(LABELS, a, b, metrics="auc_roc", series=series, ignore=series == 2, draws=0)
+    each = [[pv.auc_roc(LABELS[series == k], scores[series == k]) for scores in (a, b)] for k in range(7) if k != 2]
+    assert (found["auc_roc"].first, found["auc_roc"].second) == pytest.approx(np.mean(each, axis=0))
+    assert found["auc_roc"].wins + found["auc_roc"].ties + found["auc_roc"].losses == 6
+
+
+def test_compare_refuses_two_clocks(run, recording, tmp_path):
+    other = tmp_path / "late.csv"
+    lines = recording.read_text().splitlines()
+    other.write_text("\n".join([*lines[:-1], lines[-1].replace("2026-03", "2026-04")]))
+    options = ["--early", "10min", "--delay", "10min", "--missing", "ignore", "--ignore", "maintenance"]
+    only = ["--metrics", "pate", "--score", "first"]
+    found = run("compare", recording, other, *only, *options, status=2)
+    assert found.err.splitlines()[-1] == (
+        f"pateval: the times in {recording} and {other} differ; early=['10min'] of pate needs both detectors on the "
+        "same clock"
+    )
+
+
+def test_buffer_leaves_ignored_steps_out(run, recording):
+    found = run("buffer", recording, "--ignore", "maintenance", "--early", "2h", "--delay", "0min", "--format", "json")
+    (row,) = json.loads(found.out)["series"]
+    # Maintenance parts each event in two, as it does for PATE.
+    assert (row["steps"], row["events"], row["longest"], row["gap"]) == (SIZE - int(IGNORED.sum()), 14, 1, 1)
+    minutes = np.median(np.diff(UNEVEN)) / np.timedelta64(1, "m")
+    assert row["interval"] == f"{minutes:.0f}min"
+    assert found.err.splitlines()[-1] == (
+        "early 2h is longer than the typical event (1 step) and than the gap between events (1 step): a buffer then "
+        "counts for more than what it surrounds"
+    )
+    assert "is longer" not in run("buffer", recording, "--ignore", "maintenance", "--early", "1min", "--delay", "0").err
+    without = run("buffer", recording, "--ignore", "maintenance", "--time", "none", "--early", "2h", status=2)
+    assert without.err.splitlines()[-1] == (
+        f"pateval: {recording}: 2h is a duration, which needs a column of times; name it with --time, and the unit of "
+        "times that are numbers with --time-unit"
+    )
+
+
+def test_buffer_finds_the_period_across_ignored_steps(run, tmp_path):
+    path = tmp_path / "wave.csv"
+    rows = []
+    for step in range(600):
+        is_serviced = step % 100 < 7
+        flow = "" if is_serviced else np.sin(2 * np.pi * step / 40)
+        rows.append(f"{int(200 <= step < 250 or step >= 550)},{int(is_serviced)},{flow}")
+    path.write_text("label,service,flow\n" + "\n".join(rows) + "\n")
+    found = run("buffer", path, "--value", "flow", "--ignore", "service", "--format", "json")
+    (row,) = json.loads(found.out)["series"]
+    assert row["period"] == 40
+
+
+@pytest.fixture
+def pumps(recording, tmp_path):
+    """The recording, and nothing but its labels in a file of its own."""
+    labels = tmp_path / "labels.csv"
+    rows = ["timestamp,label,maintenance"]
+    rows += [f"{time},{label},{ignored}" for time, label, ignored in zip(UNEVEN, LABELS, IGNORED, strict=True)]
+    labels.write_text("\n".join(rows) + "\n")
+    return recording, labels
+
+
+def test_auditing_labels_on_an_even_clock_is_auditing_in_steps():
+    given = {"metrics": ["pate", "vus_pr", "point_f1"], "seeds": 2}
+    in_steps = pv.audit(LABELS, early=2, delay=3, window=4, **given)
+    in_time = pv.audit(LABELS, early="10min", delay="15min", window="20min", times=EVEN, **given)
+    for one, other in zip(in_steps.rows, in_time.rows, strict=True):
+        assert one.values == pytest.approx(other.values, abs=1e-12)
+        assert one.findings == other.findings
+
+
+def test_auditing_labels_leaves_ignored_steps_out(run, pumps):
+    _, labels = pumps
+    ignore = IGNORED == 1
+    found = pv.audit(LABELS, metrics=["auc_roc", "pate"], seeds=2, ignore=ignore, early=2, delay=2)
+    closed_up = pv.audit(LABELS[~ignore], metrics=["auc_roc", "pate"], seeds=2, early=2, delay=2)
+    assert found["auc_roc"].values == pytest.approx(closed_up["auc_roc"].values, abs=1e-12)
+    # PATE keeps its clock, and with it the distance of a detection from its event.
+    assert found["pate"].values["shifted_late"] != closed_up["pate"].values["shifted_late"]
+    assert found["pate"].values["perfect"] == 1
+    options = ["--metrics", "auc_roc,pate", "--seeds", "2", "--early", "10min", "--delay", "10min", "--format", "json"]
+    rows = json.loads(run("audit", labels, "--ignore", "maintenance", *options).out)
+    expected = pv.audit(
+        LABELS, metrics=["auc_roc", "pate"], seeds=2, ignore=ignore, early="10min", delay="10min", times=UNEVEN
+    )
+    for row, found in zip(rows, expected.rows, strict=True):
+        assert {name: row[name] for name in found.values} == pytest.approx(found.values, abs=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["ignore", "normal"])
+def test_auditing_scores_on_their_clock(run, pumps, missing, tmp_path):
+    scores, _ = pumps
+    metrics = ["pate", "auc_roc", "point_f1"]
+    options = ["--metrics", ",".join(metrics), "--score", "first,second", "--early", "10min", "--delay", "20min"]
+    options += ["--ignore", "maintenance", "--seeds", "2", "--workers", "1", "--format", "json"]
+    found = json.loads(run("audit", scores, "--missing", missing, "--max-gap", "1h", *options).out)
+    assert found["detectors"] == ["first", "second"]
+    refused = run("audit", scores, *options, status=2).err.splitlines()[-1]
+    assert "leave such steps out with --missing ignore" in refused
+    if missing == "normal":
+        return
+    # The same file without the rows that are left out says the same of metrics that have no clock.
+    kept = np.flatnonzero(~((IGNORED == 1) | np.isnan(A) | np.isnan(B)))
+    short = tmp_path / "short.csv"
+    rows = ["label,first,second", *(f"{LABELS[k]},{float(A[k])!r},{float(B[k])!r}" for k in kept)]
+    short.write_text("\n".join(rows) + "\n")
+    plain = ["--metrics", "auc_roc,point_f1", "--seeds", "2", "--workers", "1", "--format", "json"]
+    whole = [scores, *plain, "--score", "first,second", "--ignore", "maintenance", "--missing", "ignore"]
+    assert json.loads(run("audit", *whole).out)["metrics"] == json.loads(run("audit", short, *plain).out)["metrics"]
+
+
+CLOCK = ["--early", "0min,10min", "--delay", "0min,20min", "--ignore", "maintenance", "--missing", "ignore"]
+
+
+def drawn_by(monkeypatch, name):
+    """Keep what a figure is made from."""
+    from pateval import plots
+
+    kept, draw = [], getattr(plots, name)
+    monkeypatch.setattr(plots, name, lambda *given, **options: kept.append((given, options)) or draw(*given, **options))
+    return kept
+
+
+def test_plots_on_a_clock(run, recording, tmp_path, monkeypatch):
+    given = {"times": UNEVEN, "ignore": IGNORED, "missing": "ignore", "max_gap": "1h"}
+    maps = drawn_by(monkeypatch, "buffer_heat_map")
+    options = [*CLOCK, "--max-gap", "1h"]
+    run("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "map.svg")
+    expected = [[pv.pate(LABELS, A, early=e, delay=d, **given) for d in ("0min", "20min")] for e in ("0min", "10min")]
+    assert np.array(maps[0][0][0]) == pytest.approx(np.array(expected), abs=1e-12)
+    text = (tmp_path / "map.svg").read_text()
+    assert "early: buffer before an event (time)" in text
+    curves = drawn_by(monkeypatch, "precision_recall")
+    pair = ["--early", "10min", "--delay", "20min", "--ignore", "maintenance", "--missing", "ignore", "--max-gap", "1h"]
+    run("plot", "precision-recall", recording, *pair, "--score", "first", "-o", tmp_path / "curve.svg")
+    assert curves[0][0][0].area == pytest.approx(pv.pate(LABELS, A, early="10min", delay="20min", **given), abs=1e-12)
+    found = run("plot", "ranks", recording, *options, "--score", "first,second", "-o", tmp_path / "ranks.svg")
+    assert found.out.strip() == str(tmp_path / "ranks.svg")
+    labels = ["--metrics", "pate,auc_roc", "--early", "10min", "--delay", "10min", "--ignore", "maintenance"]
+    run("plot", "audit", recording, *labels, "-o", tmp_path / "audit.svg")
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--early", "10min"], "a duration"),
+        (["--ignore", "maintenance"], "--ignore"),
+        (["--missing", "normal"], "--missing"),
+        (["--max-gap", "1h"], "--max-gap"),
+    ],
+)
+def test_figures_drawn_step_by_step_say_what_they_do_not_take(run, recording, tmp_path, options, what):
+    found = run("plot", "series", recording, *options, "--score", "first", "-o", tmp_path / "a.svg", status=2)
+    assert found.err.splitlines()[-1] == (
+        f"pateval: 'series' is drawn step by step and does not take {what}; precision-recall, buffers, "
+        "critical-difference, ranks, audit do"
+    )
+
+
+def test_buffers_are_drawn_in_one_unit(run, recording, tmp_path):
+    options = ["--missing", "normal", "--ignore", "maintenance", "--early", "0min,10min"]
+    found = run("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "a.svg", status=2)
+    assert found.err.splitlines()[-1] == (
+        "pateval: 'buffers' draws both buffers in steps or both as durations; give --early and --delay"
+    )

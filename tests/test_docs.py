@@ -1,0 +1,94 @@
+"""The documentation: examples run, no public name is missing, and no link between pages is broken."""
+
+import doctest
+import re
+import shlex
+import shutil
+from glob import glob
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import pateval as pv
+from pateval.cli import pateval as command_line
+from pateval.demo import save_files
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+WRITTEN = sorted(
+    path.relative_to(DOCS).as_posix()
+    for path in DOCS.rglob("*.md")
+    if not {"_build", "metrics", "gallery", "generated"} & set(path.relative_to(DOCS).parts[:-1])
+)
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")
+class TestPages:
+    @pytest.mark.parametrize("page", WRITTEN)
+    def test_examples_run(self, page):
+        options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+        result = doctest.testfile(str(DOCS / page), module_relative=False, optionflags=options, encoding="utf-8")
+        assert result.failed == 0
+
+    @pytest.mark.parametrize("page", WRITTEN)
+    def test_links_to_other_pages_lead_somewhere(self, page):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        targets = [target for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in target]
+        made = ("metrics/", "gallery/")
+        missing = [
+            target
+            for target in targets
+            if not (DOCS / page).parent.joinpath(target).exists() and not target.removeprefix("../").startswith(made)
+        ]
+        assert missing == []
+
+    def test_every_public_name_has_a_place_in_the_reference(self):
+        from pateval import plots
+
+        text = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE))
+        metrics = {metric.function.__name__ for metric in pv.catalogue(channels=True, emerging=True).values()}
+        assert sorted((set(pv.__all__) | set(plots.__all__)) - listed - metrics) == []
+
+    def test_the_reference_lists_nothing_else(self):
+        from pateval import compat, plots
+
+        text = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+        listed = set(re.findall(r"^   (\w+)$", text, flags=re.MULTILINE))
+        known = set(pv.__all__) | set(plots.__all__) | {"PATE"}
+        assert hasattr(compat, "PATE")
+        assert sorted(listed - known) == []
+
+
+def commands_of(page):
+    """The commands that a page shows, with lines that go on joined."""
+    text = (DOCS / page).read_text(encoding="utf-8").replace("\\\n", " ")
+    return re.findall(r"^\$ (pateval .+)$", text, flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="class")
+def user_folder(tmp_path_factory):
+    """A folder with the files that the pages speak of: those of the demo."""
+    folder = tmp_path_factory.mktemp("user")
+    save_files(folder / "scores")
+    shutil.copy(folder / "scores" / "series-1.csv", folder / "scores.csv")
+    return folder
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")
+class TestCommands:
+    @pytest.mark.parametrize("page", ["start.md", "choose.md"])
+    def test_every_command_works_as_printed(self, page, user_folder, monkeypatch):
+        monkeypatch.chdir(user_folder)
+        commands = commands_of(page)
+        assert len(commands) > 4
+        for command in commands:
+            arguments = shlex.split(command)[1:]
+            arguments = [name for each in arguments for name in (sorted(glob(each)) if "*" in each else [each])]
+            if "leaderboard" in arguments:
+                arguments += ["--workers", "1", "--overwrite"]
+            if "audit" in arguments:  # All metrics in 20 draws take a minute.
+                arguments += ["--metrics", "pate_ap,point_f1", "--seeds", "2"]
+            result = CliRunner().invoke(command_line, arguments)
+            assert result.exit_code == 0, f"{command}\n{result.output[-2000:]}"

@@ -1,0 +1,90 @@
+"""PATE at every buffer size: the values are those of `pate`, and who leads on the score files of the checkout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pateval as pv
+from conftest import CHECKOUT
+from pateval.experiments import ExperimentSettings, MissingInputError, compute, report
+from pateval.experiments.ablation import LEADERS, RANDOM, SIZES, SPIKY
+from pateval.experiments.document import REPRODUCES
+from pateval.pate.sizes import pate_at_sizes
+
+SCORES = CHECKOUT / "results" / "scores" / "authors"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Seed 0 on MSL and SMD, the data sets of the paper that are here."""
+    folder = tmp_path_factory.mktemp("scores")
+    for name in ("MSL", "SMD"):
+        (folder / name).symlink_to(SCORES / name)
+    return compute("ablation", ExperimentSettings(scores=folder, seeds=2))
+
+
+@pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
+@given(st.data())
+def test_every_size_is_what_pate_gives(data):
+    size = data.draw(st.integers(2, 40))
+    labels = data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(any))
+    scores = data.draw(st.lists(st.integers(0, 9).map(float), min_size=size, max_size=size))
+    cut = data.draw(st.integers(1, size))
+    series = np.repeat([0, 1], [cut, size - cut])
+    sizes = data.draw(st.lists(st.integers(0, 50), min_size=1, max_size=4))
+    expected = [pv.pate(labels, scores, early=each, delay=each, series=series) for each in sizes]
+    np.testing.assert_allclose(pate_at_sizes(labels, scores, sizes, series=series), expected, atol=1e-12)
+
+
+def test_bad_sizes():
+    with pytest.raises(ValueError, match="at least one buffer length"):
+        pate_at_sizes([0, 1], [0.1, 0.2], [])
+    with pytest.raises(ValueError, match="sizes"):
+        pate_at_sizes([0, 1], [0.1, 0.2], [-1])
+
+
+def test_transformer_and_lstm_lead_at_all_sizes(found):
+    assert found.averaged == ("SMD", "MSL")
+    assert len(found.leaders()) == len(SIZES) == 201
+    assert set(found.leaders()) == {frozenset(LEADERS)}
+    for detector, place in zip(("Transformer", "LSTM", "USAD"), (1, 2, 3), strict=True):
+        assert set(found.ranks[detector].tolist()) == {place}
+
+
+def test_where_the_spiky_ones_lie_below_random_is_marked(found):
+    made = report("ablation", found)
+    for detector in SPIKY:
+        below = found.below_random(None, detector)
+        np.testing.assert_array_equal(below, found.mean[detector] < found.mean[RANDOM])
+        assert below.all()
+    below_table = next(table for table in made.tables if table.name == "below-random")
+    assert below_table.rows[0][1:3] == ["all sizes", "all sizes"]
+    in_page = made.tables[0].rows
+    assert all(row[1].endswith("*") and row[2].endswith("*") and not row[5].endswith("*") for row in in_page)
+    drawn = made.figures[0].draw()
+    crosses = [line for line in drawn.get_lines() if line.get_marker() == "x" and len(line.get_xdata())]
+    assert len(crosses) == 2
+
+
+def test_values_and_verdicts(found):
+    curve = found.curves["MSL"]["LSTM"]
+    from pateval.experiments.score_folders import read_dataset
+
+    each = read_dataset(SCORES, "MSL")["LSTM"]
+    assert curve[100] == pytest.approx(pv.pate(each.labels, each.scores, early=100, delay=100), abs=1e-12)
+    verdicts = report("ablation", found).verdicts
+    assert verdicts[0].status == REPRODUCES
+    assert [verdict.why for verdict in verdicts if verdict.item == "what is not here"] == [
+        "SWaT: there are no score files.",
+        "PSM: there are no score files.",
+    ]
+
+
+def test_a_detector_is_missing(tmp_path):
+    (tmp_path / "MSL").mkdir()
+    (tmp_path / "MSL" / "lstm.parquet").symlink_to(SCORES / "MSL" / "lstm.parquet")
+    with pytest.raises(MissingInputError, match="MSL: there are no score files of AnomalyTrans, DCDetector"):
+        compute("ablation", ExperimentSettings(scores=tmp_path))

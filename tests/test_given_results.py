@@ -1,0 +1,132 @@
+"""Leaderboards of values that were computed elsewhere: ranks as scipy has them, odd cells named."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.stats import rankdata
+
+import pateval as pv
+from pateval.cli import pateval as command
+from pateval.io import TableError
+
+PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "results" / "TSB-AD-U_VUS-PR.csv"
+DESCRIPTORS = [
+    "ts_len",
+    "anomaly_len",
+    "num_anomaly",
+    "avg_anomaly_len",
+    "anomaly_ratio",
+    "point_anomaly",
+    "seq_anomaly",
+]
+needs_table = pytest.mark.skipif(not PUBLISHED.exists(), reason="the published table is not here")
+
+
+def mean_ranks(values):
+    """Mean ranks over the rows without a gap, the highest value first."""
+    complete = values[~np.isnan(values).any(axis=1)]
+    return rankdata(-complete, axis=1).mean(axis=0)
+
+
+def ranks_of(board, metric):
+    table = board.ranks(metric).to_pydict()
+    found = dict(zip(table["detector"], table["mean_rank"], strict=True))
+    return np.array([found[name] for name in board.detectors])
+
+
+@needs_table
+def test_the_published_table():
+    board = pv.leaderboard_from_results(PUBLISHED)
+    frame = pd.read_csv(PUBLISHED).drop(columns=["file", *DESCRIPTORS])
+    assert board.detectors == tuple(frame.columns)
+    assert (len(board.detectors), len(board.series), board.metrics) == (32, 350, ("vus_pr",))
+    np.testing.assert_allclose(ranks_of(board, "vus_pr"), mean_ranks(frame.to_numpy()), rtol=1e-12)
+    assert "could not be checked" in board.warnings[0]
+
+
+@needs_table
+def test_an_altered_copy_names_its_odd_cells(tmp_path):
+    with PUBLISHED.open(newline="") as file:
+        rows = list(csv.reader(file))
+    rows[3][5], rows[7][2], rows[9][1], rows[11][4] = "", "n/a?", "inf", "0,5"
+    altered = tmp_path / "vus_pr.csv"
+    with altered.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    board = pv.leaderboard_from_results(altered)
+    names = rows[0]
+    note = board.notes[-1]
+    assert f"row 3, column {names[5]!r} (missing)" in note
+    assert f"row 7, column {names[2]!r} ('n/a?' is no number)" in note
+    assert f"row 9, column {names[1]!r} (" in note
+    assert "is not finite" in note
+    assert f"row 11, column {names[4]!r} ('0,5' is no number)" in note
+    values = np.array([[cell(each) for each in row[1:33]] for row in rows[1:]])
+    np.testing.assert_allclose(ranks_of(board, "vus_pr"), mean_ranks(values), rtol=1e-12)
+    assert "ranks over 346 series" in str(board)
+
+
+def cell(text):
+    try:
+        number = float(text)
+    except ValueError:
+        return np.nan
+    return number if np.isfinite(number) else np.nan
+
+
+def test_long_and_wide_forms_agree():
+    generator = np.random.default_rng(0)
+    wide = pd.DataFrame(generator.random((12, 3)), columns=["a", "b", "c"])
+    wide.insert(0, "series", [f"s{number}" for number in range(12)])
+    long = wide.melt("series", var_name="model", value_name="value")
+    boards = [pv.leaderboard_from_results(table, metric="auc_roc") for table in (wide, long)]
+    for board in boards:
+        assert board.detectors == ("a", "b", "c")
+        np.testing.assert_allclose(ranks_of(board, "auc_roc"), mean_ranks(wide[["a", "b", "c"]].to_numpy()))
+    assert boards[0].significance("auc_roc").to_json() == boards[1].significance("auc_roc").to_json()
+
+
+def test_many_metrics_and_directions():
+    table = {
+        "series": ["x", "y"] * 2,
+        "metric": ["auc_roc"] * 2 + ["mean_detection_delay"] * 2,
+        "a": [0.9, 0.8, 1.0, 2.0],
+        "b": [0.5, 0.6, 5.0, 6.0],
+    }
+    board = pv.leaderboard_from_results(table)
+    assert board.metrics == ("auc_roc", "mean_detection_delay")
+    for metric in board.metrics:
+        assert ranks_of(board, metric).tolist() == [1, 2]
+
+
+def test_a_value_given_twice_is_refused():
+    table = {"series": ["x", "x"], "detector": ["a", "a"], "value": [0.1, 0.2]}
+    with pytest.raises(TableError, match="a second value of detector 'a' on series 'x' stands in row 2"):
+        pv.leaderboard_from_results(table)
+
+
+def test_only_named_columns_are_detectors():
+    table = {"series": ["x", "y"], "a": [0.1, 0.2], "b": [0.3, 0.1], "ts_len": [5, 6]}
+    assert pv.leaderboard_from_results(table, detectors=["a", "ts_len"]).detectors == ("a", "ts_len")
+    with pytest.raises(TableError, match="there is no detector column 'z'"):
+        pv.leaderboard_from_results(table, detectors=["z"])
+
+
+def test_the_command_line(tmp_path):
+    table = tmp_path / "published_auc_roc.csv"
+    table.write_text("series,good,bad,ts_len\ns1,0.9,0.1,100\ns2,0.8,,100\ns3,0.7,0.3,100\n")
+    done = CliRunner().invoke(command, ["leaderboard", "--from-results", str(table), "-o", str(tmp_path / "board")])
+    assert done.exit_code == 0, done.output
+    assert "guessed metric 'auc_roc'" in done.stderr
+    assert "row 2, column 'bad' (missing)" in done.stderr
+    assert "could not be checked" in done.stderr
+    assert "ts_len" not in done.stdout
+    assert (tmp_path / "board" / "scores.parquet").exists()
+    none = CliRunner().invoke(command, ["leaderboard"])
+    assert none.exit_code == 2
+    assert "name files of scores, or one table of values with --from-results" in none.stderr

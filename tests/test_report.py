@@ -1,0 +1,368 @@
+"""The data of the report: packed without loss where it counts, equal to the tables, harmless under any name."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pateval as pv
+from pateval.demo import demo_board
+from pateval.io import TableError
+from pateval.report import report_of_folder
+from pateval.report.packing import MOST_LEVELS, pack, pack_scores, pack_times, pack_values, unpack
+from pateval.report.stability import over_halves
+from pateval.report.verdict import verdict
+
+HOSTILE = ["<script>alert(1)</script>", '"); drop', "</script>", "=HYPERLINK(1)", "a&b|c", "\u2028 'x'"]
+
+
+@pytest.fixture(scope="module")
+def demo_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    files = []
+    for number in range(2):
+        rng = np.random.default_rng(number)
+        labels = np.zeros(600, dtype=int)
+        labels[200:240] = labels[420:430] = 1
+        columns = {"value": rng.normal(size=600), "label": labels}
+        columns |= {"good": labels + rng.random(600), "guess": rng.random(600), "flat": np.ones(600)}
+        path = folder / f"machine-{number}.csv"
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        path.write_text("\n".join([",".join(columns), *(",".join(map(repr, row)) for row in rows)]))
+        files.append(path)
+    pv.leaderboard(files, metrics=["pate_ap", "auc_roc", "point_f1"], output=folder / "board", workers=1)
+    return folder
+
+
+def blocks_of(page):
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r'<script type="application/json" id="([a-z]+(?:-\d+)?)">(.*?)</script>', text, re.DOTALL)
+    return {name: json.loads(content) for name, content in found}
+
+
+class TestPacking:
+    @given(
+        st.lists(st.floats(-1e9, 1e9) | st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=60), st.integers(8, 70)
+    )
+    def test_levels_flag_what_scores_flag(self, scores, most):
+        array = np.array(scores) + 0.0
+        packed = pack_scores(array, most=most)
+        ranks = unpack(packed.ranks)
+        assert ranks.min() >= 1
+        assert len(packed.thresholds) <= max(most, 8)
+        for level, threshold in enumerate(packed.thresholds):
+            assert ((array >= threshold) == (ranks > level)).all()
+
+    def test_every_distinct_score_is_a_level_where_they_are_few(self):
+        scores = np.random.default_rng(0).random(900)
+        assert len(pack_scores(scores).thresholds) == 900
+
+    def test_many_scores_are_cut_to_levels_that_keep_what_is_asked_for(self):
+        scores = np.random.default_rng(0).random(20_000)
+        packed = pack_scores(scores, keep=(scores[77],))
+        assert len(packed.thresholds) <= MOST_LEVELS
+        assert any(((scores >= threshold) == (scores >= scores[77])).all() for threshold in packed.thresholds)
+        # What is drawn is off by less than can be seen.
+        drawn = np.array(packed.thresholds)[unpack(packed.ranks) - 1]
+        assert np.abs(drawn - scores).max() < 0.01
+
+    @given(st.lists(st.integers(0, 65535), min_size=1))
+    def test_pack_and_back(self, numbers):
+        assert unpack(pack(np.array(numbers))).tolist() == numbers
+
+    def test_values_with_holes(self):
+        packed = pack_values(np.array([1.0, np.nan, 3.0]))
+        assert unpack(packed["packed"]).tolist() == [1, 0, 4095]
+
+    def test_uneven_times_keep_every_gap(self):
+        times = np.array([0, 10, 20, 300, 310, 311], dtype="datetime64[s]")
+        packed = pack_times(times)
+        gaps = np.array(packed["gaps"])[unpack(packed["packed"])[1:]]
+        assert gaps.tolist() == [10_000, 10_000, 280_000, 10_000, 1000]
+
+
+class TestNumbers:
+    def test_values_equal_those_of_the_parquet_file(self, demo_folder, tmp_path):
+        report_of_folder(demo_folder / "board", tmp_path / "r.html")
+        blocks = blocks_of(tmp_path / "r.html")
+        board = blocks["board"]
+        rows = pq.read_table(demo_folder / "board" / "scores.parquet").to_pylist()
+        assert len(rows) == 2 * 3 * 3
+        for row in rows:
+            place = next(i for i, metric in enumerate(board["metrics"]) if metric["id"] == row["metric"])
+            d, s = board["detectors"].index(row["detector"]), board["series"].index(row["series"])
+            assert blocks[f"metric-{place}"]["values"][d][s] == row["value"]
+
+    def test_summary_equals_that_of_the_board(self, tmp_path):
+        board = demo_board(series=2)
+        board.to_report(tmp_path / "r.html")
+        shown = blocks_of(tmp_path / "r.html")["board"]
+        for row in board.summary().to_pylist():
+            d = shown["detectors"].index(row["detector"])
+            assert shown["summary"][row["metric"]]["mean"][d] == row["mean"]
+            assert shown["summary"][row["metric"]]["chance"][d] == row["chance"]
+
+    def test_reasons_stand_beside_missing_values(self, tmp_path):
+        labels = np.zeros(50, dtype=int)
+        tables = {
+            "calm": {"label": labels, "a": np.arange(50.0)},
+            "busy": {"label": labels + (np.arange(50) > 40), "a": np.arange(50.0)},
+        }
+        pv.leaderboard(tables, metrics=["auc_roc"], workers=1).to_report(tmp_path / "r.html")
+        block = blocks_of(tmp_path / "r.html")["metric-0"]
+        assert block["values"][0][0] is None
+        assert any("no anomaly" in reason and cells == [[0, 0]] for reason, cells in block["reasons"].items())
+
+
+class TestInputs:
+    def test_what_has_changed_is_left_out_and_said(self, demo_folder, tmp_path):
+        import shutil
+
+        shutil.copytree(demo_folder, tmp_path / "copy")
+        folder = tmp_path / "copy"
+        run = json.loads((folder / "board" / "run.json").read_text())
+        run["reading"]["directory"] = str(folder)
+        run["inputs"] = ["machine-0.csv", "machine-1.csv"]
+        (folder / "board" / "run.json").write_text(json.dumps(run))
+        text = (folder / "machine-1.csv").read_text().splitlines()
+        cells = text[5].split(",")
+        text[5] = ",".join([*cells[:2], "0.123", *cells[3:]])
+        (folder / "machine-1.csv").write_text("\n".join(text))
+        written = report_of_folder(folder / "board", tmp_path / "r.html")
+        assert written.shown == 2
+        block = blocks_of(tmp_path / "r.html")["series-1"]
+        assert "has changed since" in block["detectors"]["good"][0]["missing"]
+        assert "ranks" in block["detectors"]["guess"][0]
+
+    def test_what_is_gone_is_said(self, demo_folder, tmp_path):
+        import shutil
+
+        shutil.copytree(demo_folder / "board", tmp_path / "board")
+        run = json.loads((tmp_path / "board" / "run.json").read_text())
+        run["inputs"] = ["/nowhere/machine-0.csv", *run["inputs"][1:]]
+        (tmp_path / "board" / "run.json").write_text(json.dumps(run))
+        written = report_of_folder(tmp_path / "board", tmp_path / "r.html")
+        assert written.missing == ("machine-0",)
+        checks = blocks_of(tmp_path / "r.html")["board"]["checks"]
+        assert any(check["code"] == "input-gone" and "/nowhere" in check["sentence"] for check in checks)
+
+    def test_a_folder_that_is_no_leaderboard(self, tmp_path):
+        with pytest.raises(TableError, match="not a leaderboard folder"):
+            report_of_folder(tmp_path, tmp_path / "r.html")
+
+    def test_a_series_is_shown_with_its_values_and_clock(self, tmp_path):
+        times = np.datetime64("2024-01-01T00:00") + np.arange(50) * np.timedelta64(10, "m")
+        table = {"timestamp": times, "value": np.sin(np.arange(50)), "label": np.arange(50) > 40, "a": np.arange(50.0)}
+        pv.leaderboard({"s": table}, metrics=["auc_roc"], workers=1, event_draws=0).to_report(tmp_path / "r.html")
+        block = blocks_of(tmp_path / "r.html")["series-0"]
+        assert block["times"]["interval"] == 600_000
+        assert block["values"]["high"] == pytest.approx(np.sin(np.arange(50)).max())
+        assert block["events"] == [[41, 50]]
+
+
+class TestWhatIsComputedBeside:
+    def test_places_under_label_doubt(self, tmp_path):
+        rng = np.random.default_rng(0)
+        labels = np.arange(400) % 100 > 80
+        tables = {f"s{k}": {"label": labels, "a": labels + rng.random(400), "b": rng.random(400)} for k in range(4)}
+        board = pv.leaderboard(
+            tables, metrics=["pate_ap"], workers=1, chance=0, doubt=3, doubt_draws=5, output=tmp_path / "board"
+        )
+        board.to_report(tmp_path / "one.html")
+        report_of_folder(tmp_path / "board", tmp_path / "two.html")
+        one, two = (blocks_of(tmp_path / f"{name}.html")["board"]["doubt"] for name in ("one", "two"))
+        assert one == two
+        assert one["pate_ap"]["first"] == [1.0, 0.0]
+        assert one["pate_ap"]["amount"] == "3 steps"
+
+    def test_buffers_in_time(self, tmp_path):
+        times = np.datetime64("2024-01-01T00:00") + np.arange(200) * np.timedelta64(10, "m")
+        table = {"timestamp": times, "label": np.arange(200) % 50 > 44, "a": np.arange(200.0), "b": np.ones(200)}
+        metrics = ["pate_ap", "auc_roc", "vus_pr(window=1h)"]
+        options = {"early": "30min", "delay": ["0min", "1h"], "workers": 1, "event_draws": 0, "chance": 0}
+        pv.leaderboard({"s": table}, score=["a", "b"], metrics=metrics, **options).to_report(tmp_path / "r.html")
+        shown = blocks_of(tmp_path / "r.html")["board"]
+        assert shown["buffers"] == {"unit": "s", "early": 1800.0, "delay": 3600.0}
+        assert shown["constant"]["auc_roc"] == 0.5
+        assert set(shown["audit"]["rows"]) == {"pate_ap", "auc_roc"}
+
+    def test_every_run_can_be_opened(self, tmp_path):
+        rng = np.random.default_rng(0)
+        labels = np.tile(np.arange(100) > 80, 2)
+        table = {"run": np.repeat(["x", "y"], 100), "label": labels, "score": rng.random(200) + labels}
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.jsonl").write_text(
+                "\n".join(json.dumps({key: column[row].item() for key, column in table.items()}) for row in range(200))
+            )
+        files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+        board = pv.leaderboard(files, metrics=["auc_roc"], workers=1, output=tmp_path / "board")
+        report_of_folder(tmp_path / "board", tmp_path / "r.html")
+        blocks = blocks_of(tmp_path / "r.html")
+        assert [entry["run"] for entry in blocks["series-0"]["detectors"]["a"]] == ["x", "y"]
+        assert blocks["metric-0"]["values"][0][0] == pytest.approx(board.values[0, 0, 0], abs=1e-15)
+
+    def test_steps_that_are_left_out_leave_their_numbers(self, tmp_path):
+        labels = np.arange(60) % 30 > 20
+        scores = np.arange(60.0)
+        scores[5] = np.nan
+        table = {"label": labels, "skip": (np.arange(60) >= 50).astype(int), "a": scores, "b": np.arange(60.0)}
+        board = pv.leaderboard(
+            {"s": table},
+            score=["a", "b"],
+            ignore="skip",
+            missing="ignore",
+            metrics=["auc_roc"],
+            workers=1,
+            event_draws=0,
+            chance=0,
+        )
+        board.to_report(tmp_path / "r.html")
+        block = blocks_of(tmp_path / "r.html")["series-0"]
+        assert block["steps"] == 49
+        gaps = np.array(block["positions"]["gaps"])[unpack(block["positions"]["packed"])[1:]]
+        assert np.cumsum(gaps)[3:6].tolist() == [4, 6, 7]
+
+
+class TestBudget:
+    def test_the_least_telling_series_go_first_and_are_named(self, tmp_path):
+        rng = np.random.default_rng(0)
+        labels = np.arange(30_000) % 3000 > 2900
+        tables = {}
+        for number in range(4):
+            good = labels * number / 3 + rng.random(30_000)  # the first series cannot tell the detectors apart
+            tables[f"s{number}"] = {"label": labels, "good": good, "guess": rng.random(30_000)}
+        board = pv.leaderboard(tables, metrics=["auc_roc"], workers=1, chance=0)
+        whole = board.to_report(tmp_path / "whole.html")
+        assert (whole.shown, whole.left_out) == (4, ())
+        budget = 0.6 * whole.size / 1e6
+        small = board.to_report(tmp_path / "small.html", budget=budget)
+        assert small.left_out[0] == "s0"
+        assert 0 < small.shown < 4
+        assert small.size <= budget * 1e6
+        assert blocks_of(tmp_path / "small.html")["board"]["left_out"] == list(small.left_out)
+
+    def test_a_budget_that_not_even_the_values_keep(self, tmp_path):
+        with pytest.raises(ValueError, match="write a folder"):
+            demo_board(series=2).to_report(tmp_path / "r.html", budget=0.001)
+
+
+class TestHarmless:
+    def test_no_name_leaves_its_script_element(self, tmp_path):
+        rng = np.random.default_rng(0)
+        labels = np.arange(200) % 50 > 44
+        tables = {name: {"label": labels, **{other: rng.random(200) for other in HOSTILE}} for name in HOSTILE}
+        board = pv.leaderboard(tables, metrics=["auc_roc"], workers=1, chance=0)
+        board.to_report(tmp_path / "r.html", title="<img src=x onerror=alert(1)>")
+        text = (tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        blocks = blocks_of(tmp_path / "r.html")
+        assert blocks["board"]["series"] == HOSTILE
+        assert list(blocks["series-0"]["detectors"]) == HOSTILE
+
+    def test_the_policy_lets_nothing_out(self, tmp_path):
+        demo_board(series=2).to_report(tmp_path / "r.html")
+        text = (tmp_path / "r.html").read_text(encoding="utf-8")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+        assert policy.startswith("default-src &#39;none&#39;")
+        assert "unsafe" not in policy
+        ours = text.split('<script type="application/json"')[0] + text.rsplit("</script>", 2)[1]
+        assert set(re.findall(r"\w+://[^\s'\"]+", ours)) == {"http://www.w3.org/2000/svg"}
+
+
+class TestFolder:
+    def test_one_file_per_series_and_metric(self, demo_folder, tmp_path):
+        written = report_of_folder(demo_folder / "board", f"{tmp_path / 'site'}/")
+        names = sorted(path.name for path in (tmp_path / "site" / "data").iterdir())
+        assert names == ["metric-0.js", "metric-1.js", "metric-2.js", "series-0.js", "series-1.js"]
+        assert written.path == tmp_path / "site" / "index.html"
+        content = (tmp_path / "site" / "data" / "series-0.js").read_text()
+        assert content.startswith('patevalBlock("series-0", {')
+
+    def test_data_of_an_earlier_report_is_removed(self, demo_folder, tmp_path):
+        (tmp_path / "site" / "data").mkdir(parents=True)
+        for name in ("series-7.js", "notes.js"):
+            (tmp_path / "site" / "data" / name).write_text("old")
+        report_of_folder(demo_folder / "board", f"{tmp_path / 'site'}/")
+        names = {path.name for path in (tmp_path / "site" / "data").iterdir()}
+        assert "series-7.js" not in names
+        assert "notes.js" in names
+
+
+TESTS = {"detectors": ["a", "b", "c"], "mean_ranks": [1.2, 2.0, 2.8], "series_used": 20, "alpha": 0.05}
+
+
+class TestVerdict:
+    def test_a_tie_is_no_evidence(self):
+        tests = TESTS | {"wilcoxon_holm_p": [[1, 0.3, 0.001], [0.3, 1, 0.2], [0.001, 0.2, 1]]}
+        found = verdict("pate_ap", tests, [0.6, 0.55, 0.2], ["a", "b", "c"])
+        assert found["tied"] == ["b"]
+        assert "not told apart from b" in found["evidence"]
+
+    def test_lower_is_better(self):
+        tests = TESTS | {"wilcoxon_holm_p": [[1, 0.01, 0.001]] * 3}
+        found = verdict("mean_delay", tests, [2.0, 5.0, 9.0], ["a", "b", "c"], higher_is_better=False)
+        assert "3.000 ahead of b" in found["claim"]
+        assert "told apart from all others" in found["evidence"]
+
+    def test_halves_of_an_even_field_have_no_certain_winner(self):
+        table = np.random.default_rng(0).random((40, 4))
+        steady = over_halves(table, higher_is_better=True)
+        assert steady.first.max() < 1
+        assert over_halves(table[:3], higher_is_better=True) is None
+
+
+class TestCommandLine:
+    def run(self, capsys, *arguments):
+        from pateval.cli import main
+
+        with pytest.raises(SystemExit) as ended:
+            main(list(map(str, arguments)))
+        found = capsys.readouterr()
+        return ended.value.code or 0, found.out, found.err
+
+    def test_from_a_folder(self, demo_folder, tmp_path, capsys):
+        status, out, _ = self.run(capsys, "report", demo_folder / "board", "-o", tmp_path / "r.html")
+        assert status == 0
+        assert out.startswith(f"{tmp_path / 'r.html'}: ")
+        assert "2 series to open" in out
+
+    def test_from_files(self, demo_folder, tmp_path, capsys):
+        files = sorted(demo_folder.glob("*.csv"))
+        where = tmp_path / "r.html"
+        status, _, _ = self.run(capsys, "report", *files, "-o", where, "--metrics", "auc_roc", "--workers", "1")
+        assert status == 0
+        assert blocks_of(where)["board"]["detectors"] == ["good", "guess", "flat"]
+
+    def test_a_page_is_not_replaced_unasked(self, demo_folder, tmp_path, capsys):
+        (tmp_path / "r.html").write_text("mine")
+        status, _, err = self.run(capsys, "report", demo_folder / "board", "-o", tmp_path / "r.html")
+        assert status == 2
+        assert "--overwrite replaces it" in err
+        assert (tmp_path / "r.html").read_text() == "mine"
+
+    def test_options_that_come_too_late(self, demo_folder, tmp_path, capsys):
+        status, _, err = self.run(capsys, "report", demo_folder / "board", "-o", tmp_path / "r.html", "--early", "5")
+        assert status == 2
+        assert "--early is for score files" in err
+
+    def test_of_values_computed_elsewhere(self, tmp_path, capsys):
+        (tmp_path / "v.csv").write_text("series,a,b\n" + "\n".join(f"s{k},0.{k}5,0.{k}" for k in range(6)))
+        where = tmp_path / "r.html"
+        arguments = ("--from-results", tmp_path / "v.csv", "--metrics", "vus_pr", "-o", tmp_path / "board")
+        status, _, err = self.run(capsys, "leaderboard", *arguments, "--report", where)
+        assert (status, "6 without scores" in err) == (0, True)
+        assert "computed elsewhere" in blocks_of(where)["board"]["missing"]["s0"]
+        assert self.run(capsys, "report", tmp_path / "board", "-o", tmp_path / "again.html")[0] == 0
+
+    def test_with_the_leaderboard(self, demo_folder, tmp_path, capsys):
+        files = sorted(demo_folder.glob("*.csv"))
+        where = tmp_path / "r.html"
+        arguments = ("leaderboard", *files, "--metrics", "auc_roc", "--workers", "1", "--report", where)
+        status, _, err = self.run(capsys, *arguments)
+        assert status == 0
+        assert f"report: {where}" in err

@@ -1,0 +1,178 @@
+"""What a terminal of 80 characters shows: every command, the README, and tables that are wider by nature."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pateval.cli import COMMANDS, pateval
+from pateval.io.text_table import fitted, latex_text, render
+
+WIDTH = 80
+RNG = np.random.default_rng(3)
+LABELS = np.repeat([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0], [90, 8, 40, 15, 137, 9, 80, 12, 70, 20, 119])
+NAMES = [
+    "good",
+    "a_detector_whose_name_is_much_longer_than_anybody_would_like_seed_1",
+    "a_detector_whose_name_is_much_longer_than_anybody_would_like_seed_2",
+    *(f"detector_{number}" for number in range(9)),
+]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    path = tmp_path_factory.mktemp("terminal") / "wide.csv"
+    scores = {name: 0.3 * LABELS + RNG.random(LABELS.size) for name in NAMES}
+    series = np.where(np.arange(LABELS.size) < 300, "one", "two")
+    pa.csv.write_csv(pa.table({"label": LABELS, "series": series, **scores}), path)
+    return path
+
+
+def run(*arguments, status=0):
+    done = CliRunner().invoke(pateval, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert done.exit_code == status, done.stderr
+    return done.stdout
+
+
+COLUMNS = ("--label", "label", "--series", "series", "--score", ",".join(NAMES))
+METRICS = "pate,pate_ap,auc_roc,point_f1,vus_pr,point_adjusted_f1,affiliation_f1"
+PRINTED = {
+    "demo": ["demo"],
+    "score": ["score", "FILE", *COLUMNS],
+    "leaderboard": ["leaderboard", "FILE", *COLUMNS, "--workers", 1, "--chance", 1, "--metrics", METRICS],
+    "explain": ["explain", "FILE", *COLUMNS, "--only", NAMES[1], "--early", 20, "--delay", 20],
+    "audit": ["audit", "FILE", "--label", "label", "--series", "series", "--seeds", 1],
+    "compare": ["compare", "FILE", *COLUMNS, "--only", f"{NAMES[1]},{NAMES[2]}", "--draws", 3],
+    "buffer": ["buffer", "FILE", "--label", "label", "--series", "series"],
+    "metrics": ["metrics"],
+    "metrics --all": ["metrics", "--all"],
+    "metrics ID": ["metrics", "channel_ndcg", "pate", "operator_interest_f1"],
+    "data list": ["data", "list"],
+    "data info": ["data", "info", "SWaT"],
+    "pateval": [],
+    "data": ["data"],
+    "reproduce": ["reproduce"],
+    "detect --list": ["detect", "--list"],
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_commands_print_fits(name, wide):
+    lines = run(*(wide if part == "FILE" else part for part in PRINTED[name])).splitlines()
+    assert len(lines) > 3
+    # Links, and commands to be copied, are broken nowhere.
+    whole = ("https://", "pateval leaderboard /")
+    assert [line for line in lines if len(line) > WIDTH and not any(part in line for part in whole)] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits(command):
+    assert max(map(len, run(command, "--help").splitlines())) <= WIDTH
+
+
+def test_wide_shows_everything(wide):
+    arguments = ["score", wide, *COLUMNS, "--metrics", "pate,auc_roc"]
+    narrow, all_columns = run(*arguments), run(*arguments, "--wide")
+    assert len(all_columns.splitlines()) == 4
+    assert all(name in all_columns for name in NAMES)
+    assert NAMES[1] not in narrow
+    assert narrow.count("pate") == narrow.count("auc_roc") > 1
+    board = ["leaderboard", wide, *COLUMNS, "--workers", 1, "--chance", 0, "--metrics", "pate,auc_roc,vus_pr,point_f1"]
+    assert "not shown for want of room: vus_pr, point_f1 (oracle)" in " ".join(run(*board).split())
+    assert "not shown" not in run(*board, "--wide")
+    assert NAMES[1] in run(*board, "--wide")
+
+
+def test_the_command_alone_prints_its_help():
+    done = subprocess.run([sys.executable, "-m", "pateval"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.split() == run("--help").split()
+    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+
+
+def test_the_readme_fits():
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    blocks = re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) > 5
+    lines = [line for block in blocks for line in block.splitlines()]
+    lines += [line for line in text.splitlines() if line.startswith("|")]
+    assert [line for line in lines if len(line) > WIDTH] == []
+
+
+def test_the_readme_shows_what_the_demo_prints():
+    text = (Path(__file__).parents[1] / "README.md").read_text()
+    assert f"$ pateval demo\n{run('demo')}```" in text
+
+
+words = st.text(st.sampled_from("ab_ ()%|1"), max_size=25)
+
+
+@given(st.data())
+def test_no_table_is_too_wide_and_no_column_is_lost(data):
+    count = data.draw(st.integers(1, 9))
+    columns = data.draw(st.lists(words, min_size=count, max_size=count))
+    rows = data.draw(st.lists(st.lists(words, min_size=count, max_size=count), max_size=3))
+    right = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
+    width = data.draw(st.integers(50, 90))
+    text = fitted(columns, rows, right, width)
+    assert max(map(len, text.splitlines()), default=0) <= width
+    found = "".join(text.split())
+    for name in columns:
+        assert all(character in found for character in "".join(name.split()))
+
+
+SPECIAL = r"""\ & % $ # _ { } ~ ^ < > | ` [ ] - -- --- ( ) a1 é ± …"""
+UNESCAPED = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
+    "{[}": "[",
+    "-{}": "-",
+    **{f"\\{mark}": mark for mark in "&%$#_{}"},
+}
+
+
+@given(st.lists(st.sampled_from(SPECIAL.split(" ")), max_size=12).map("".join))
+def test_latex_says_what_the_text_says(text):
+    escaped = latex_text(text)
+    found = re.findall("|".join(map(re.escape, UNESCAPED)) + "|.", escaped)
+    assert "".join(UNESCAPED.get(part, part) for part in found) == text
+    assert all(part in UNESCAPED or part not in "\\&%$#_{}~^<>|`[" for part in found)
+    assert "--" not in escaped
+
+
+def test_latex_of_a_table():
+    assert render(["event", "F1 [%]"], [["[3, 7)", 0.5], ["a_b & c", float("nan")]], "latex").splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"event & F1 {[}\%] \\",
+        r"\midrule",
+        r"{[}3, 7) & 0.5000 \\",
+        r"a\_b \& c & - \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+@pytest.mark.parametrize("name", ["demo", "score", "audit", "metrics", "data list", "data info", "leaderboard"])
+def test_every_format_has_latex_and_markdown(name, wide):
+    arguments = [wide if part == "FILE" else part for part in PRINTED[name]]
+    if name in ("score", "audit"):
+        arguments += ["--metrics", "pate,auc_roc"]
+    assert r"\begin{tabular}" in run(*arguments, "--format", "latex")
+    assert "| ---" in run(*arguments, "--format", "markdown")
