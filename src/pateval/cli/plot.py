@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.io.text_table import hanging
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def _notes_on_stderr() -> Iterator[None]:
         warnings.simplefilter("always", CoarseScoresWarning)
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(text, err=True)
+        tell(text)
 
 
 def _series(request: Request) -> Any:
@@ -369,7 +370,7 @@ def _audit(request: Request) -> Any:
     needs_times = what_needs_times(wanted, lengths, max_gap=request.max_gap)
     items = read_labels(request.files, request.selection.columns)
     found = audit(metrics=wanted, max_gap=request.max_gap, **lengths, **labelled_steps(items, needs_times))
-    click.echo(found.summary(), err=True)
+    tell(found.summary())
     return plots.audit_chart(found)
 
 
@@ -394,7 +395,7 @@ def _read(request: Request, *, most: int) -> Drawable:
 
     data = read_scores(request.files, request.selection)
     for note in data.notes:
-        click.echo(note, err=True)
+        tell(note)
     if len(data.scores) > most:
         names = ", ".join(list(data.scores)[:12]) + (", ..." if len(data.scores) > 12 else "")
         raise click.UsageError(
@@ -416,7 +417,7 @@ def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
         at, rule = choose_threshold(data.labels[counted], scores[counted], request.threshold)
         if at is None:
             raise click.UsageError(f"{request.files[0]} holds no anomaly: nothing to draw")
-        click.echo(f"{name}: predictions where score >= {at:.6g} ({rule})", err=True)
+        tell(f"{name}: predictions where score >= {at:.6g} ({rule})")
         found[name] = at
     return found
 
