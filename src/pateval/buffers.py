@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, finite_array, to_numpy
+from pateval._containers import to_numpy
+from pateval._validation import BoolArray, finite_array
 from pateval.clocks import duration_text, length_order, nanoseconds
 from pateval.events import find_events
 from pateval.io.frame_builder import build_frame

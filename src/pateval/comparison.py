@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    Buffers,
-    in_words,
-    non_negative_integer,
-    shortened,
-)
+from pateval._validation import Buffers, non_negative_integer
+from pateval._wording import in_words, shortened
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pateval._validation import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice, in_words, shortened
+from pateval._validation import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice
+from pateval._wording import in_words, shortened
 from pateval.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
 from pateval.option_text import id_text, plain_value, value_text
 from pateval.papers import Paper

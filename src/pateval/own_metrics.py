@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval._validation import choice, in_words, positive_integer
+from pateval._validation import choice, positive_integer
+from pateval._wording import in_words
 from pateval.metric import GLOBAL_OPTIONS, KINDS, RESERVED_KEYS, Metric
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import NamedTuple, cast
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.results import Result
 
 _LARGEST_BETA = 1e100  # its square must be a number

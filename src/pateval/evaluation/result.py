@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.catalog import canonical_id
 from pateval.metric import Metric
 from pateval.results import Result

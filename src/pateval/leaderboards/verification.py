@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._validation import count, in_words, non_negative_integer, positive_integer
+from pateval._validation import count, non_negative_integer, positive_integer
+from pateval._wording import in_words
 from pateval.io import TableError, open_table, saved_layout
 from pateval.io.frame_builder import build_frame
 from pateval.io.source import is_missing

@@ -11,11 +11,11 @@ from pateval._validation import (
     IntArray,
     binary_pair,
     choice,
-    in_words,
     non_negative_integer,
     require_anomaly,
     scored_pair,
 )
+from pateval._wording import in_words
 from pateval.events import count_inside, runs, within
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.prf import PRF

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray, in_words, require_anomaly, scored_pair
+from pateval._validation import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
+from pateval._wording import in_words
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
 from pateval.io.text_table import plain
