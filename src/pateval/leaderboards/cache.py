@@ -81,6 +81,7 @@ NOT_DECIDING = (
     "papers",
     "plots",
     "report",
+    "results",
     "runner",
     "score_files",
     "signatures",
