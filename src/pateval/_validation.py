@@ -32,7 +32,7 @@ MISSING = ("error", "ignore", "normal")
 """What may become of scores that are NaN or null: refused, left out with their steps, or never predicted."""
 
 _MOST_BUFFERS = 1_000_000
-_SWAPPED = " (the arguments look swapped: the order is labels, then scores or predictions)"
+_SWAPPED = ": the arguments look swapped, the order is labels, then scores or predictions"
 
 
 _MISSING_REMEDY = (
@@ -242,7 +242,8 @@ def series_starts(series: object, length: int) -> IntArray:
         for name, start in zip(names, starts, strict=True):
             if name in seen:
                 raise ValueError(
-                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index {int(start)}"
+                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index "
+                    f"{int(start)}: sort the steps by series"
                 )
             seen.add(name)
     return starts
