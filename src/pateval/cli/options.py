@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 
 _COLUMN_OPTIONS = (
     "label",

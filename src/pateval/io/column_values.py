@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.io.parquet import ParquetFiles
 from pateval.io.source import Table, TableError, is_missing
 from pateval.io.text_files import DECIMAL_COMMA

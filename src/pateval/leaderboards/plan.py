@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.io import (
     Layout,
     ParquetFiles,
