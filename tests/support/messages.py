@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def raises_exactly(kind: type[BaseException], message: str) -> Iterator[None]:
+def raises_exactly(kind: type[BaseException] | tuple[type[BaseException], ...], message: str) -> Iterator[None]:
     """Expect an error of this kind that says this and nothing else."""
     with pytest.raises(kind) as caught:
         yield

@@ -16,7 +16,7 @@ from pateval.io.channels import channel_columns
 from pateval.io.column_values import check_labels, few_names, first_value, is_number, not_numbers
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.parquet import ParquetFiles
-from pateval.io.series import is_time
+from pateval.io.series import is_time, why_no_time
 from pateval.io.source import NoScoresError, Table, TableError, listed_columns, missing_column
 from pateval.io.step_columns import unordered_steps
 from pateval.label_classes import positive_values
@@ -338,7 +338,7 @@ def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
         if is_time(value):
             usable.append(name)
         elif len(names) == 1:
-            why = f"{in_words(str(value))} is neither a date such as 2024-01-31T12:00:00 nor a number"
+            why = f"{in_words(str(value))} {why_no_time(value)}"
             return None, [f"{source.where}: column {name!r} is not used as time: {why}"]
     if len(usable) > 1:
         return None, [f"{source.where}: {few_names(usable)} look like times, and none is used; name one with --time"]
@@ -401,6 +401,11 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         raise TableError(
             f"{events.where}: no column names the series of an event, and {source.where} has {len(known)}; "
             "add one called 'series'"
+        )
+    if named and not named & known and layout.series is None:
+        raise TableError(
+            f"{events.where}: events are of series {few_names(sorted(named))}, and {source.where} has no column of "
+            "series; name it with --series, or leave the column out of the events"
         )
     if named and not named & known:
         raise TableError(

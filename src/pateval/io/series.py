@@ -37,6 +37,22 @@ def is_time(value: object) -> bool:
     return True
 
 
+def why_no_time(value: object) -> str:
+    """Say why a value is no time.
+
+    Examples
+    --------
+    >>> why_no_time("31/01/2024")
+    'is neither a date such as 2024-01-31T12:00:00 nor a number'
+    >>> why_no_time("9999-12-31")
+    'lies outside the years 1678 to 2261'
+    """
+    year = re.match(r"(\d{4,})-\d\d-\d\d", str(value))
+    if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
+        return f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}"
+    return "is neither a date such as 2024-01-31T12:00:00 nor a number"
+
+
 _UNLABELLED = ": fill it in, or leave such steps out with --ignore COLUMN (ignore=...)"
 _REMEDY = (
     ": leave such steps out with --missing ignore, or count them as never predicted with --missing normal (missing=...)"
@@ -282,13 +298,9 @@ class ScoredSeries:
                     f"{self._place(self.time_column)}: some times are dates, and others numbers; write "
                     "all of them alike"
                 ) from None
-            what = "is neither a date such as 2024-01-31T12:00:00 nor a number; write it as one of them"
-            year = re.match(r"(\d{4,})-\d\d-\d\d", str(values[place]))
-            if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
-                what = f"must lie between the years {FIRST_YEAR} and {LAST_YEAR}; correct it"
             raise TableError(
                 f"{self._place(self.time_column)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
-                f"{what}, or read without times by --time none"
+                f"{why_no_time(values[place])}; correct it, or read without times by --time none"
             ) from None
         return times, unit is not None
 
