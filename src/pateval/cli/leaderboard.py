@@ -209,7 +209,7 @@ def refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool)
         )
     try:
         inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
-        known = {Path(each).resolve() for each in inputs}
+        known = {Path(path).resolve() for path in inputs}
     except (OSError, ValueError, KeyError, TypeError):
         return
     if known and known.isdisjoint(Path(path).resolve() for path in expand(files)):

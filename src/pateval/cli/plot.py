@@ -70,7 +70,7 @@ class Request:
             "--ignore": self.selection.columns.get("ignore"),
             "--max-gap": self.max_gap,
             "--missing": self.selection.missing != "error",
-            "a duration": any(isinstance(each, str) for each in lengths),
+            "a duration": any(isinstance(length, str) for length in lengths),
         }
         for name, is_asked in asked.items():
             if is_asked and self.kind not in _ON_CLOCK:
@@ -176,7 +176,7 @@ def command(
         target = Path(f"{Path(files[0]).stem or 'figure'}-{kind}.png")
     creator = f"pateval plot {kind}"
     _check_target(target, creator, overwrite)
-    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
     needs_times = f"a buffer of {in_time}" if in_time else "" if max_gap is None else f"--max-gap {max_gap}"
     request = Request(
         kind,
@@ -280,7 +280,7 @@ def _buffers(request: Request) -> Any:
 
     data = _read(request, most=1)
     early, delay = request.buffers(tuple(range(0, 101, 10)))
-    if len({any(isinstance(each, str) for each in lengths) for lengths in (early, delay)}) > 1:
+    if len({any(isinstance(length, str) for length in lengths) for lengths in (early, delay)}) > 1:
         raise click.UsageError("'buffers' draws both buffers in steps or both as durations; give --early and --delay")
     ((_, scores),) = data.scores.items()
     on_steps = {**data.steps, "series": data.series, "max_gap": request.max_gap}

@@ -194,11 +194,11 @@ def find_layout(
     if channels:
         label = None
         wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
-        for each in channels:
-            named.take("label", each)
+        for column in channels:
+            named.take("label", column)
     named.take("label", label)
-    for each in wanted or ():
-        named.take("score", each)
+    for column in wanted or ():
+        named.take("score", column)
     named.take("series", series)
     named.take("detector", detector)
     named.take("run", run)
@@ -241,9 +241,9 @@ def find_layout(
         wanted = _guess_scores(source, named)
         by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
         named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {_shortened(wanted)}")
-    for each in wanted:
-        if kinds[each] != "number":
-            raise _not_numbers(source, each, kinds[each])
+    for column in wanted:
+        if kinds[column] != "number":
+            raise _not_numbers(source, column, kinds[column])
     chosen = positive_values(positive)
     if label is not None:
         _check_labels(source, label, kinds[label], chosen)
@@ -451,7 +451,7 @@ def _check_labels(source: Source, label: str, kind: str, positive: tuple[str, ..
         return
     odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
     if odd:
-        name = next((each for each in odd if not _is_number(each)), odd[0])
+        name = next((value for value in odd if not _is_number(value)), odd[0])
         raise TableError(
             f"{source.where}: column {label!r} holds text in row {found[name]}, {in_words(name)}; {remedy(list(found))}"
         )

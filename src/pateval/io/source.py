@@ -190,7 +190,7 @@ def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
 
 
 def _kind_of_array(column: Column) -> str:
-    kind = {
+    kinds = {
         "b": "number",
         "i": "number",
         "u": "number",
@@ -201,13 +201,13 @@ def _kind_of_array(column: Column) -> str:
         "T": "text",
     }
     if column.dtype.kind != "O":
-        return kind.get(column.dtype.kind, "other")
+        return kinds.get(column.dtype.kind, "other")
     found = {type(value) for value in column if not is_missing(value)}
     if str in found:
         return "text"
-    if any(issubclass(each, (bool, int, float, np.number, np.bool_)) for each in found) or not found:
+    if any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in found) or not found:
         return "number"
-    return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
+    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in found) else "other"
 
 
 def kind_of_arrow(type_: Any) -> str:

@@ -110,7 +110,7 @@ def potential_weights(explanation: Explanation) -> PotentialWeights:
     begins = owned[np.searchsorted(owners, places)]
     ends = owned[np.searchsorted(owners, places, side="right") - 1]
     rows = zip(
-        explanation.events, *(each.tolist() for each in (*explanation.event_places(), begins, ends)), strict=True
+        explanation.events, *(values.tolist() for values in (*explanation.event_places(), begins, ends)), strict=True
     )
     for event, start, stop, begin, end in rows:
         centre = (start + stop - 1) / 2
