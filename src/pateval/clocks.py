@@ -13,15 +13,9 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    IntArray,
-    buffer_lengths,
-    in_words,
-    is_missing,
-    non_negative_integer,
-    require_few,
-    to_numpy,
-)
+from pateval._containers import missing_mask, to_numpy
+from pateval._validation import IntArray, buffer_lengths, non_negative_integer, require_few
+from pateval._wording import in_words
 
 Times = npt.NDArray[Any]
 Duration = str | datetime.timedelta | np.timedelta64
@@ -350,7 +344,7 @@ def _whole_nanoseconds(array: Times, dtype: str) -> Times:
 
 def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Dates of an array of text or objects."""
-    missing = is_missing(array)
+    missing = missing_mask(array)
     if missing.any():
         raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
     found = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    Buffers,
-    in_words,
-    non_negative_integer,
-    shortened,
-)
+from pateval._validation import Buffers, non_negative_integer
+from pateval._wording import in_words, shortened
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
@@ -27,6 +22,7 @@ from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
+from pateval.results import Result
 from pateval.threshold_rules import ORACLE, ThresholdRule, threshold_rule
 
 DEFAULT_METRICS = (
@@ -86,7 +82,7 @@ class MetricDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """What `compare` found; prints as a table.
 
     Attributes
@@ -189,10 +185,6 @@ class Comparison:
             }
         )
         return found
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def remarks(self) -> list[str]:
         """What the table means, in sentences."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,7 @@ from pateval._validation import IntArray
 from pateval.clocks import Duration
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import aligned, plain, shortened
+from pateval.results import Result
 from pateval.timelines import Timeline
 
 Array = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ _LEAST_COLUMNS = 6  # of the strip for one event
 
 
 @dataclass(frozen=True)
-class StepWeights:
+class StepWeights(Result):
     """Category and weights of every time step.
 
     Attributes
@@ -87,13 +87,9 @@ class StepWeights:
         """Return the columns as lists, by name."""
         return {name: plain(column) for name, column in self.columns().items()}
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
 
 @dataclass(frozen=True)
-class EventWeights:
+class EventWeights(Result):
     """How one event was detected, and what it adds to the weighted counts with its buffers.
 
     Attributes
@@ -127,7 +123,7 @@ class EventWeights:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Result):
     """What `explain` found; prints as a table with a timeline.
 
     Attributes
@@ -212,10 +208,6 @@ class Explanation:
             | {"predictions": self.predictions_from or "given"}
             | {"events": [dict(zip(columns, row, strict=True)) for row in rows]}
         )
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def timeline(self, width: int = _WIDTH) -> str:
         """One line of marks for the whole series; where several categories share a column the gravest is shown.

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._large_integers import at_least
-from pateval._validation import BoolArray, FloatArray, IntArray, in_words
+from pateval._validation import BoolArray, FloatArray, IntArray
 from pateval._validation import fraction as checked_fraction
+from pateval._wording import in_words
 from pateval.clocks import Clock
 from pateval.option_text import value_text
 from pateval.threshold_search import best_threshold

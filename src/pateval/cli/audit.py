@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
-@options.metrics
+@options.metric_options
 @click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
-@options.on_clock
-@options.window
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -32,23 +30,16 @@ if TYPE_CHECKING:
     help="Draws of each detector with chance in it.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where the draws begin.")
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.workers
 @result_options
 def command(
     files: tuple[str, ...],
     columns: ColumnNames,
     labels_only: bool,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     questions: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
     seeds: int,
     seed: int,
-    threshold: float | str,
     workers: int | None,
     result: Output,
 ) -> None:
@@ -75,19 +66,8 @@ def command(
     from pateval.leaderboards.run import choose
 
     questions_named(questions)
-    refuse_training_rule(threshold)
-    settings = choose(
-        metrics=options.metric_names(metrics),
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        chance=0,
-        event_draws=0,
-        seed=seed,
-    )
+    refuse_training_rule(parameters["threshold"])
+    settings = choose(**parameters, chance=0, event_draws=0, seed=seed)
     plan = None if labels_only else _plan(files, columns, questions, settings.needs_times)
     if plan is None:
         _audit_labels(files, columns, settings, seeds, result)

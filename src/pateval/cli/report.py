@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
 )
 @click.option("--title", help="What to call it; by default the name of the folder or file.")
 @options.columns
-@options.metrics
-@click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
-@options.on_clock
-@options.window
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.metric_options
+@options.rank_by
+@options.workers
 @click.option(
     "--doubt",
     callback=options.steps_or_duration,
@@ -57,14 +54,8 @@ def command(
     budget: float,
     title: str | None,
     columns: ColumnNames,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     rank_by: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
     workers: int | None,
     doubt: int | str | None,
 ) -> None:
@@ -86,14 +77,8 @@ def command(
         board = leaderboard(
             list(files),
             **columns,
-            metrics=options.metric_names(metrics),
+            **parameters,
             rank_by=rank_by,
-            early=early,
-            delay=delay,
-            max_gap=max_gap,
-            missing=missing,
-            window=window,
-            threshold=threshold,
             workers=workers,
             doubt=doubt,
             progress=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import in_words, shortened
+from pateval._wording import in_words, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts, to_numpy
+from pateval._containers import to_numpy
+from pateval._validation import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts
 from pateval.clocks import Duration, is_duration, single
 from pateval.events import Events, within
 from pateval.explanations import (
