@@ -247,12 +247,12 @@ def test_series_are_drawn_on_their_clock(run, recording, tmp_path, monkeypatch, 
     found = run("plot", "series", recording, *options)
     ((labels, scores), given) = drawn[0]
     np.testing.assert_array_equal(given["times"], UNEVEN)
-    np.testing.assert_array_equal(scores["pump"], A)
+    np.testing.assert_array_equal(scores["first"], A)
     np.testing.assert_array_equal(given["ignore"], LEFT_OUT["first"] if missing == "ignore" else IGNORED == 1)
     np.testing.assert_array_equal(labels[IGNORED == 0], LABELS[IGNORED == 0])
     assert (given["early"], given["delay"], given["max_gap"]) == ("10min", "20min", "1h")
     threshold = explained(A, IGNORED, missing=missing).predictions_from.split()[2]
-    assert f"{given['threshold']['pump']:.6g}" == threshold
+    assert f"{given['threshold']['first']:.6g}" == threshold
     text = (tmp_path / "a.svg").read_text()
     assert "left out" in text
     assert ("no score" in text) == (missing == "normal")

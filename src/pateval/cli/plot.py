@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.io.text_table import hanging
 
 if TYPE_CHECKING:
@@ -184,4 +185,4 @@ def _notes_on_stderr() -> Iterator[None]:
         warnings.simplefilter("always", CoarseScoresWarning)
         yield
     for text in dict.fromkeys(str(warning.message) for warning in caught):
-        click.echo(text, err=True)
+        tell(text)

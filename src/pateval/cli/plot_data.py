@@ -84,7 +84,7 @@ class Drawable:
 
 def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
     """Read the wanted detectors; they must lie on the same series with the same labels."""
-    from pateval.cli.detector_data import clock_and_ignored
+    from pateval.cli.detector_data import clock_and_ignored, layout_of_one
     from pateval.io import TableError, expand, find_layout, open_table, scored_series
 
     parts: dict[str, list[tuple[str, Any, Any]]] = {}
@@ -92,9 +92,10 @@ def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
     notes: list[str] = []
     sources: list[tuple[Source, Layout, list[str]]] = []
     found: list[str] = []
-    for path in expand(files):
+    paths = expand(files)
+    for path in paths:
         source = open_table(path)
-        layout = find_layout(source, **selection.columns)
+        layout = layout_of_one(find_layout(source, **selection.columns), selection.columns, len(paths))
         notes += layout.notes
         taken: list[str] = []
         for item in scored_series(source, layout):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval.cli.messages import tell
+
 if TYPE_CHECKING:
     from pateval.cli.plot_data import Drawable, Selection
     from pateval.explanations import Explanation
@@ -156,9 +158,7 @@ def _distribution(request: Request) -> Any:
     data = _read(request, most=1)
     ((name, scores),) = data.scores.items()
     if any(request.buffers_given) or request.max_gap is not None:
-        click.echo(
-            "scores are counted inside and outside events: --early, --delay and --max-gap change nothing", err=True
-        )
+        tell("scores are counted inside and outside events: --early, --delay and --max-gap change nothing")
     return plots.score_distribution(
         data.labels,
         scores,
@@ -219,7 +219,7 @@ def _audit(request: Request) -> Any:
     needs_times = what_needs_times(wanted, lengths, max_gap=request.max_gap)
     items = read_labels(request.files, request.selection.columns)
     found = audit(metrics=wanted, max_gap=request.max_gap, **lengths, **labelled_steps(items, needs_times))
-    click.echo(found.summary(), err=True)
+    tell(found.summary())
     return plots.audit_chart(found)
 
 
@@ -244,7 +244,7 @@ def _read(request: Request, *, most: int) -> Drawable:
 
     data = read_scores(request.files, request.selection)
     for note in data.notes:
-        click.echo(note, err=True)
+        tell(note)
     if len(data.scores) > most:
         names = ", ".join(list(data.scores)[:12]) + (", ..." if len(data.scores) > 12 else "")
         raise click.UsageError(
@@ -267,7 +267,7 @@ def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
     for name, scores in data.scores.items():
         labels, values, timeline = read_scores(data.labels, scores, series=data.series, **data.steps)
         at: Any = rule.choose(ScoredSteps(labels, values, timeline.starts, timeline.clock))
-        click.echo(f"{name}: predictions where score >= {at:.6g} ({rule.description})", err=True)
+        tell(f"{name}: predictions where score >= {at:.6g} ({rule.description})")
         found[name] = at
     return found
 
