@@ -187,6 +187,17 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     return f"{float(length):.9g}ns"
 
 
+def readable_unit(length: float) -> tuple[str, int]:
+    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
+
+    Examples
+    --------
+    >>> readable_unit(90e9), readable_unit(0.0)
+    (('min', 60000000000), ('ns', 1))
+    """
+    return next(((unit, size) for unit, size in _WRITTEN_UNITS.items() if size <= length), ("ns", 1))
+
+
 def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
     """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
 

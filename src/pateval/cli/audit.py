@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 from pateval.cli.progress import progress_bar
 
@@ -87,7 +88,7 @@ def _plan(files: tuple[str, ...], columns: ColumnNames, questions: str | None, n
             raise
         return None
     for line in plan.notes:
-        click.echo(line, err=True)
+        tell(line)
     return plan
 
 
@@ -112,7 +113,7 @@ def _audit_scores(
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
     for line in found.notes[len(plan.notes) :]:
-        click.echo(line, err=True)
+        tell(line)
     named = shlex.join(files)
     advised = found.advised_metrics(questions)
     command = (
@@ -137,7 +138,7 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
     from pateval.io.text_table import render
 
     named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
-    items = read_labels(files, named, tell=lambda line: click.echo(line, err=True))
+    items = read_labels(files, named, tell=tell)
     given = {
         name: settings.parameters[name]
         for name in ("early", "delay", "window", "max_gap")
@@ -159,8 +160,8 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
         return render(*found.table(wide=style != "table" or width is None), style, width=width)
 
     result.emit(text)
-    click.echo(found.summary(), err=True)
+    tell(found.summary())
     if result.style not in ("json", "csv"):
         for row in found.rows:
             for reason in dict.fromkeys(row.reasons.values()):
-                click.echo(f"{row.metric.id}: {reason}", err=True)
+                tell(f"{row.metric.id}: {reason}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pateval.cli import options, output
+from pateval.cli.messages import tell
 from pateval.cli.report import refuse_page, title_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def command(
         if folder is not None:
             board.save(folder)
         if report is not None:
-            click.echo(f"report: {board.to_report(report, title=Path(results).stem).sentence()}", err=True)
+            tell(f"report: {board.to_report(report, title=Path(results).stem).sentence()}")
         return
     if folder is not None:
         refuse_other_content(folder, files, overwrite=overwrite)
@@ -124,7 +125,7 @@ def command(
             pool = stack.enter_context(WorkerPool(executor, workers or threads))
             plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
-                click.echo(line, err=True)
+                tell(line)
             board = compute(
                 plan,
                 settings,
@@ -136,19 +137,19 @@ def command(
             )
         except KeyboardInterrupt:
             if cache is not None:
-                click.echo(f"stopped; the same command goes on from what is in {cache}", err=True)
+                tell(f"stopped; the same command goes on from what is in {cache}")
             raise
         except RuntimeError as error:
             raise click.ClickException(str(error)) from error
     for line in (*board.notes[len(plan.notes) :], *board.failures[len(plan.failures) :], *board.warnings):
-        click.echo(line, err=True)
+        tell(line)
     # Printed before the files are written: a disk that is full takes no answer away.
     _show(board, style, wide)
     if folder is not None:
         board.save(folder)
     if report is not None:
         title = folder.resolve().name if folder is not None else title_of(files)
-        click.echo(f"report: {board.to_report(report, title=title).sentence()}", err=True)
+        tell(f"report: {board.to_report(report, title=title).sentence()}")
     if board.failures:
         raise click.exceptions.Exit(1)
 
@@ -186,7 +187,7 @@ def _from_results(table: str, columns: ColumnNames, metrics: list[str] | None, r
         rank_by=rank_by,
     )
     for line in (*board.notes, *board.warnings):
-        click.echo(line, err=True)
+        tell(line)
     return board
 
 

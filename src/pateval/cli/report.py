@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
     from pateval.io import ColumnNames
@@ -84,14 +85,14 @@ def command(
             progress=True,
         )
         for line in (*board.notes, *board.failures, *board.warnings):
-            click.echo(line, err=True)
+            tell(line)
         written = report_of_board(board, path, budget=budget, title=title or title_of(files))
     for name in written.left_out[:10]:
-        click.echo(f"left out to keep within {budget:g} MB: {name}", err=True)
+        tell(f"left out to keep within {budget:g} MB: {name}")
     if len(written.left_out) > 10:
-        click.echo(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them", err=True)
+        tell(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them")
     for name in written.missing[:10]:
-        click.echo(f"no timeline, since its input is gone or has changed: {name}", err=True)
+        tell(f"no timeline, since its input is gone or has changed: {name}")
     click.echo(written.sentence())
 
 

@@ -30,6 +30,7 @@ from pateval.io import (
     list_units,
     open_table,
 )
+from pateval.io.source import merged_notes
 from pateval.leaderboards.runs import Entries
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def make_plan(
     jobs = table.finish(layouts)
     if not len(jobs):
         raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
-    return Plan(jobs, tuple(sources), tuple(layouts), (*_merged(notes), *_unevenness(jobs)), tuple(failures))
+    return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *_unevenness(jobs)), tuple(failures))
 
 
 def plan_of(opened: Iterable[tuple[Source, Layout]]) -> Plan:
@@ -382,19 +383,6 @@ def _group(layout: Layout, detector: str, series: str, score: str, run: str) -> 
         detector = detector.removesuffix(f":{score}")
     named = ((layout.series, series), (layout.detector, detector), (layout.run, run))
     return tuple(value for key, value in named if key is not None)
-
-
-def _merged(notes: Sequence[str]) -> list[str]:
-    """Say once for all files what is the same for all of them."""
-    texts: dict[str, list[str]] = {}
-    for note in dict.fromkeys(notes):
-        where, _, text = note.partition(": ")
-        texts.setdefault(text or where, []).append(where)
-    return [
-        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
-        for text, places in texts.items()
-        for places in [[place for place in places if place != text] or [text]]
-    ]
 
 
 def _unevenness(jobs: JobTable) -> Iterator[str]:
