@@ -153,3 +153,4 @@ def test_plain_data():
     }
     infinite = pv.evaluate([0, 1], [1, 2], metrics=pv.define_metric(lambda *_: math.inf, id="inf", takes="scores"))
     assert json.loads(infinite.to_json())["metrics"]["inf"]["value"] is None
+    assert infinite.reasons == {"inf": "the metric inf returned inf, with which no mean and no rank exists"}

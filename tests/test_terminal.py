@@ -156,6 +156,28 @@ def test_latex_says_what_the_text_says(text):
     assert "--" not in escaped
 
 
+SPECIAL_NAME = "a_b%&#{}~^\\"
+
+
+def test_latex_of_a_name_with_every_special_mark():
+    expected = r"a\_b\%\&\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    assert latex_text(SPECIAL_NAME) == expected
+    assert latex_text("$1 <x|y> `z` [0] --") == (
+        r"\$1 \textless{}x\textbar{}y\textgreater{} \textasciigrave{}z\textasciigrave{} {[}0] -{}-"
+    )
+    # The mark that others are escaped with is not escaped twice, and what is escaped already is shown as it stands.
+    assert latex_text(r"\_") == r"\textbackslash{}\_"
+
+
+def test_the_command_line_escapes_names_for_latex(tmp_path):
+    path = tmp_path / "scores.csv"
+    table = pa.table({"label": LABELS, SPECIAL_NAME: RNG.random(LABELS.size), "plain": RNG.random(LABELS.size)})
+    pa.csv.write_csv(table, path)
+    shown = run("leaderboard", path, "--metrics", "auc_roc", "--format", "latex")
+    row = r"a\_b\%\&\#\{\}\textasciitilde{}\textasciicircum{}\textbackslash{} & "
+    assert [line.startswith(row) for line in shown.splitlines()].count(True) == 1
+
+
 def test_latex_of_a_table():
     assert render(["event", "F1 [%]"], [["[3, 7)", 0.5], ["a_b & c", float("nan")]], "latex").splitlines() == [
         r"\begin{tabular}{lr}",

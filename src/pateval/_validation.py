@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._large_integers import EXACT_LIMIT, needs_exactness, ordered_floats
+from pateval._containers import (
+    MISSING_LABELS,
+    MISSING_SCORES,
+    missing_mask,
+    numbers_from_objects,
+    place_in,
+    to_numpy,
+)
+from pateval._large_integers import needs_exactness, ordered_floats
+from pateval._wording import in_words
 from pateval.indexes import require_same_index
 
 BoolArray = npt.NDArray[np.bool_]
@@ -33,16 +42,7 @@ MISSING = ("error", "ignore", "normal")
 
 _MOST_BUFFERS = 1_000_000
 _SWAPPED = " (the arguments look swapped: the order is labels, then scores or predictions)"
-
-
-_MISSING_REMEDY = (
-    ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
-)
 _INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
-
-
-MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
-_HELP_WITH_MISSING = {"labels": MISSING_LABELS, "scores": _MISSING_REMEDY}
 SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
 _TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
 
@@ -65,7 +65,7 @@ def number_array(values: object, name: str, *, allow_missing: bool = False, chan
     if array.size == 0:
         raise ValueError(f"{name} must hold at least one time step{' and channel' * channels}; got an empty array")
     if array.dtype.kind == "O":
-        return _numbers_from_objects(array, name, allow_missing=allow_missing)
+        return numbers_from_objects(array, name, allow_missing=allow_missing)
     if array.dtype.kind not in "biuf":
         kind = {"c": "complex", "U": "text", "S": "text", "T": "text", "M": "date", "m": "time-difference"}
         found = kind.get(array.dtype.kind, str(array.dtype))
@@ -95,7 +95,7 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
         elif name == "labels" and what == "NaN":
             hint = hint or MISSING_LABELS
         raise ValueError(
-            f"{name} must be 0 or 1 at every step; found {what} at {_place(array, first)} "
+            f"{name} must be 0 or 1 at every step; found {what} at {place_in(array, first)} "
             f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
         )
     return result
@@ -136,11 +136,11 @@ def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
         wrong = ~np.isfinite(array)
         if wrong.any():
             first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-            what, remedy = "NaN", _MISSING_REMEDY
+            what, remedy = "NaN", MISSING_SCORES
             if not np.isnan(array.flat[first]):
                 what, remedy = "an infinite value", _INFINITE_REMEDY
             raise ValueError(
-                f"{name} must be finite at every step; found {what} at {_place(array, first)} "
+                f"{name} must be finite at every step; found {what} at {place_in(array, first)} "
                 f"({count} such {'value' if count == 1 else 'values'} in {array.size})"
                 f"{remedy if advise else ''}"
             )
@@ -181,7 +181,7 @@ def without_gaps(scores: FloatArray) -> FloatArray:
 def scores_with_gaps(values: object, ignored: BoolArray | None = None) -> FloatArray:
     """Return scores as floats, NaN where one is missing; infinite ones are refused, unless their step is ignored."""
     array = number_array(values, "scores", allow_missing=True)
-    is_left_out = is_missing(array)
+    is_left_out = missing_mask(array)
     absent = is_left_out
     if ignored is not None and ignored.size == array.size:
         is_left_out = is_left_out | ignored
@@ -229,7 +229,7 @@ def series_starts(series: object, length: int) -> IntArray:
         )
     if array.size != length:
         raise ValueError(f"series and labels must have the same length; got {array.size} and {length}")
-    missing = is_missing(array)
+    missing = missing_mask(array)
     if missing.any():
         raise ValueError(
             f"series must name a series at every step; found a missing value at index {int(np.argmax(missing))} "
@@ -347,38 +347,9 @@ def choice(value: object, name: str, allowed: Iterable[str]) -> str:
     return value
 
 
-def in_words(value: object) -> str:
-    """Show a value in a message: its representation, cut where it is long; arrays and tables by type and shape.
-
-    Examples
-    --------
-    >>> in_words("a" * 100), in_words(np.zeros(1000)), in_words(0.5)
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", 'ndarray of shape (1000,)', '0.5')
-    """
-    shape = getattr(value, "shape", ())
-    if isinstance(shape, tuple) and shape:
-        return f"{type(value).__name__} of shape {shape}"
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # an integer of many thousand digits, or an object whose representation fails
-        return f"a value of type {type(value).__name__}"
-    return shortened(text)
-
-
 def _is_single(value: object) -> bool:
     """Whether a value has no dimensions."""
     return not getattr(value, "ndim", 0) and not isinstance(value, (list, tuple))
-
-
-def shortened(text: str, most: int = 60) -> str:
-    """Cut a text that is too long for a message.
-
-    Examples
-    --------
-    >>> shortened("a" * 100, 10)
-    'aaaaaaa...'
-    """
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
@@ -390,14 +361,6 @@ def _same_shape(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) ->
     if first.shape != second.shape:
         shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (first.shape, second.shape))
         raise ValueError(f"labels and {name} must have the same steps and channels; got {shapes}")
-
-
-def _place(array: npt.NDArray[Any], index: int) -> str:
-    """Where a value of the flattened array lies, in words."""
-    if array.ndim == 1:
-        return f"index {index}"
-    step, channel = divmod(index, array.shape[1])
-    return f"step {step}, channel {channel}"
 
 
 def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
@@ -414,110 +377,3 @@ def _is_binary(values: object, channels: bool) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.NDArray[Any]:
-    """Turn lists, arrays, data-frame columns and CPU tensors into a NumPy array.
-
-    Missing entries raise, or become NaN (None where the values are no numbers) with ``allow_missing``.
-    """
-    if isinstance(values, np.ma.MaskedArray):
-        masked = np.ma.getmaskarray(values)
-        if masked.any() and allow_missing:
-            data = np.asarray(values.data)
-            return np.where(masked, np.nan, data.astype(object) if needs_exactness(data) else data)
-        if masked.any():
-            raise ValueError(
-                f"{name} must hold no masked values; found one at index {int(np.argmax(masked))} "
-                f"({int(np.count_nonzero(masked))} in {values.size})"
-            )
-        return np.asarray(values.data)
-    values = _from_tensor(values, name)
-    if not allow_missing:
-        _refuse_nulls(values, name)
-    try:
-        array = np.asarray(_with_nulls(values) if allow_missing else values)
-        if isinstance(values, (list, tuple)) and array.dtype.kind == "f" and (np.abs(array) >= EXACT_LIMIT).any():
-            array = np.array(values, dtype=object)  # NumPy turns integers into floats where both stand in one list.
-    except Exception as error:  # An object that stands for an array may raise anything.
-        raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
-    if allow_missing and array.dtype.kind == "O" and array.ndim == 1:
-        array = np.where(is_missing(array), np.nan, array)
-    return array
-
-
-def _from_tensor(values: object, name: str) -> object:
-    """Take a torch tensor off its graph; torch itself is never imported here."""
-    if not type(values).__module__.startswith("torch") or not hasattr(values, "detach"):
-        return values
-    tensor: Any = values.detach()
-    if tensor.device.type != "cpu":
-        raise TypeError(f"{name} must be on the CPU; call .cpu() on the tensor first")
-    if str(tensor.dtype) == "torch.bfloat16":
-        tensor = tensor.float()
-    return tensor
-
-
-def _with_nulls(values: object) -> object:
-    """Return the integers of a column that may lack some as objects: NumPy would make floats of them."""
-    kind = str(getattr(values, "dtype", getattr(values, "type", "")))
-    if hasattr(values, "null_count") and kind.lower() in ("int64", "uint64"):  # polars, pyarrow
-        to_list: Any = getattr(values, "to_list", None) or getattr(values, "to_pylist", None)
-        return np.array(to_list(), dtype=object)
-    if kind in ("Int64", "UInt64"):  # pandas
-        return values.astype(object)  # type: ignore[attr-defined]  # a column of that type has it
-    return values
-
-
-def _refuse_nulls(values: object, name: str) -> None:
-    """Refuse the missing values of pyarrow and polars columns, which NumPy would turn into NaN or objects."""
-    nulls = getattr(values, "null_count", None)
-    if nulls is None or hasattr(values, "columns"):  # in a frame they become NaN, which is refused later
-        return
-    total = int(nulls() if callable(nulls) else nulls)
-    if total:
-        mask: Any = values.is_null()  # type: ignore[attr-defined]  # both libraries that have null_count have it
-        first = int(np.argmax(np.asarray(mask)))
-        hint = _HELP_WITH_MISSING.get(name, "")
-        raise ValueError(
-            f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)}){hint}"
-        )
-
-
-def is_missing(array: npt.NDArray[Any]) -> BoolArray:
-    """Mark None, NaN, NaT and pandas' NA."""
-    if array.dtype.kind == "O":
-        # pandas.NA is recognised by name: comparing with it does not give a truth value.
-        return np.array(
-            [
-                item is None
-                or type(item).__name__ in ("NAType", "NaTType")
-                or (isinstance(item, float) and item != item)
-                for item in array.flat
-            ],
-            dtype=np.bool_,
-        ).reshape(array.shape)
-    if array.dtype.kind == "f":
-        return np.isnan(array)
-    if array.dtype.kind in "mM":
-        return np.isnat(array)
-    return np.zeros(array.shape, dtype=np.bool_)
-
-
-def _numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: bool) -> npt.NDArray[Any]:
-    """Convert an object array that really holds numbers, as pandas makes of mixed or nullable columns."""
-    missing = is_missing(array)
-    if missing.any() and not allow_missing:
-        raise ValueError(
-            f"{name} must hold no missing values; found one at {_place(array, int(np.argmax(missing)))} "
-            f"({int(np.count_nonzero(missing))} in {array.size}){_HELP_WITH_MISSING.get(name, '')}"
-        )
-    for index, item in enumerate(array.flat):
-        if not isinstance(item, (Real, np.bool_)):
-            raise TypeError(
-                f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
-                f"{type(item).__name__} at {_place(array, index)}"
-            )
-    if needs_exactness(array):
-        return np.where(missing, np.nan, array)
-    return array.astype(np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -11,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, finite_array, to_numpy
+from pateval._containers import to_numpy
+from pateval._validation import BoolArray, finite_array
 from pateval.clocks import duration_text, length_order, nanoseconds
 from pateval.events import find_events
 from pateval.io.frame_builder import build_frame
+from pateval.results import Result
 
 _STEPS = 20_000
 _SHORTEST, _LONGEST = 3, 400
@@ -206,7 +207,7 @@ class EventSpacing:
 
 
 @dataclass(frozen=True)
-class BufferAdvice:
+class BufferAdvice(Result):
     """What `pateval buffer` found: a row per series.
 
     Attributes
@@ -248,10 +249,6 @@ class BufferAdvice:
             "suggested_time": self.suggested_time,
             "series": [asdict(row) for row in self.rows],
         }
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
 
 def long_buffers(

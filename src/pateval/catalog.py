@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import pateval.metrics as m
 from pateval import threshold_sweeps as sweeps
-from pateval._validation import UndefinedMetricError, in_words
+from pateval._validation import UndefinedMetricError
+from pateval._wording import in_words
 from pateval.metric import FIELDS, SharedWork
 from pateval.metric import Metric as Metric
 from pateval.option_text import read_id

@@ -13,15 +13,9 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    IntArray,
-    buffer_lengths,
-    in_words,
-    is_missing,
-    non_negative_integer,
-    require_few,
-    to_numpy,
-)
+from pateval._containers import missing_mask, to_numpy
+from pateval._validation import IntArray, buffer_lengths, non_negative_integer, require_few
+from pateval._wording import in_words
 
 Times = npt.NDArray[Any]
 Duration = str | datetime.timedelta | np.timedelta64
@@ -198,6 +192,17 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     return f"{float(length):.9g}ns"
 
 
+def readable_unit(length: float) -> tuple[str, int]:
+    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
+
+    Examples
+    --------
+    >>> readable_unit(90e9), readable_unit(0.0)
+    (('min', 60000000000), ('ns', 1))
+    """
+    return next(((unit, size) for unit, size in _WRITTEN_UNITS.items() if size <= length), ("ns", 1))
+
+
 def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
     """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
 
@@ -339,7 +344,7 @@ def _whole_nanoseconds(array: Times, dtype: str) -> Times:
 
 def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Dates of an array of text or objects."""
-    missing = is_missing(array)
+    missing = missing_mask(array)
     if missing.any():
         raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
     found = []

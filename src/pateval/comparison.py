@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,12 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
-    Buffers,
-    in_words,
-    non_negative_integer,
-    shortened,
-)
+from pateval._validation import Buffers, non_negative_integer
+from pateval._wording import in_words, shortened
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
@@ -27,6 +22,7 @@ from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
+from pateval.results import Result
 from pateval.threshold_rules import ORACLE, ThresholdRule, threshold_rule
 
 DEFAULT_METRICS = (
@@ -86,7 +82,7 @@ class MetricDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """What `compare` found; prints as a table.
 
     Attributes
@@ -127,7 +123,7 @@ class Comparison:
         """Columns and rows for people; a star marks the value that is better beyond the limits."""
         first, second = self.names
         limits = any(not math.isnan(row.low) for row in self.rows)
-        columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "win/tie/ loss"]
+        columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "w/t/l"]
         return columns, [
             [
                 row.label,
@@ -190,17 +186,14 @@ class Comparison:
         )
         return found
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
-
     def remarks(self) -> list[str]:
         """What the table means, in sentences."""
         first, second = self.names
         units = f"the {self.units} pieces around events" if self.unit == "piece" else f"the {self.units} series"
-        lines = [f"difference: {first} less {second}; win/tie/loss: of {first}, over {units}"]
+        lines = [f"difference: {first} less {second}; w/t/l: wins, ties and losses of {first}, over {units}"]
         if self.draws:
-            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; *: better beyond them")
+            star = "*: the better one, where these limits leave out 0"
+            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {star}")
         return [*lines, *self.notes, *(f"{row.metric}: {row.reason}" for row in self.rows if row.reason)]
 
     def _repr_html_(self) -> str:
@@ -287,14 +280,14 @@ def compare(
     >>> labels = np.tile([0] * 20 + [1] * 5, 8)
     >>> noise = np.random.default_rng(0).random(labels.size)
     >>> pv.compare(labels, labels + noise, 0.3 * labels + noise, metrics=["auc_roc"], names=("sharp", "dull"))
-    metric     sharp     dull  difference            95 %  win/tie/ loss
-    --------------------------------------------------------------------
-    auc_roc  1.0000*  0.7778      +0.2222  [0.170, 0.269]          8/0/0
+    metric     sharp     dull  difference            95 %  w/t/l
+    ------------------------------------------------------------
+    auc_roc  1.0000*  0.7778      +0.2222  [0.170, 0.269]  8/0/0
     <BLANKLINE>
-    difference: sharp less dull; win/tie/loss: of sharp, over the 8 pieces around
-    events
+    difference: sharp less dull; w/t/l: wins, ties and losses of sharp, over the 8
+    pieces around events
     95 %: bootstrap over the 8 pieces around events, both detectors on the same
-    draws; *: better beyond them
+    draws; *: the better one, where these limits leave out 0
     """
     first, second = (shortened(str(name)) if isinstance(name, (str, int)) else in_words(name) for name in names)
     seed = non_negative_integer(seed, "seed")

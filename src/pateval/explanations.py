@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,8 @@ from pateval._validation import IntArray
 from pateval.clocks import Duration
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import aligned, plain, shortened
+from pateval.results import Result
+from pateval.timelines import Timeline
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ _LEAST_COLUMNS = 6  # of the strip for one event
 
 
 @dataclass(frozen=True)
-class StepWeights:
+class StepWeights(Result):
     """Category and weights of every time step.
 
     Attributes
@@ -42,6 +43,9 @@ class StepWeights:
         The event each step belongs to, -1 for none.
     true_positive, false_positive, false_negative : ndarray
         What each step adds to the weighted counts; with several pairs of buffers the mean over them.
+    worth : ndarray
+        What a detection at each step weighs, or would weigh, all other predictions as they are: 1 inside events,
+        falling off in the delayed zone, rising in the early zone of an event that is detected, 0 elsewhere.
     series : ndarray or None
         The series each step belongs to, where they were named.
     """
@@ -52,6 +56,7 @@ class StepWeights:
     true_positive: Array
     false_positive: Array
     false_negative: Array
+    worth: Array
     series: npt.NDArray[Any] | None = None
 
     @property
@@ -82,13 +87,9 @@ class StepWeights:
         """Return the columns as lists, by name."""
         return {name: plain(column) for name, column in self.columns().items()}
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
 
 @dataclass(frozen=True)
-class EventWeights:
+class EventWeights(Result):
     """How one event was detected, and what it adds to the weighted counts with its buffers.
 
     Attributes
@@ -122,7 +123,7 @@ class EventWeights:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Result):
     """What `explain` found; prints as a table with a timeline.
 
     Attributes
@@ -138,6 +139,8 @@ class Explanation:
         The weighted counts in all; likewise.
     early, delay : int or duration, or tuple of these
         The buffers, as they were given.
+    explained_steps : Timeline
+        Which of the recorded steps are explained, and how they lie in time.
     predictions_from : str
         How scores became predictions, in words; empty where predictions were given.
     """
@@ -152,6 +155,7 @@ class Explanation:
     false_negative: float
     early: int | Duration | tuple[int | Duration, ...]
     delay: int | Duration | tuple[int | Duration, ...]
+    explained_steps: Timeline
     predictions_from: str = ""
 
     def event_places(self) -> tuple[IntArray, IntArray]:
@@ -164,12 +168,15 @@ class Explanation:
         >>> [(event.series, event.start, event.stop) for event in found.events], found.event_places()
         ([('a', 1, 2), ('b', 1, 2)], (array([1, 3]), array([2, 4])))
         """
-        inside = np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
-        owner = np.where(inside, self.points.event, -1)
+        owner = np.where(self.is_inside(), self.points.event, -1)
         changes = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
         starts = changes[changes < owner.size][owner[changes[changes < owner.size]] >= 0]
         stops = changes[changes > 0][owner[changes[changes > 0] - 1] >= 0]
         return starts, stops
+
+    def is_inside(self) -> npt.NDArray[np.bool_]:
+        """Mark the explained steps that lie inside an event."""
+        return np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per event.
@@ -201,10 +208,6 @@ class Explanation:
             | {"predictions": self.predictions_from or "given"}
             | {"events": [dict(zip(columns, row, strict=True)) for row in rows]}
         )
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def timeline(self, width: int = _WIDTH) -> str:
         """One line of marks for the whole series; where several categories share a column the gravest is shown.

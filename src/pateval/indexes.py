@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
+
+from pateval._wording import in_words
 
 INDEX = "index"
 
@@ -58,7 +59,7 @@ def times_of(times: object, **given: object) -> Any:
         return times
     if times != INDEX:
         raise ValueError(
-            f"times must be one value per step, or 'index' for the index of pandas columns; got {reprlib.repr(times)}"
+            f"times must be one value per step, or 'index' for the index of pandas columns; got {in_words(times)}"
         )
     index = next((index for values in given.values() if (index := index_of(values)) is not None), None)
     if index is None:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray, binary_array, count, flag, in_words, to_numpy
+from pateval._containers import to_numpy
+from pateval._validation import BoolArray, IntArray, binary_array, count, flag
+from pateval._wording import in_words
 from pateval.clocks import Times, read_clock, time_numbers
 from pateval.events import runs
 

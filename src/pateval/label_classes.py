@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, in_words, is_missing, shortened, to_numpy
+from pateval._containers import missing_mask, to_numpy
+from pateval._validation import BoolArray
+from pateval._wording import in_words, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +104,7 @@ def classes(values: Column) -> list[str]:
 def without_label(values: Column) -> BoolArray:
     """Mark labels that are missing, or blank text."""
     blank = [isinstance(value, str) and not value.strip() for value in values.tolist()]
-    return is_missing(values) | np.array(blank, dtype=np.bool_)
+    return missing_mask(values) | np.array(blank, dtype=np.bool_)
 
 
 def remedy(found: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pateval._validation import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice, in_words, shortened
+from pateval._validation import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice
+from pateval._wording import in_words, shortened
 from pateval.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
 from pateval.option_text import id_text, plain_value, value_text
 from pateval.papers import Paper
@@ -322,17 +323,21 @@ class Metric:
         if self.shared is not None:
             return float(self.shared.read(result))
         if isinstance(result, PRF):
-            return (
+            value = (
                 result.f_beta(options["beta"]) if self.field == "f_beta" else float(getattr(result, self.field or "f1"))
             )
-        if self.field is not None:
+        elif self.field is not None:
             raise TypeError(f"the metric {self.id} needs a function that returns a PRF; it returned {in_words(result)}")
-        try:
-            return float(result)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
-            ) from None
+        else:
+            try:
+                value = float(result)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
+                ) from None
+        if math.isinf(value):
+            raise UndefinedMetricError(f"the metric {self.id} returned {value}, with which no mean and no rank exists")
+        return value
 
     def _normal(self, name: str, value: Any) -> Any:
         """One value for all spellings that mean the same."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.clocks import duration_text
 
 _CONSTANTS: dict[str, Any] = {"none": None, "true": True, "false": False}

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval._validation import choice, in_words, positive_integer
+from pateval._validation import choice, positive_integer
+from pateval._wording import in_words
 from pateval.metric import GLOBAL_OPTIONS, KINDS, RESERVED_KEYS, Metric
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -35,7 +36,7 @@ def define_metric(
     The function is called with labels and, as ``takes`` says, scores or predictions: one-dimensional NumPy arrays of
     equal length that have been checked and cannot be written to, bool for labels and predictions, float64 (or float32,
     where that was given) for scores. It returns a number or a `PRF`; it may return NaN or raise `UndefinedMetricError`
-    where it has no value.
+    where it has no value. An infinite number is undefined, too: no mean and no rank exists with it.
 
     Parameters
     ----------

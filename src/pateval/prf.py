@@ -5,12 +5,19 @@ from __future__ import annotations
 from numbers import Real
 from typing import NamedTuple, cast
 
-from pateval._validation import in_words
+from pateval._wording import in_words
+from pateval.results import Result
 
 _LARGEST_BETA = 1e100  # its square must be a number
 
 
-class PRF(NamedTuple):
+class _PrfFields(NamedTuple):
+    precision: float
+    recall: float
+    f1: float
+
+
+class PRF(_PrfFields, Result):
     """Precision, recall and their harmonic mean.
 
     Examples
@@ -19,9 +26,7 @@ class PRF(NamedTuple):
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
 
-    precision: float
-    recall: float
-    f1: float
+    __slots__ = ()
 
     @classmethod
     def of(cls, precision: float, recall: float) -> PRF:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pateval._validation import in_words
 from pateval._version import __version__
+from pateval._wording import in_words
 from pateval.metric import Metric
 from pateval.option_text import bare_text, read_value, value_text
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval._containers import missing_mask
 from pateval._large_integers import needs_exactness
 from pateval._validation import (
     BoolArray,
     FloatArray,
     UndefinedMetricError,
-    is_missing,
     number_array,
     positive_integer,
     require_anomaly,
@@ -117,7 +117,7 @@ def _in_given_numbers(found: BestThreshold, scores: FloatArray, given: ArrayLike
     if not needs_exactness(exact):
         return found
     if missing == "ignore":
-        exact = exact[~is_missing(exact)]
+        exact = exact[~missing_mask(exact)]
     return found._replace(threshold=int(exact[int(np.argmax(scores == found.threshold))]))
 
 

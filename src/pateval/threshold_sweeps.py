@@ -17,15 +17,20 @@ from pateval.events import Events, find_events
 from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.pate.curve import pate_curve
 from pateval.pate.score import pate_f1
+from pateval.results import Result
 
 _TIE = 1e-12  # sums over several buffers differ in the last digits where they mean the same value
 
 
-class BestThreshold(NamedTuple):
-    """A threshold and the value of the metric there."""
-
+class _BestThresholdFields(NamedTuple):
     threshold: float
     value: float
+
+
+class BestThreshold(_BestThresholdFields, Result):
+    """A threshold and the value of the metric there."""
+
+    __slots__ = ()
 
 
 def sweep_point(labels: BoolArray, scores: FloatArray) -> BestThreshold:

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._large_integers import at_least, plain_number
-from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError, exact_array, in_words
+from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError, exact_array
 from pateval._validation import fraction as checked_fraction
 from pateval._validation import series_starts as starts_of
+from pateval._wording import in_words
 from pateval.clocks import Clock, Duration, is_duration, nanoseconds, read_clock
 from pateval.kernels.pareto import fit_tail
 from pateval.kernels.sorted_values import distinct_descending, run_counts

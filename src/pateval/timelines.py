@@ -47,6 +47,8 @@ class Timeline:
         Number of each step in the whole recording, where some steps are ignored.
     missing : int
         How many scores are missing.
+    recorded_starts : ndarray of int or None
+        Where each series begins in the whole recording, where some steps are ignored.
     """
 
     size: int
@@ -55,6 +57,7 @@ class Timeline:
     clock: Clock | None = None
     step_numbers: IntArray | None = None
     missing: int = 0
+    recorded_starts: IntArray | None = None
 
     @property
     def ignored(self) -> int:
@@ -64,6 +67,11 @@ class Timeline:
     def original(self, steps: IntArray) -> IntArray:
         """Numbers of steps in the whole recording."""
         return steps if self.step_numbers is None else self.step_numbers[steps]
+
+    def recorded_runs(self, starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
+        """Runs of steps that count, empty ones left out, as runs of recorded steps."""
+        some = stops > starts
+        return self.original(starts[some]), self.original(stops[some] - 1) + 1
 
     def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put values of the steps that count at their places in the whole recording; 0 stands at the others."""
@@ -332,6 +340,7 @@ def _timeline(
 ) -> Timeline:
     if max_gap is not None and clock is None:
         raise ValueError("max_gap needs the times of the steps: pass times")
+    recorded_starts = None if kept is None else starts
     if kept is not None:
         # The first kept step of each series; a series of which nothing is left is gone.
         starts = np.unique(np.searchsorted(kept, starts))
@@ -341,4 +350,4 @@ def _timeline(
     if max_gap is not None and clock is not None:
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
-    return Timeline(size, starts, stretches, clock, kept, missing)
+    return Timeline(size, starts, stretches, clock, kept, missing, recorded_starts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pateval.catalog import PROPERTIES, initials
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.metric import Metric
+from pateval.results import Result
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
 FAKES = tuple(entry.name for entry in BATTERY if entry.kind in ("worthless", "poor"))
@@ -67,7 +67,7 @@ class AuditRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Result):
     """Every metric on a battery of detectors that should not win.
 
     Attributes
@@ -181,10 +181,6 @@ class Audit:
             }
         )
         return found
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def summary(self) -> str:
         """One sentence."""

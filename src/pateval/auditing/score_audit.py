@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pateval.auditing.fakes import SKILL_FREE
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.metric import Metric
+from pateval.results import Result
 
 GAMED = 0.5
 """Share of the series from which on a metric is called gamed."""
@@ -136,7 +136,7 @@ class MetricTrial:
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreAudit:
+class ScoreAudit(Result):
     """Every metric tried on real scores, on fakes, and on detectors of known order.
 
     Attributes
@@ -341,10 +341,6 @@ class ScoreAudit:
             }
         )
         return found
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def summary(self) -> str:
         """One sentence."""

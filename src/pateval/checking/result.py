@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from pateval.checking.faults import FAULT_KINDS, DataFault
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
+from pateval.results import Result
 
 _NAMED = 8  # series of one fault that a terminal names
 
@@ -41,7 +41,7 @@ class CheckedSeries(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class DataCheck:
+class DataCheck(Result):
     """What makes labels and series worthless as a benchmark.
 
     Attributes
@@ -148,10 +148,6 @@ class DataCheck:
             }
         )
         return found
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:
         return self.text()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval.cli.messages import tell
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -138,12 +140,12 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
     """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
     for features, left_out in dict.fromkeys((each.features, each.left_out) for each in series):
         if left_out:
-            click.echo(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}", err=True)
+            tell(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}")
     notes = list(dict.fromkeys(line for each in series for line in each.notes))
     for line in notes[:_SHOWN_NOTES]:
-        click.echo(line, err=True)
+        tell(line)
     if len(notes) > _SHOWN_NOTES:
-        click.echo(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order", err=True)
+        tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:
@@ -194,7 +196,7 @@ def _known(
     added = {key: value for key, value in preset.items() if key not in mine}
     if added:
         shown = ", ".join(f"{key}={value}" for key, value in added.items())
-        click.echo(f"{detector}: settings of the papers for {_title(data)}: {shown}", err=True)
+        tell(f"{detector}: settings of the papers for {_title(data)}: {shown}")
     return candidate(detector, name=name, seed=seed, device=device, settings={**added, **mine})
 
 
@@ -212,7 +214,7 @@ def _user_class(
     window = made.settings["shown_window"]
     what = f"windows of {window} steps" if window > 1 else "single steps"
     scaled = "z-scored" if made.settings["shown_standardize"] else "as they are"
-    click.echo(f"{made.name}: is shown {what}, {scaled} (--set window=N, --set standardize=false)", err=True)
+    tell(f"{made.name}: is shown {what}, {scaled} (--set window=N, --set standardize=false)")
     return made
 
 
@@ -255,7 +257,7 @@ def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
         return about
     about["missing"] = missing(known, found)
     if about["missing"]:
-        click.echo(f"{known.name} is not whole: {about['missing']}", err=True)
+        tell(f"{known.name} is not whole: {about['missing']}")
     return about
 
 
@@ -304,12 +306,12 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     from pateval.runner import detect
 
     if any(each.train is None for each in series):
-        click.echo("no training stretch: detectors are fitted on the test stretch, without its labels", err=True)
+        tell("no training stretch: detectors are fitted on the test stretch, without its labels")
     try:
         with ProgressDisplay() as display:
             results = detect(candidates, series, output, show=display.show, **options)
     except KeyboardInterrupt:
-        click.echo(f"stopped; finished runs are kept in {output}, and the same command goes on from there", err=True)
+        tell(f"stopped; finished runs are kept in {output}, and the same command goes on from there")
         raise
     for result in results:
         if result.path is not None:
@@ -317,9 +319,9 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     failed = sum(len(result.failures) for result in results)
     stopped = sum(result.stopped for result in results)
     if stopped:
-        click.echo(f"{stopped} runs were not finished in time; run again to go on with them", err=True)
+        tell(f"{stopped} runs were not finished in time; run again to go on with them")
     if failed:
         pairs = len(candidates) * len(series)
-        click.echo(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json", err=True)
+        tell(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json")
     if failed or stopped:
         raise SystemExit(1)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pateval._containers import missing_mask
 from pateval._large_integers import needs_exactness
 from pateval._validation import (
     BoolArray,
@@ -20,7 +21,6 @@ from pateval._validation import (
     binary_array,
     binary_channels,
     has_channels,
-    is_missing,
     number_array,
     scored_channels,
     series_starts,
@@ -175,7 +175,7 @@ def _exact(scores: object, reachable: FloatArray, recording: Recording) -> npt.N
     if not needs_exactness(given):
         return reachable
     given = recording.closed_up(given)
-    absent = is_missing(given)
+    absent = missing_mask(given)
     return np.where(absent, -np.inf, given.astype(object)) if absent.any() else given
 
 

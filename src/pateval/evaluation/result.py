@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.catalog import canonical_id
 from pateval.metric import Metric
+from pateval.results import Result
 from pateval.signatures import signature
 from pateval.threshold_rules import ORACLE
 from pateval.timelines import StepCounts
@@ -23,7 +23,7 @@ NOT_ABOVE = "* not above chance: random scores do as well"
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Mapping[str, float]):
+class Evaluation(Result, Mapping[str, float]):
     """Metric values by id; NaN where a metric is undefined.
 
     Attributes
@@ -230,40 +230,32 @@ class Evaluation(Mapping[str, float]):
         >>> evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="auc_roc").to_dict()["metrics"]["auc_roc"]["value"] is None
         True
         """
+        from pateval.io.text_table import plain
+
         metrics = {
             name: {
-                "value": _finite(value),
+                "value": value,
                 "reason": self.reasons.get(name),
-                "chance": _finite(self.chance.get(name, math.nan)),
+                "chance": self.chance.get(name),
                 "above_chance": self.is_above_chance(name),
                 "signature": self.signatures.get(name),
                 "mean_over_series": name in self.means,
             }
             for name, value in self.items()
         }
-        return {
-            "metrics": metrics,
-            "threshold": self.threshold,
-            "threshold_rule": self.threshold_rule,
-            "threshold_sign": self.threshold_sign,
-            "options": {
-                name: list(value) if isinstance(value, tuple) else value for name, value in self.options.items()
-            },
-            "steps": None if self.steps is None else asdict(self.steps) | {"coverage": self.steps.coverage},
-            "lengths_in_steps": self.lengths_in_steps,
-            "notes": list(self.notes),
-        }
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON.
-
-        Examples
-        --------
-        >>> from pateval import evaluate
-        >>> print(evaluate([0, 1, 0], [0.1, 0.9, 0.2], metrics="auc_roc").to_json()[:45])
-        {"metrics": {"auc_roc": {"value": 1.0, "reaso
-        """
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+        found: dict[str, Any] = plain(
+            {
+                "metrics": metrics,
+                "threshold": self.threshold,
+                "threshold_rule": self.threshold_rule,
+                "threshold_sign": self.threshold_sign,
+                "options": dict(self.options),
+                "steps": None if self.steps is None else asdict(self.steps) | {"coverage": self.steps.coverage},
+                "lengths_in_steps": self.lengths_in_steps,
+                "notes": self.notes,
+            }
+        )
+        return found
 
     def _repr_html_(self) -> str:
         from pateval.templates import FragmentTable, fragment
@@ -303,7 +295,3 @@ class Evaluation(Mapping[str, float]):
     def _beside(self, metric: str) -> str:
         level = self.chance.get(metric)
         return "" if level is None else f"{self.mark(metric):1}  chance {level:.4f}"
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

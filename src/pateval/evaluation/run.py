@@ -8,7 +8,8 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy.typing as npt
 
-from pateval._validation import Buffers, count, has_channels, non_negative_integer, shortened
+from pateval._validation import Buffers, count, has_channels, non_negative_integer
+from pateval._wording import shortened
 from pateval.catalog import MetricLike
 from pateval.clocks import Duration, canonical_lengths
 from pateval.evaluation.chance import with_chance

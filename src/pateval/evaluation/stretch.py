@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError, in_words
+from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError
+from pateval._wording import in_words
 from pateval.clocks import Clock
 from pateval.coarse import CoarseScoresWarning
 from pateval.metric import Metric

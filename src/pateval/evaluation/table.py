@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pateval.evaluation.result import NOT_ABOVE, Evaluation
+from pateval.results import Result
 
 
 @dataclass(frozen=True, repr=False)
-class EvaluationTable(Mapping[str, Evaluation]):
+class EvaluationTable(Result, Mapping[str, Evaluation]):
     """Evaluations by the name of the detector.
 
     Attributes
@@ -67,17 +67,6 @@ class EvaluationTable(Mapping[str, Evaluation]):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, by detector."""
         return {detector: evaluation.to_dict() for detector, evaluation in self.items()}
-
-    def to_json(self) -> str:
-        """`to_dict` as JSON.
-
-        Examples
-        --------
-        >>> import pateval as pv
-        >>> print(pv.evaluate([0, 1], {"a": [0.1, 0.9]}, metrics="auc_roc").to_json()[:42])
-        {"a": {"metrics": {"auc_roc": {"value": 1.
-        """
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:
         first = next(iter(self.values()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.clocks import unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from pateval._containers import MISSING_LABELS
 from pateval._validation import (
-    MISSING_LABELS,
     SIGNED_LABELS,
     BoolArray,
     FloatArray,
@@ -17,9 +17,9 @@ from pateval._validation import (
     binary_array,
     exact_array,
     finite_array,
-    in_words,
     scores_with_gaps,
 )
+from pateval._wording import in_words
 from pateval.clocks import Times, time_numbers, unit_nanoseconds
 from pateval.io.event_files import EventIntervals
 from pateval.io.source import Column, TableError, is_missing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import in_words, shortened
+from pateval._wording import in_words, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -224,3 +224,22 @@ def kind_of_arrow(type_: Any) -> str:
     if tests.is_temporal(type_):
         return "time"
     return "number" if tests.is_null(type_) else "other"
+
+
+def merged_notes(notes: Sequence[str]) -> list[str]:
+    """Say once for all files what is the same for all of them.
+
+    Examples
+    --------
+    >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
+    ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
+    """
+    texts: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, text = note.partition(": ")
+        texts.setdefault(text or where, []).append(where)
+    return [
+        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
+        for text, places in texts.items()
+        for places in [[place for place in places if place != text] or [text]]
+    ]

@@ -10,6 +10,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from typing import Any
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
@@ -348,7 +349,7 @@ def csv_cell(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that JSON can carry: NaN is None, infinity a string, NumPy's numbers and arrays Python's.
+    """Return a value that JSON can carry: NaN is None, infinity and paths text, numbers and arrays Python's.
 
     Examples
     --------
@@ -359,6 +360,8 @@ def plain(value: Any) -> Any:
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
+    if isinstance(value, PathLike):
+        return str(value)
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):

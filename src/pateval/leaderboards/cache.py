@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.io.atomic import reason_of, write_text
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # Modules whose source decides a number that is kept, or whether there is one: they are hashed into every key. Whole
 # packages are named by their folder. A test holds that every module of the package is on one of the two lists.
 DECIDING = (
+    "_containers",
     "_large_integers",
     "_validation",
     "buffers",
@@ -60,6 +61,7 @@ NOT_DECIDING = (
     "__init__",
     "__main__",
     "_version",
+    "_wording",
     "auditing",
     "checking",
     "cli",
@@ -79,6 +81,7 @@ NOT_DECIDING = (
     "papers",
     "plots",
     "report",
+    "results",
     "runner",
     "score_files",
     "signatures",

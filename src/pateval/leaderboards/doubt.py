@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, in_words, non_negative_integer
+from pateval._validation import BoolArray, non_negative_integer
+from pateval._wording import in_words
 from pateval.clocks import Clock, Duration, duration_text, in_steps, is_duration, read_clock
 from pateval.events import find_events
 from pateval.io import TableError

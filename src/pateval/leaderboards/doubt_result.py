@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import aligned, plain
 from pateval.leaderboards.summary import MetricFacts, mean, rank_detectors
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ LIMITS = (0.025, 0.975)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelDoubt:
+class LabelDoubt(Result):
     """Spread and places over labels whose edges were moved.
 
     Attributes
@@ -144,10 +144,6 @@ class LabelDoubt:
     def to_dict(self) -> dict[str, Any]:
         """Return amount, draws and rows as plain data."""
         return {"doubt": self.amount, "draws": self.draws, "rows": self.rows}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict())
 
     def __repr__(self) -> str:
         header = ["metric", "detector", "value", "label sd", "place", "kept", "places", "first"]

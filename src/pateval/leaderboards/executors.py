@@ -12,7 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import count, in_words, positive_integer
+from pateval._validation import count, positive_integer
+from pateval._wording import in_words
 from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
 
 if TYPE_CHECKING:

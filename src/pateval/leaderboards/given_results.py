@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import in_words
+from pateval._wording import in_words
 from pateval.catalog import catalogue
 from pateval.io import ParquetFiles, Table, TableError, as_table
 from pateval.io.source import is_missing, missing_column

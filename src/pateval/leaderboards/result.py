@@ -16,6 +16,7 @@ from pateval.catalog import canonical_id
 from pateval.io.atomic import write_text
 from pateval.io.frame_builder import choose_backend
 from pateval.io.table_files import write_csv, write_parquet
+from pateval.io.text_table import plain
 from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
 from pateval.leaderboards.summary import (
@@ -28,6 +29,7 @@ from pateval.leaderboards.summary import (
     rank_detectors,
     skill,
 )
+from pateval.results import Result
 from pateval.threshold_rules import ORACLE
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ _RANKS = {
 
 
 @dataclass(frozen=True, repr=False)
-class Leaderboard:
+class Leaderboard(Result):
     """Detectors x series x metrics, with reasons for what is undefined.
 
     Attributes
@@ -355,20 +357,23 @@ class Leaderboard:
 
     def to_dict(self) -> dict[str, Any]:
         """Return summary, tests of `rank_by`, warnings, failures and notes as plain lists and numbers."""
-        return {
-            "rank_by": self.rank_by,
-            "signatures": dict(self.signatures),
-            "summary": self.summary().to_pylist(),
-            "significance": self.significance().to_dict(),
-            **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
-            "warnings": list(self.warnings),
-            "failures": list(self.failures),
-            "notes": list(self.notes),
-        }
+        found: dict[str, Any] = plain(
+            {
+                "rank_by": self.rank_by,
+                "signatures": dict(self.signatures),
+                "summary": self.summary().to_pylist(),
+                "significance": self.significance().to_dict(),
+                **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
+                "warnings": self.warnings,
+                "failures": self.failures,
+                "notes": self.notes,
+            }
+        )
+        return found
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=1)
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as CSV."""

@@ -10,7 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pateval._validation import MISSING as WAYS_WITH_MISSING
-from pateval._validation import choice, count, flag, in_words, non_negative_integer, positive_integer, window_length
+from pateval._validation import choice, count, flag, non_negative_integer, positive_integer, window_length
+from pateval._wording import in_words
 from pateval.catalog import canonical_id, find_metrics
 from pateval.clocks import canonical_lengths, duration_text, is_duration
 from pateval.evaluation.circumstances import clock_field, what_needs_times

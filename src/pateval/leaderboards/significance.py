@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import plain
 from pateval.leaderboards import statistics
 from pateval.leaderboards.pairwise import pairwise
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +20,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Significance:
+class Significance(Result):
     """Whether there is evidence of a difference under one metric.
 
     Attributes
@@ -71,15 +70,6 @@ class Significance:
     nemenyi_groups: list[list[str]]
     wilcoxon_groups: list[list[str]]
     alpha: float = ALPHA
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, None where a number is undefined, ready for JSON."""
-        found: dict[str, Any] = plain(vars(self))
-        return found
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict())
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with a row per pair of detectors, the better mean rank first.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import is_missing
+from pateval._containers import missing_mask
 from pateval.io import TableError
 from pateval.leaderboards import cache
 from pateval.timelines import StepCounts, read_recording
@@ -145,7 +145,7 @@ def read_steps(
                 f"give it with --time-unit (time_unit='s')"
             )
         data = {"times": item.times, "time_unit": item.time_unit}
-    absent = is_missing(scores)
+    absent = missing_mask(scores)
     if ignore is not None and with_scores:
         absent &= ~ignore
     number = int(np.count_nonzero(absent))
@@ -172,7 +172,7 @@ def read_steps(
 def missing_steps(item: ScoredSeries) -> MissingSteps | None:
     """Where a detector has no score; None where that is nowhere, or for more than half of the series."""
     labels, scores = item.checked(allow_missing=True)
-    absent, ignore = is_missing(scores), item.ignore
+    absent, ignore = missing_mask(scores), item.ignore
     remaining = labels.size
     if ignore is not None:
         absent &= ~ignore

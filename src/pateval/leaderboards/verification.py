@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._validation import count, in_words, non_negative_integer, positive_integer
+from pateval._validation import count, non_negative_integer, positive_integer
+from pateval._wording import in_words
 from pateval.io import TableError, open_table, saved_layout
+from pateval.io.frame_builder import build_frame
 from pateval.io.source import is_missing
+from pateval.io.text_table import plain
 from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.plan import Plan, plan_of
 from pateval.leaderboards.run import choose, compute
+from pateval.results import Result
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +47,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Result):
     """What came of computing a leaderboard again.
 
     Attributes
@@ -75,26 +79,29 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry."""
-        return {
-            "folder": self.folder,
-            "agrees": self.agrees,
-            "checked": self.checked,
-            "pairs": self.pairs,
-            "values": self.values,
-            "detectable_share": self.detectable,
-            "differences": [each._asdict() for each in self.differences],
-        }
+        found: dict[str, Any] = plain(
+            {
+                "folder": self.folder,
+                "agrees": self.agrees,
+                "checked": self.checked,
+                "pairs": self.pairs,
+                "values": self.values,
+                "detectable_share": self.detectable,
+                "differences": [each._asdict() for each in self.differences],
+            }
+        )
+        return found
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per difference.
 
-    def to_frame(self) -> Any:
-        """One row per difference (pyarrow Table)."""
-        import pyarrow as pa
-
-        rows = [each._asdict() for each in self.differences]
-        return pa.Table.from_pylist(rows, schema=pa.schema([("kind", pa.string()), ("sentence", pa.string())]))
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
+        """
+        columns = {name: [getattr(each, name) for each in self.differences] for name in Difference._fields}
+        return build_frame(columns, backend)
 
     def __repr__(self) -> str:
         lines = [each.sentence for each in self.differences[:_SHOWN]]

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
-    BoolArray,
-    IntArray,
-    binary_channels,
-    in_words,
-    number_array,
-    positive_number,
-    require_anomaly,
-)
+from pateval._validation import BoolArray, IntArray, binary_channels, number_array, positive_number, require_anomaly
+from pateval._wording import in_words
 from pateval.events import runs
 from pateval.prf import PRF
 

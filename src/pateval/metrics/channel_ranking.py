@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pateval._validation import BoolArray, FloatArray, IntArray, positive_number, require_anomaly, scored_channels
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class ChannelRanking(NamedTuple):
-    """Hit rate and NDCG, each the mean over the steps with a labelled channel."""
-
+class _ChannelRankingFields(NamedTuple):
     hit_rate: float
     ndcg: float
+
+
+class ChannelRanking(_ChannelRankingFields, Result):
+    """Hit rate and NDCG, each the mean over the steps with a labelled channel."""
+
+    __slots__ = ()
 
 
 def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) -> float:

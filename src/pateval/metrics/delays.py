@@ -13,11 +13,11 @@ from pateval._validation import (
     UndefinedMetricError,
     binary_pair,
     count,
-    in_words,
     non_negative_integer,
     positive_integer,
     require_anomaly,
 )
+from pateval._wording import in_words
 from pateval.clocks import Clock, nanoseconds, read_clock
 from pateval.events import count_inside, first_inside, runs
 

@@ -19,6 +19,7 @@ from pateval._validation import (
     scored_pair,
 )
 from pateval.events import runs
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
 
 
-class DetectionQuality(NamedTuple):
+class _DetectionQualityFields(NamedTuple):
+    quality: float
+    capture: float
+    near_miss: float
+    false_alarm: float
+
+
+class DetectionQuality(_DetectionQualityFields, Result):
     """Means over the events of the quality and of the three parts it is made of.
 
     Attributes
@@ -37,10 +45,7 @@ class DetectionQuality(NamedTuple):
         Means of the parts; 1 is best for each.
     """
 
-    quality: float
-    capture: float
-    near_miss: float
-    false_alarm: float
+    __slots__ = ()
 
 
 def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125, thresholds: int = 100) -> float:

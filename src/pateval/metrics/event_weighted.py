@@ -11,14 +11,15 @@ from pateval._validation import (
     IntArray,
     binary_pair,
     choice,
-    in_words,
     non_negative_integer,
     require_anomaly,
     scored_pair,
 )
+from pateval._wording import in_words
 from pateval.events import count_inside, runs, within
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.prf import PRF
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,7 +27,12 @@ if TYPE_CHECKING:
 _WEIGHTS = ("log", "sqrt", "one", "length")
 
 
-class EventWeightedCurve(NamedTuple):
+class _EventWeightedFields(NamedTuple):
+    precision: FloatArray
+    recall: FloatArray
+
+
+class EventWeightedCurve(_EventWeightedFields, Result):
     """Precision and recall at the thresholds where another event is found, recall ascending.
 
     Examples
@@ -36,8 +42,7 @@ class EventWeightedCurve(NamedTuple):
     (0.6666666666666666, 0.75)
     """
 
-    precision: FloatArray
-    recall: FloatArray
+    __slots__ = ()
 
     @property
     def best_f1(self) -> float:

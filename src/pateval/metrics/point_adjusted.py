@@ -12,10 +12,10 @@ from pateval._validation import (
     IntArray,
     UndefinedMetricError,
     binary_pair,
-    in_words,
     non_negative_integer,
     require_anomaly,
 )
+from pateval._wording import in_words
 from pateval.events import count_inside, first_inside, runs
 from pateval.prf import PRF, ratio
 

@@ -11,12 +11,12 @@ from pateval._validation import (
     FloatArray,
     IntArray,
     UndefinedMetricError,
-    in_words,
     non_negative_integer,
     positive_integer,
     require_anomaly,
     scored_pair,
 )
+from pateval._wording import in_words
 from pateval.coarse import warn_if_coarse
 from pateval.events import runs
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area

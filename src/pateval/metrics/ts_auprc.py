@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray, in_words, require_anomaly, scored_pair
+from pateval._validation import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
+from pateval._wording import in_words
 from pateval.coarse import warn_if_coarse
 from pateval.events import find_events
-from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import plain
 from pateval.kernels.areas import steps, trapezoids
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
-class TsCurve:
+class TsCurve(Result):
     """Recall and precision of runs at every distinct score.
 
     Attributes
@@ -45,17 +45,9 @@ class TsCurve:
         """Sum of recall gained times precision."""
         return float(steps(np.append(0.0, self.recall), np.append(1.0, self.precision)))
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per threshold; "pandas", "polars" or "pyarrow", the first that is installed."""
-        return build_frame({name: getattr(self, name) for name in self.__dataclass_fields__}, backend)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the area, and the columns as lists."""
-        return {"area": self.area} | {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return {"area": plain(self.area)} | super().to_dict()
 
 
 def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error") -> float:

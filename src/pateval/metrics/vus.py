@@ -23,6 +23,7 @@ from pateval.kernels.areas import steps, trapezoids
 from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
 from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.prf import PRF
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 _MOST_SAMPLED = 1_000_000  # thresholds taken one by one
 
 
-class VusAreas(NamedTuple):
-    """Areas under the ROC and the precision-recall curve, one entry per width from 0 to the window."""
-
+class _VusAreasFields(NamedTuple):
     roc: FloatArray
     pr: FloatArray
+
+
+class VusAreas(_VusAreasFields, Result):
+    """Areas under the ROC and the precision-recall curve, one entry per width from 0 to the window."""
+
+    __slots__ = ()
 
 
 def vus_roc(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,14 @@ from pateval.io.frame_builder import build_frame
 from pateval.io.text_table import plain
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import rank_steps
+from pateval.results import Result
 from pateval.timelines import Timeline, read_scores, read_zone_buffers
 
 _COLUMNS = ("thresholds", "precision", "recall", "true_positive", "false_positive", "false_negative")
 
 
 @dataclass(frozen=True)
-class PateCurve:
+class PateCurve(Result):
     """Weighted counts, precision and recall at every distinct score, from high to low.
 
     Attributes
@@ -59,11 +59,7 @@ class PateCurve:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the area, and the columns as lists."""
-        return {"area": self.area} | {name: plain(getattr(self, name)) for name in _COLUMNS}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+        return {name: plain(getattr(self, name)) for name in ("area", *_COLUMNS)}
 
     def _repr_html_(self) -> str:
         from pateval.templates import curve_picture, fragment

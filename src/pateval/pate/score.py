@@ -13,11 +13,11 @@ from pateval._validation import (
     Buffers,
     FloatArray,
     finite_array,
-    in_words,
     number_array,
     positive_integer,
     require_anomaly,
 )
+from pateval._wording import in_words
 from pateval.clocks import Duration
 from pateval.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule

@@ -16,6 +16,7 @@ from pateval.report.blocks import board_block, metric_blocks, series_block, tell
 from pateval.report.board_data import BoardData, data_of_board, data_of_folder
 from pateval.report.inputs import Track, read_inputs
 from pateval.report.page import as_json, embedded, loaded, page
+from pateval.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ _NO_SCORES = np.empty(0)  # in place of scores that are packed already, and need
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(Result):
     """What became of a report.
 
     Attributes
