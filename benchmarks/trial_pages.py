@@ -43,8 +43,8 @@ page puts every metric on trial on real data: the Numenta Anomaly Benchmark, wit
 3. **Does it decide alone?** A metric whose winner differs from that of most other metrics may be right. You should
    know of it.
 
-The short answer: `pate_ap`, `vus_pr` and `average_precision` are hardly gamed, on at most one series. `point_adjusted_f1`
-is gamed on more than nine series of ten, and `pate`, because of its trapezoid rule, on all.
+The short answer: `pate_ap`, `vus_pr` and `average_precision` are hardly gamed, on at most one series.
+`point_adjusted_f1` is gamed on more than nine series of ten, and `pate`, because of its trapezoid rule, on all.
 
 What to look out for when you read the tables:
 
