@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -218,15 +218,6 @@ def uses_training_scores(threshold: object) -> bool:
     (True, False, False)
     """
     return isinstance(threshold, str) and threshold.partition(":")[0] in TRAINING_RULES
-
-
-def choose_threshold(labels: BoolArray, scores: FloatArray, threshold: float | str) -> tuple[float | None, str | None]:
-    """Turn a threshold or the name of a rule into a number and where it came from; None where labels are needed."""
-    rule = threshold_rule(threshold)
-    if rule.uses_labels and not labels.any():
-        return None, None
-    level: Any = rule.choose(ScoredSteps(labels, scores))
-    return level if isinstance(level, int) else float(level), rule.description
 
 
 def check_threshold(threshold: float | str) -> float | str:

@@ -77,7 +77,7 @@ def check_labels(source: Source, label: str, kind: str, positive: tuple[str, ...
         return
     odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
     if odd:
-        name = next((each for each in odd if not is_number(each)), odd[0])
+        name = next((value for value in odd if not is_number(value)), odd[0])
         raise TableError(
             f"{source.where}: column {label!r} holds text in row {found[name]}, {in_words(name)}; {remedy(list(found))}"
         )

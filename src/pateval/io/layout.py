@@ -189,11 +189,11 @@ def find_layout(
     if channels:
         label = None
         wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
-        for each in channels:
-            named.take("label", each)
+        for column in channels:
+            named.take("label", column)
     named.take("label", label)
-    for each in wanted or ():
-        named.take("score", each)
+    for column in wanted or ():
+        named.take("score", column)
     named.take("series", series)
     named.take("detector", detector)
     named.take("run", run)
@@ -236,9 +236,9 @@ def find_layout(
         wanted = _guess_scores(source, named)
         by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
         named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {few_names(wanted)}")
-    for each in wanted:
-        if kinds[each] != "number":
-            raise not_numbers(source, each, kinds[each])
+    for column in wanted:
+        if kinds[column] != "number":
+            raise not_numbers(source, column, kinds[column])
     chosen = positive_values(positive)
     if label is not None:
         check_labels(source, label, kinds[label], chosen)

@@ -178,7 +178,7 @@ class ScoredSeries:
         labels, ignored = self.labels, self.ignore
         if labels.dtype.kind in "OUT":
             # Words; what is neither a word nor a number stays what it is, and is refused below.
-            read = (lambda each: mark_positive(each, self.positive)) if self.positive else from_words
+            read = (lambda values: mark_positive(values, self.positive)) if self.positive else from_words
             absent = without_label(labels)
             words = read(labels[~absent])
             if words is not None:

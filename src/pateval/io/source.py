@@ -193,7 +193,7 @@ def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
 
 
 def _kind_of_array(column: Column) -> str:
-    kind = {
+    kinds = {
         "b": "number",
         "i": "number",
         "u": "number",
@@ -204,13 +204,13 @@ def _kind_of_array(column: Column) -> str:
         "T": "text",
     }
     if column.dtype.kind != "O":
-        return kind.get(column.dtype.kind, "other")
+        return kinds.get(column.dtype.kind, "other")
     found = {type(value) for value in column if not is_missing(value)}
     if str in found:
         return "text"
-    if any(issubclass(each, (bool, int, float, np.number, np.bool_)) for each in found) or not found:
+    if any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in found) or not found:
         return "number"
-    return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
+    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in found) else "other"
 
 
 def kind_of_arrow(type_: Any) -> str:
@@ -227,3 +227,22 @@ def kind_of_arrow(type_: Any) -> str:
     if tests.is_temporal(type_):
         return "time"
     return "number" if tests.is_null(type_) else "other"
+
+
+def merged_notes(notes: Sequence[str]) -> list[str]:
+    """Say once for all files what is the same for all of them.
+
+    Examples
+    --------
+    >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
+    ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
+    """
+    texts: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, text = note.partition(": ")
+        texts.setdefault(text or where, []).append(where)
+    return [
+        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
+        for text, places in texts.items()
+        for places in [[place for place in places if place != text] or [text]]
+    ]

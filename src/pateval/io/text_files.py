@@ -71,8 +71,8 @@ def _without_comments(data: bytes) -> tuple[bytes, int]:
         is_header = any(map(_is_number, values)) and not any(map(_is_number, names))
         if len(names) == len(values) > 1 and is_header:
             lines[first - 1] = header + b"\n"
-    kept = [line for line in lines if not line.startswith(b"#")]
-    return b"".join(kept), len(lines) - len(kept)
+    rows = [line for line in lines if not line.startswith(b"#")]
+    return b"".join(rows), len(lines) - len(rows)
 
 
 def _first_lines(data: bytes) -> list[str]:

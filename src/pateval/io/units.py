@@ -153,7 +153,7 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
                 piece = {name: columns[name][inside] for name in wanted}
                 pieces.append(piece | ({_ROWS: inside + offset} if unit.interleaved else {}))
         done = [unit for unit in parts if unit.stop <= end]
-        for unit in sorted(done, key=lambda each: each.stop):
+        for unit in sorted(done, key=lambda one: one.stop):
             yield _assembled(source, layout, unit, parts.pop(unit))
 
 
