@@ -20,6 +20,19 @@ _OURS = ("numpy", "scipy", "narwhals")
 PACKAGES = {
     "timeeval_metric": PEERS["TimeEval"],
     "dtaianomaly_metric": PEERS["dtaianomaly"],
+    "darts_metric": Peer("darts", "", "", (("darts", *_OURS),)),
+    # Its forecasters index a series by position, which pandas 3 no longer allows.
+    "merlion_metric": Peer("salesforce-merlion", "", "", (("salesforce-merlion", "pandas<3", *_OURS),)),
+    # TensorFlow and torch, gigabytes that its deep pipelines need, are left out. MLBlocks needs pkg_resources.
+    "orion_metric": Peer(
+        "orion-ml",
+        "0.7.1",
+        "",
+        (
+            ("--no-deps", "orion-ml==0.7.1"),
+            ("mlblocks==0.6.2", "setuptools<81", "numpy<2", "pandas<3", "scipy<1.14", "scikit-learn", *_OURS),
+        ),
+    ),
     "river_metric": Peer("river", "", "", (("river", *_OURS),)),
     "sktime_metric": Peer("sktime", "", "", (("sktime", *_OURS),)),
     "mlflow_metric": Peer(

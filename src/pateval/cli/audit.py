@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 from pateval.cli.progress import progress_bar
 
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
-@options.metrics
+@options.metric_options
 @click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
-@options.on_clock
-@options.window
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -32,23 +31,16 @@ if TYPE_CHECKING:
     help="Draws of each detector with chance in it.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where the draws begin.")
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.workers
 @result_options
 def command(
     files: tuple[str, ...],
     columns: ColumnNames,
     labels_only: bool,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     questions: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
     seeds: int,
     seed: int,
-    threshold: float | str,
     workers: int | None,
     result: Output,
 ) -> None:
@@ -75,19 +67,8 @@ def command(
     from pateval.leaderboards.run import choose
 
     questions_named(questions)
-    refuse_training_rule(threshold)
-    settings = choose(
-        metrics=options.metric_names(metrics),
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        chance=0,
-        event_draws=0,
-        seed=seed,
-    )
+    refuse_training_rule(parameters["threshold"])
+    settings = choose(**parameters, chance=0, event_draws=0, seed=seed)
     plan = None if labels_only else _plan(files, columns, questions, settings.needs_times)
     if plan is None:
         _audit_labels(files, columns, settings, seeds, result)
@@ -107,7 +88,7 @@ def _plan(files: tuple[str, ...], columns: ColumnNames, questions: str | None, n
             raise
         return None
     for line in plan.notes:
-        click.echo(line, err=True)
+        tell(line)
     return plan
 
 
@@ -132,7 +113,7 @@ def _audit_scores(
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
     for line in found.notes[len(plan.notes) :]:
-        click.echo(line, err=True)
+        tell(line)
     named = shlex.join(files)
     advised = found.advised_metrics(questions)
     command = (
@@ -157,7 +138,7 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
     from pateval.io.text_table import render
 
     named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
-    items = read_labels(files, named, tell=lambda line: click.echo(line, err=True))
+    items = read_labels(files, named, tell=tell)
     given = {
         name: settings.parameters[name]
         for name in ("early", "delay", "window", "max_gap")
@@ -179,8 +160,8 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
         return render(*found.table(wide=style != "table" or width is None), style, width=width)
 
     result.emit(text)
-    click.echo(found.summary(), err=True)
+    tell(found.summary())
     if result.style not in ("json", "csv"):
         for row in found.rows:
             for reason in dict.fromkeys(row.reasons.values()):
-                click.echo(f"{row.metric.id}: {reason}", err=True)
+                tell(f"{row.metric.id}: {reason}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def command(
     from pateval.io import TableError
 
     if value is None:
-        rows = [_measured(item) for item in read_labels(files, columns, tell=_tell)]
+        rows = [_measured(item) for item in read_labels(files, columns, tell=tell)]
     else:
         named: ColumnNames = {**columns, "score": value, "detector": None}
         rows = [_measured(item, with_values=True) for data in read_detectors(files, named) for item in data.items]
-    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
     if in_time is not None and any(row.interval is None for row in rows):
         raise TableError(
             f"{files[0]}: {in_time} is a duration, which needs a column of times; name it with --time, and the unit of "
@@ -69,11 +70,7 @@ def command(
     advice = BufferAdvice(tuple(rows))
     result.emit(lambda style, width: _text(advice, style, width))
     for line in advice.warnings(early, delay):
-        _tell(line)
-
-
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+        tell(line)
 
 
 def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:

@@ -257,11 +257,11 @@ class Leaderboard(Result):
         import pyarrow as pa
 
         rows = []
-        for each in self.metrics if metric is None else [self._id(metric)]:
-            found = self._ranks(each)
+        for id_ in self.metrics if metric is None else [self._id(metric)]:
+            found = self._ranks(id_)
             rows += [
                 {
-                    "metric": each,
+                    "metric": id_,
                     "detector": self.detectors[d],
                     "mean_rank": found.mean_rank(d),
                     "series_used": found.used,

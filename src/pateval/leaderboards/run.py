@@ -16,7 +16,7 @@ from pateval.catalog import canonical_id, find_metrics
 from pateval.clocks import canonical_lengths, duration_text, is_duration
 from pateval.evaluation.circumstances import clock_field, what_needs_times
 from pateval.io import TableError
-from pateval.leaderboards import cache as kept
+from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics, pooled
 from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, make_batches, make_chance_batches
 from pateval.leaderboards.collect import Collector
@@ -258,8 +258,8 @@ def choose(
         chosen,
         parameters,
         {metric.id: metric.cache_token() for metric in chosen},
-        cache=None if cache is None else kept.prepare(cache),
-        code=kept.fingerprint(),
+        cache=None if cache is None else result_cache.prepare(cache),
+        code=result_cache.fingerprint(),
         draws=count(chance, "chance"),
         seed=non_negative_integer(seed, "seed"),
         event_draws=count(event_draws, "event_draws"),
@@ -454,8 +454,8 @@ class _Run:
         folder, line = settings.cache, result.cache_error
         elsewhere = folder is not None and pool.executor is not None
         for key, cells in ((result.key, result.cells), (result.doubt_key, result.doubt)):
-            if elsewhere and key and not line and not kept.has(folder, key):
+            if elsewhere and key and not line and not result_cache.has(folder, key):
                 tokens = {name: token for name in cells if (token := token_of(name, settings)) is not None}
-                line = kept.store(folder, key, record_of(cells, tokens, result.seconds))
+                line = result_cache.store(folder, key, record_of(cells, tokens, result.seconds))
         if line:
             self._lost[line] = self._lost.get(line, 0) + 1

@@ -25,13 +25,13 @@ def describe_run(
         "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
         "columns": [
             {
-                "label": each.label,
-                "scores": list(each.scores),
-                "series": each.series,
-                "detector": each.detector,
-                "run": each.run,
+                "label": layout.label,
+                "scores": list(layout.scores),
+                "series": layout.series,
+                "detector": layout.detector,
+                "run": layout.run,
             }
-            for each in dict.fromkeys(plan.layouts)
+            for layout in dict.fromkeys(plan.layouts)
         ],
         "reading": _reading(plan),
         "parameters": settings.parameters,

@@ -93,7 +93,7 @@ class Verification(Result):
                 "pairs": self.pairs,
                 "values": self.values,
                 "detectable_share": self.detectable,
-                "differences": [each._asdict() for each in self.differences],
+                "differences": [difference._asdict() for difference in self.differences],
             }
         )
         return found
@@ -106,11 +106,11 @@ class Verification(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns = {name: [getattr(each, name) for each in self.differences] for name in Difference._fields}
+        columns = {name: [getattr(difference, name) for difference in self.differences] for name in Difference._fields}
         return build_frame(columns, backend)
 
     def __repr__(self) -> str:
-        lines = [each.sentence for each in self.differences[:_SHOWN]]
+        lines = [difference.sentence for difference in self.differences[:_SHOWN]]
         if len(self.differences) > _SHOWN:
             lines.append(f"and {len(self.differences) - _SHOWN:,} more")
         how_many = f"{self.checked:,} of {self.pairs:,} pairs of a detector and a series, {self.values:,} values"
@@ -245,7 +245,7 @@ def _read_run(folder: Path) -> dict[str, Any]:
 def _saved_plan(folder: Path, run: Mapping[str, Any]) -> tuple[Plan, list[str]]:
     """Open the inputs as they were read before; returns sentences for those that are gone."""
     reading = run["reading"]
-    layouts = [saved_layout(each) for each in reading["layouts"]]  # with the events that were read from a file then
+    layouts = [saved_layout(layout) for layout in reading["layouts"]]  # with the events that were read from a file then
     places = [Path(reading["directory"]), Path.cwd(), folder.parent, folder]
     opened, problems = [], []
     for path, number in zip(run["inputs"], reading["layout_of_input"], strict=True):
@@ -273,21 +273,21 @@ def _sample(places: Sequence[int], size: int, seed: int) -> list[int]:
     if size >= len(places):
         return list(places)
     drawn = np.random.default_rng(seed).choice(len(places), size, replace=False)
-    return [places[each] for each in sorted(drawn.tolist())]
+    return [places[place] for place in sorted(drawn.tolist())]
 
 
 def _part(plan: Plan, chosen: Sequence[int]) -> Plan:
     jobs = plan.jobs
     arrays = {
-        each.name: getattr(jobs, each.name)[list(chosen)]
-        for each in fields(jobs)
-        if isinstance(getattr(jobs, each.name), np.ndarray)
+        field.name: getattr(jobs, field.name)[list(chosen)]
+        for field in fields(jobs)
+        if isinstance(getattr(jobs, field.name), np.ndarray)
     }
     # Names that no job has any longer would be detectors and series without values.
     names: dict[str, Any] = {}
     for axis, codes in (("detectors", "detector_code"), ("series", "series_code"), ("runs", "run_code")):
         used, numbers = np.unique(arrays[codes], return_inverse=True)
-        names[axis] = tuple(getattr(jobs, axis)[each] for each in used)
+        names[axis] = tuple(getattr(jobs, axis)[code] for code in used)
         arrays[codes] = numbers.astype(np.int32)
     return replace(plan, jobs=replace(jobs, **arrays, **names))
 
