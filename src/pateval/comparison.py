@@ -18,7 +18,7 @@ from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
 from pateval.evaluation import evaluate
 from pateval.events import find_events
-from pateval.io.frame_builder import build_frame
+from pateval.io.frame_builder import frame_of_rows
 from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
@@ -165,8 +165,7 @@ class Comparison(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.records()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, binary_array
+from pateval._wording import one_line
 from pateval.io import Table, TableError
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def headless(path: Path, names: Sequence[str] | None = None, *, delimiter: str =
             parse_options=pa.csv.ParseOptions(delimiter=delimiter),
         )
     except (pa.ArrowException, OSError) as error:
-        raise TableError(
-            f"{path}: not a readable text file of numbers ({' '.join(str(error).split())[:160]})"
-        ) from error
+        raise TableError(f"{path}: not a readable text file of numbers ({one_line(error, 160)})") from error
     if names is None:
         names = [f"f{index:02d}" for index in range(table.num_columns)]
     if table.num_columns != len(names):

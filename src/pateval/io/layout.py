@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.clocks import unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.parquet import ParquetFiles
 from pateval.io.series import is_time
-from pateval.io.source import NoScoresError, Table, TableError, is_missing, listed_columns, missing_column
+from pateval.io.source import NoScoresError, Table, TableError, is_missing, missing_column
 from pateval.io.step_columns import unordered_steps
 from pateval.io.text_files import DECIMAL_COMMA
 from pateval.label_classes import as_text, from_words, positive_values, remedy
@@ -190,7 +190,7 @@ def find_layout(
         channels, of_scores = channel_columns(kinds)
         if channels:
             wanted = of_scores if wanted is None else wanted
-            named.guesses.append(f"labels of {len(channels)} channels {_shortened(channels)} with {_shortened(wanted)}")
+            named.guesses.append(f"labels of {len(channels)} channels {listed(channels, 6)} with {listed(wanted, 6)}")
     if channels:
         label = None
         wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
@@ -212,7 +212,7 @@ def find_layout(
         if label is None:
             raise TableError(
                 f"{source.where}: no column looks like labels; name it (label=..., --label) among "
-                f"{listed_columns(named.left())}"
+                f"{listed(named.left(), 20)}"
             )
     place_of_scores = len(named.guesses)
     by_file = isinstance(score, str) or bool(channels) or (wanted is not None and len(wanted) == 1)
@@ -240,7 +240,7 @@ def find_layout(
     elif wanted is None:
         wanted = _guess_scores(source, named)
         by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
-        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {_shortened(wanted)}")
+        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {listed(wanted, 6)}")
     for column in wanted:
         if kinds[column] != "number":
             raise _not_numbers(source, column, kinds[column])
@@ -325,7 +325,7 @@ class _Named:
         """Give the one column that is called like it a role; several of them are refused."""
         found = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
         if len(found) > 1:
-            which = f"{_shortened(found[:-1])} and {found[-1]!r}"
+            which = f"{listed(found[:-1], 6)} and {found[-1]!r}"
             raise TableError(f"{self._where}: {which} look like the {role}; name one ({role}=..., --{role})")
         if not found:
             return None
@@ -346,7 +346,7 @@ def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
             why = f"{in_words(str(value))} is neither a date such as 2024-01-31T12:00:00 nor a number"
             return None, [f"{source.where}: column {name!r} is not used as time: {why}"]
     if len(usable) > 1:
-        return None, [f"{source.where}: {_shortened(usable)} look like times, and none is used; name one with --time"]
+        return None, [f"{source.where}: {listed(usable, 6)} look like times, and none is used; name one with --time"]
     if not usable:
         return None, []
     named.roles[usable[0]] = "time"
@@ -364,7 +364,7 @@ def _guess_scores(source: Source, named: _Named) -> list[str]:
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
     raise NoScoresError(
         f"{source.where}: no column looks like scores; name it (score=..., --score) among "
-        f"{listed_columns(named.left())}{hint}"
+        f"{listed(named.left(), 20)}{hint}"
     )
 
 
@@ -384,11 +384,6 @@ def _is_number(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _shortened(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:6]))
-    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
 
 
 def _batches(source: Source, name: str) -> Iterator[tuple[int, Column]]:
@@ -446,7 +441,7 @@ def _check_labels(source: Source, label: str, kind: str, positive: tuple[str, ..
         if absent:
             raise TableError(
                 f"{source.where}: column {label!r} holds no label {in_words(absent[0])}; its labels are "
-                f"{_shortened([*found])}"
+                f"{listed([*found], 6)}"
             )
         return
     odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
@@ -485,14 +480,14 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         raise TableError(f"{events.where}: no column names the series of an event, and {source.where} has {len(known)}")
     if named and not named & known:
         raise TableError(
-            f"{events.where}: its series ({_shortened(sorted(named))}) are none of {source.where} "
-            f"({_shortened(sorted(known))})"
+            f"{events.where}: its series ({listed(sorted(named), 6)}) are none of {source.where} "
+            f"({listed(sorted(known), 6)})"
         )
     notes = [*layout.notes, *events.notes, events.describe()]
     if unused := guesses.equals((name for name in source.kinds() if name not in layout.scores), guesses.LABELS):
         notes.append(f"{source.where}: column {unused[0]!r} is not used: the events say what is an anomaly")
     if missing := sorted(named - known):
         notes.append(
-            f"{events.where}: {_shortened(missing)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
+            f"{events.where}: {listed(missing, 6)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
         )
     return replace(layout, events=events, notes=tuple(notes))

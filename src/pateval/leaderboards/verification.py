@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pateval._validation import count, non_negative_integer, positive_integer
-from pateval._wording import in_words
+from pateval._wording import in_words, one_line
 from pateval.io import TableError, open_table, saved_layout
 from pateval.io.frame_builder import build_frame
 from pateval.io.source import is_missing
@@ -233,7 +233,7 @@ def _read_scores(folder: Path) -> dict[Key, dict[str, Any]]:
     try:
         rows = parquet.read_table(folder / "scores.parquet").to_pylist()
     except (OSError, pa.ArrowException) as error:
-        raise TableError(f"{folder}/scores.parquet: {' '.join(str(error).split())[:150]}") from error
+        raise TableError(f"{folder}/scores.parquet: {one_line(error, 150)}") from error
     found: dict[Key, dict[str, Any]] = {}
     for row in rows:
         cells = found.setdefault((row["detector"], row["series"], row.get("run") or ""), {})
