@@ -38,7 +38,7 @@ _UNITS = {
 }
 _WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
-_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
+FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
 
 
@@ -332,7 +332,7 @@ def _whole_nanoseconds(array: Times, dtype: str) -> Times:
     wrapped = converted.astype(array.dtype) != array
     if wrapped.any():
         place = int(np.argmax(wrapped))
-        years = f"{_FIRST_YEAR} and {_LAST_YEAR}"
+        years = f"{FIRST_YEAR} and {LAST_YEAR}"
         raise ValueError(f"times must lie between the years {years}; found {array[place]} at index {place}")
     return converted.astype(np.int64)
 
@@ -357,7 +357,7 @@ def _date(value: Any) -> Any:
     """A date without a time zone; one with a zone is moved to universal time."""
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
-    if isinstance(value, datetime.date) and not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+    if isinstance(value, datetime.date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
         raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.

@@ -114,7 +114,7 @@ def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
     if all(_format(piece) == "parquet" for piece, _ in pieces):
         source = ParquetFiles(name, tuple(pieces), str(path))
         if source.rows == 0:
-            raise TableError(f"{path}: the table holds no rows")
+            raise TableError(f"{path}: there are no rows; at least one time step is needed")
         return source
     tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
     return _concatenate(tables, name, str(path)) if os.path.isdir(path) else tables[0]
@@ -240,7 +240,7 @@ def _read_file(path: Path) -> Table:
     else:
         table = _from_content(_stem(path), read_content(path), str(_format(path)))
     if table.rows == 0:
-        raise TableError(f"{table.where}: the table holds no rows")
+        raise TableError(f"{table.where}: there are no rows; at least one time step is needed")
     return table
 
 

@@ -5,6 +5,7 @@ Every failure is a `TableError`: one sentence that names the file and, where the
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -134,15 +135,17 @@ def require_readable(path: Path) -> None:
     except OSError as error:
         raise TableError(f"{path}: {reason(error)}") from error
     if empty:
-        raise TableError(f"{path}: the file is empty")
+        raise TableError(f"{path}: the file is empty; write or fetch it again")
 
 
 def reason(error: OSError) -> str:
     """Say in a few words why the system refused a file."""
+    if isinstance(error, FileNotFoundError) and os.path.islink(error.filename or ""):
+        return "it is a link to a file that is not there; make the link anew, or name the file itself"
     known = {
         FileNotFoundError: "there is no such file or folder",
-        PermissionError: "no permission to read it",
-        IsADirectoryError: "it is a folder, not a file",
+        PermissionError: "no permission to read it; change its permissions, or copy it as its owner",
+        IsADirectoryError: "it is a folder, not a file; name a file in it",
     }
     return known.get(type(error), error.strerror or str(error))
 

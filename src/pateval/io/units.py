@@ -366,7 +366,9 @@ def _encoded(
         if code is None:
             if is_missing(value):
                 row = offset + int(heads[index]) + 1
-                raise TableError(f"{source.where}: column {key!r} names nothing in row {row}")
+                raise TableError(
+                    f"{source.where}: column {key!r} names nothing in row {row}; fill it in, or take the row out"
+                )
             code = known[value] = numbers.setdefault(_text(value), len(numbers))
         codes[index] = code
     return heads, codes, list(numbers)
