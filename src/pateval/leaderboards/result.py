@@ -418,8 +418,9 @@ class Leaderboard(Result):
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
-        hold no times, so equal results are equal bytes. Where labels are in doubt also ``doubt.csv``, and
-        ``doubt.parquet`` with means and places of every draw.
+        hold no times, so equal results are equal bytes. Where chance was computed also ``chance.parquet``, with its
+        level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with means and places
+        of every draw.
         """
         board_files.save(self, folder)
 
