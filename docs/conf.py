@@ -9,7 +9,7 @@ from pathlib import Path
 import pateval
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "pateval"
@@ -22,7 +22,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
@@ -41,8 +41,8 @@ napoleon_use_admonition_for_notes = True
 python_use_unqualified_type_names = True
 add_module_names = False
 
-# Formulas are read from the page itself where there is no network: plain HTML, no script from elsewhere.
-html_math_renderer = "mathjax"
+# The pages are read where there is no network too: formulas are part of them, and no script comes from elsewhere.
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "pateval"
 html_static_path = ["_static"]
@@ -72,8 +72,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "matplotlib_animations": False,
 }
-# numpydoc lists references that the text need not number; the catalogue, printed by the program, has no title.
-suppress_warnings = ["config.cache", "ref.footnote", "myst.header"]
+# numpydoc lists references that the text need not number.
+suppress_warnings = ["config.cache", "ref.footnote"]

@@ -300,7 +300,7 @@ def test_it_prints_readably():
         ({"scores": [1, 2, 3, 4], "series": [1, 2, 1, 1]}, "contiguous"),
         ({"scores": [1, 2, 3, 4], "threshold": "best"}, "threshold must be a number or one of 'oracle', 'quantile'"),
         ({"scores": [1, 2, 3, 4], "threshold": "oracle:2"}, "threshold must be a number or one of"),
-        ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold rule 'quantile:x'"),
+        ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold 'quantile:x'"),
         ({"scores": [1, 2, 3, 4], "threshold": "quantile:2"}, r"fraction must be a number in \[0, 1\]"),
         ({"scores": [1, 2, 3, 4], "threshold": math.nan}, "threshold must be a finite number"),
         ({"scores": [1, 2, 3, 4], "threshold": True}, "threshold must be a finite number"),

@@ -37,7 +37,7 @@ DEFAULT_METRICS = (
 )
 LEVEL = 0.95
 _LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
-_FEWEST = 5  # pieces or series; fewer say too little about others like them for an interval
+_MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
 _DRAWS_OF_PIECES = 200  # each computes all metrics anew
 _DRAWS_OF_SERIES = 2000
 _TIE = 1e-12
@@ -305,7 +305,7 @@ def compare(
     )
     rules = threshold if isinstance(threshold, tuple) else (threshold, threshold)
     detectors = [
-        ComparedDetector(scores, threshold_rule(each), steps) for scores, each in zip(steps.scores, rules, strict=True)
+        ComparedDetector(scores, threshold_rule(rule), steps) for scores, rule in zip(steps.scores, rules, strict=True)
     ]
     given: dict[str, Any] = {"chance": 0, "metrics": wanted, "early": early, "delay": delay, "window": window}
     given |= {"missing": steps.missing, "max_gap": max_gap}
@@ -315,15 +315,19 @@ def compare(
     events = len(find_events(counted, timeline.starts))
     tables = [detector.values_of(units, steps, given) for detector in detectors]
     number = len(units)
-    enough = number >= _FEWEST and (several or events >= _FEWEST)
+    enough = number >= _MIN_UNITS_FOR_LIMITS and (several or events >= _MIN_UNITS_FOR_LIMITS)
     default = _DRAWS_OF_SERIES if several else _DRAWS_OF_PIECES
     count = (default if draws is None else non_negative_integer(draws, "draws")) if enough else 0
     if several:
         whole, reasons, limits = _means(tables, count, seed)
     else:
-        found = [evaluate(truth, each.scores, each.predictions, **given, **steps.data) for each in detectors]
-        whole = np.array([[each[metric.id] for metric in wanted] for each in found])
-        reasons = [next((each.reasons[m.id] for each in found if m.id in each.reasons), "") for m in wanted]
+        found = [
+            evaluate(truth, detector.scores, detector.predictions, **given, **steps.data) for detector in detectors
+        ]
+        whole = np.array([[evaluation[metric.id] for metric in wanted] for evaluation in found])
+        reasons = [
+            next((evaluation.reasons[m.id] for evaluation in found if m.id in evaluation.reasons), "") for m in wanted
+        ]
         limits = _piece_limits(detectors, units, steps, given, count, seed)
     rows = [
         _row(metric, whole[:, m], limits[m], tables[0][:, m], tables[1][:, m], reasons[m], (first, second), detectors)
@@ -343,10 +347,10 @@ def _means(tables: Sequence[Any], draws: int, seed: int) -> tuple[Any, list[str]
         defined = both[:, m]
         if defined.any():
             whole[:, m] = [table[defined, m].mean() for table in tables]
-        if draws and np.count_nonzero(defined) >= _FEWEST:
+        if draws and np.count_nonzero(defined) >= _MIN_UNITS_FOR_LIMITS:
             difference = tables[0][defined, m] - tables[1][defined, m]
             limits[m] = mean_intervals(difference[:, None], draws=draws, level=LEVEL, seed=seed)[0]
-    return whole, ["" if each else "undefined on every series" for each in both.any(axis=0)], limits
+    return whole, ["" if is_defined else "undefined on every series" for is_defined in both.any(axis=0)], limits
 
 
 def _piece_limits(
@@ -365,7 +369,7 @@ def _piece_limits(
         # In the order of time: a last piece that ends in an event never comes before a first that begins with one.
         chosen = np.sort(generator.integers(0, len(units), len(units)))
         drawn = np.concatenate([np.arange(*units[piece]) for piece in chosen])
-        one, other = (np.array(each.values_at(drawn, steps, given)) for each in detectors)
+        one, other = (np.array(detector.values_at(drawn, steps, given)) for detector in detectors)
         found.append(one - other)
     for m, column in enumerate(np.array(found).T):
         defined = column[~np.isnan(column)]
@@ -412,7 +416,7 @@ def _row(
 def _notes(enough: bool, several: bool, number: int, events: int, draws: int) -> Iterable[str]:
     if not enough:
         what = f"{number} series" if several else f"{events} event{'s' if events != 1 else ''}"
-        if not several and events >= _FEWEST:
+        if not several and events >= _MIN_UNITS_FOR_LIMITS:
             what = f"{number} pieces, since events that are one step apart are not parted"
         yield f"no limits: {what} are too few, five are needed"
     elif several and draws:

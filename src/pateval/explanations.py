@@ -202,7 +202,7 @@ class Explanation(Result):
         found = {name: getattr(self, name) for name in figures}
         for name in ("early", "delay"):
             given = found[name]
-            found[name] = [_buffer(each) for each in given] if isinstance(given, tuple) else _buffer(given)
+            found[name] = [_buffer(length) for length in given] if isinstance(given, tuple) else _buffer(given)
         return plain(
             found
             | {"predictions": self.predictions_from or "given"}
@@ -264,8 +264,8 @@ class Explanation(Result):
                 f"[{event.start}, {event.stop})",
                 "yes" if event.detected else "no",
                 f"{event.coverage:.0%}",
-                *("-" if each is None else str(each) for each in (event.onset_delay, event.early_lead)),
-                *(f"{each:.2f}" for each in (event.true_positive, event.false_positive, event.false_negative)),
+                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *(f"{weight:.2f}" for weight in (event.true_positive, event.false_positive, event.false_negative)),
             ]
             for event in shown
         ]
@@ -341,10 +341,10 @@ def _buffer_text(value: int | Duration | tuple[int | Duration, ...]) -> str:
     """A buffer, or a set of them: ``{0, 100}``, ``{0..100}``."""
     if not isinstance(value, tuple):
         return str(_buffer(value))
-    steps = [each for each in value if isinstance(each, int)]
+    steps = [length for length in value if isinstance(length, int)]
     if len(steps) > 2 and steps == list(range(steps[0], steps[0] + len(value))):
         return f"{{{steps[0]}..{steps[-1]}}}"
-    return "{" + ", ".join(str(_buffer(each)) for each in value) + "}"
+    return "{" + ", ".join(str(_buffer(length)) for length in value) + "}"
 
 
 def _in_lines(entries: Iterable[str]) -> str:

@@ -75,7 +75,7 @@ def labels_of_classes(labels: object, positive: object) -> Column:
     known = classes(values)
     for name in chosen:
         if name not in known:
-            shown = ", ".join(in_words(each) for each in known[:_LISTED_CLASSES])
+            shown = ", ".join(in_words(label) for label in known[:_LISTED_CLASSES])
             raise ValueError(f"positive names {in_words(name)}, which is none of the labels ({shortened(shown, 150)})")
     marked = mark_positive(values, chosen).astype(np.float64)
     marked[without_label(values)] = np.nan

@@ -151,10 +151,10 @@ def _find_run(path: str | os.PathLike[str], series: str | None, run: int | None)
     if "runs" not in known:
         raise ValueError(f"{path}: written by an older version, which kept no training scores")
     runs = [
-        (place, each)
-        for place, each in enumerate(known["runs"])
-        if (series is None or series in (each["series"], *each["parts"]))
-        and run in (None, each.get("seed") or 0)  # a detector without a seed has one run
+        (place, described)
+        for place, described in enumerate(known["runs"])
+        if (series is None or series in (described["series"], *described["parts"]))
+        and run in (None, described.get("seed") or 0)  # a detector without a seed has one run
     ]
     if len(runs) != 1:
         asked = ", ".join(

@@ -270,7 +270,10 @@ def _figure(threshold: str, figure: str) -> float | None:
     try:
         return float(figure) if figure else None
     except ValueError:
-        raise ValueError(f"the figure of threshold rule {in_words(threshold)} is not a number") from None
+        rule = threshold.partition(":")[0]
+        raise ValueError(
+            f"the figure of threshold {in_words(threshold)} must be a number, as in {rule}:0.01; got {in_words(figure)}"
+        ) from None
 
 
 def _present(scores: FloatArray) -> FloatArray:

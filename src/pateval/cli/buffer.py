@@ -61,7 +61,7 @@ def command(
     else:
         named: ColumnNames = {**columns, "score": value, "detector": None}
         rows = [_measured(item, with_values=True) for data in read_detectors(files, named) for item in data.items]
-    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
     if in_time is not None and any(row.interval is None for row in rows):
         raise TableError(
             f"{files[0]}: {in_time} is a duration, which needs a column of times; name it with --time, and the unit of "

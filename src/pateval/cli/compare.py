@@ -112,7 +112,7 @@ def _steps_of_both(one: DetectorData, other: DetectorData, needs_times: str) -> 
         raise TableError(
             f"the times in {one.path} and {other.path} differ; {needs_times} needs both detectors on the same clock"
         )
-    masks = [each["ignore"] for each in (found, second) if "ignore" in each]
+    masks = [steps["ignore"] for steps in (found, second) if "ignore" in steps]
     return found | ({"ignore": np.logical_or.reduce(masks)} if masks else {})
 
 

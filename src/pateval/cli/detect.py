@@ -101,17 +101,19 @@ def command(
         raise click.UsageError("--name goes with one detector")
     if seed is not None and seeds is not None:
         raise click.UsageError("--seed and --seeds exclude each other")
-    if higher is not None and not any(":" in each for each in detectors):
+    if higher is not None and not any(":" in detector for detector in detectors):
         raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
     from pateval.datasets import contents_of, join, load
 
-    parsed = [_setting(each, detectors) for each in settings]
+    parsed = [_setting(text, detectors) for text in settings]
     if protocol == "paper":
         parsed = [*_test_chooses(detectors), *parsed]
     several = None if seeds is None else _seeds(seeds)
     candidates = [
-        _user_class(each, parsed, higher, seed, name) if ":" in each else _known(each, data, parsed, seed, device, name)
-        for each in dict.fromkeys(detectors)
+        _user_class(detector, parsed, higher, seed, name)
+        if ":" in detector
+        else _known(detector, data, parsed, seed, device, name)
+        for detector in dict.fromkeys(detectors)
     ]
     series = load(data, root=root)
     _announce_features(data, series)
@@ -138,10 +140,10 @@ _SHOWN_NOTES = 3
 
 def _announce_features(data: str, series: Sequence[Series]) -> None:
     """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
-    for features, left_out in dict.fromkeys((each.features, each.left_out) for each in series):
+    for features, left_out in dict.fromkeys((one.features, one.left_out) for one in series):
         if left_out:
             tell(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}")
-    notes = list(dict.fromkeys(line for each in series for line in each.notes))
+    notes = list(dict.fromkeys(line for one in series for line in one.notes))
     for line in notes[:_SHOWN_NOTES]:
         tell(line)
     if len(notes) > _SHOWN_NOTES:
@@ -223,9 +225,9 @@ def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]
     from pateval.detectors import REGISTRY, settings_class
 
     return [
-        (each, "select_on_test", True)
-        for each in detectors
-        if each in REGISTRY and "select_on_test" in settings_class(each).__dataclass_fields__
+        (detector, "select_on_test", True)
+        for detector in detectors
+        if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__
     ]
 
 
@@ -281,12 +283,12 @@ def _setting(text: str, detectors: Sequence[str]) -> tuple[str | None, str, Any]
 def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
     if not only:
         return series
-    known = {each.name: each for each in series}
-    missing = next((each for each in only if each not in known), None)
+    known = {one.name: one for one in series}
+    missing = next((name for name in only if name not in known), None)
     if missing is not None:
         shown = ", ".join(list(known)[:12]) + (" ..." if len(known) > 12 else "")
         raise ValueError(f"there is no series {missing!r}; there are {shown}")
-    return [known[each] for each in dict.fromkeys(only)]
+    return [known[name] for name in dict.fromkeys(only)]
 
 
 def _title(data: str) -> str:
@@ -305,7 +307,7 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     from pateval.cli.detect_progress import ProgressDisplay
     from pateval.runner import detect
 
-    if any(each.train is None for each in series):
+    if any(one.train is None for one in series):
         tell("no training stretch: detectors are fitted on the test stretch, without its labels")
     try:
         with ProgressDisplay() as display:

@@ -218,7 +218,7 @@ def labelled_steps(items: Sequence[ScoredSeries], needs_times: str) -> dict[str,
     labels = [item.checked_labels() for item in items]
     return {
         "labels": np.concatenate(labels),
-        "series": np.repeat(np.arange(len(items)), [each.size for each in labels]),
+        "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
         **clock_and_ignored(items, needs_times),
     }
 

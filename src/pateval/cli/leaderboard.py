@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PARTIAL = "scores.partial"  # as pateval.leaderboards.partial has it, which is not imported for --help
 OUTPUTS = (
     *("scores.parquet", "scores.csv", "summary.csv", "ranks.csv", "agreement.csv", "timings.csv", "contents.csv"),
-    *("significance.json", "run.json", "cache", PARTIAL, "report.html"),
+    *("significance.json", "chance.parquet", "doubt.csv", "doubt.parquet", "run.json", "cache", PARTIAL, "report.html"),
 )
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -91,9 +91,9 @@ def command(
     (named by the file), one score column per detector, or a detector column.
 
     The overview goes to standard output; DIR gets scores.parquet, scores.csv, summary.csv, ranks.csv, agreement.csv,
-    significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
-    again. A DIR that holds anything else, or a leaderboard of other files, is not written to without --overwrite. The
-    exit status is 1 where something was left out or failed.
+    significance.json, chance.parquet, timings.csv and run.json. A run that was interrupted goes on where it was when it
+    is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
+    --overwrite. The exit status is 1 where something was left out or failed.
     """
     from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
@@ -210,7 +210,7 @@ def refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool)
         )
     try:
         inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
-        known = {Path(each).resolve() for each in inputs}
+        known = {Path(path).resolve() for path in inputs}
     except (OSError, ValueError, KeyError, TypeError):
         return
     if known and known.isdisjoint(Path(path).resolve() for path in expand(files)):

@@ -150,7 +150,7 @@ def _what_needs_times(kind: str, buffers: tuple[Any, ...], max_gap: str | None, 
     """Name what is given as a duration and drawn; empty where nothing is."""
     from pateval.evaluation.circumstances import what_needs_times
 
-    in_time = next((each for each in buffers if isinstance(each, str)), None)
+    in_time = next((length for length in buffers if isinstance(length, str)), None)
     if in_time is not None and kind not in _WITHOUT_ZONES:
         return f"a buffer of {in_time}"
     if max_gap is not None and kind not in _WITHOUT_ZONES:

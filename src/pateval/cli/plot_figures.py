@@ -60,7 +60,7 @@ class Request:
 
     def require_one_unit(self, early: tuple[Any, ...], delay: tuple[Any, ...]) -> None:
         """Refuse buffers of which one is counted in steps and the other measured in time."""
-        in_time = [any(isinstance(each, str) for each in lengths) for lengths in (early, delay)]
+        in_time = [any(isinstance(length, str) for length in lengths) for lengths in (early, delay)]
         if any(in_time) and not all(
             is_time or not any(lengths) for is_time, lengths in zip(in_time, (early, delay), strict=True)
         ):

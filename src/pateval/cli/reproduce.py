@@ -96,8 +96,8 @@ def command(
 
     if name is None:
         width = max(map(len, EXPERIMENTS))
-        for each, entry in EXPERIMENTS.items():
-            click.echo(hanging(f"{each.ljust(width)}  ", entry.about))
+        for experiment, entry in EXPERIMENTS.items():
+            click.echo(hanging(f"{experiment.ljust(width)}  ", entry.about))
         click.echo(f"{_ALL.ljust(width)}  All of them.")
         return 0
     if name != _ALL and name not in EXPERIMENTS:

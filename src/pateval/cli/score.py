@@ -178,7 +178,9 @@ def _text(results: dict[str, Evaluation], wanted: list[str], style: str, width: 
     levels = {
         metric: [found.chance[metric] for found in results.values() if metric in found.chance] for metric in wanted
     }
-    one_level = bool(first.chance) and all(max(each) - min(each) < _SAME_CHANCE for each in levels.values() if each)
+    one_level = bool(first.chance) and all(
+        max(reached) - min(reached) < _SAME_CHANCE for reached in levels.values() if reached
+    )
     header, cells = ["metric"], [[first.label(metric)] for metric in wanted]
     if one_level:
         header.append("chance")

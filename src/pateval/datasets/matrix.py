@@ -123,7 +123,7 @@ def require_file(path: Path) -> None:
     except OSError as error:
         raise TableError(f"{path}: {error.strerror or error}") from error
     if empty:
-        raise TableError(f"{path}: the file is empty")
+        raise TableError(f"{path}: the file is empty; write or fetch it again")
 
 
 def _numbers(table: Table, name: str, missing: float | None) -> npt.NDArray[Any]:

@@ -179,9 +179,9 @@ def overview_text(folder: Path) -> str:
         (OPEN, "What cannot be decided here"),
     ):
         rows = [
-            (f"[{name}]({name}/{PAGE})", each["item"], each["printed"], each["found"], each["why"])
-            for name, each in verdicts
-            if each["status"] == status
+            (f"[{name}]({name}/{PAGE})", verdict["item"], verdict["printed"], verdict["found"], verdict["why"])
+            for name, verdict in verdicts
+            if verdict["status"] == status
         ]
         if rows:
             columns = ("experiment", "what", "printed", "ours", "why")
@@ -227,7 +227,7 @@ def csv_text(table: ReportTable) -> str:
 
 def _verdict_table(verdicts: Sequence[Any]) -> str:
     columns = ("what", "printed", "ours", "verdict", "why")
-    rows = [(each.item, each.printed, each.found, each.status, each.why) for each in verdicts]
+    rows = [(verdict.item, verdict.printed, verdict.found, verdict.status, verdict.why) for verdict in verdicts]
     return markdown(ReportTable("", "", columns, rows))
 
 

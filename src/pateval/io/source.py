@@ -5,6 +5,7 @@ Every failure is a `TableError`: one sentence that names the file and, where the
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -145,15 +146,17 @@ def require_readable(path: Path) -> None:
     except OSError as error:
         raise TableError(f"{path}: {reason(error)}") from error
     if empty:
-        raise TableError(f"{path}: the file is empty")
+        raise TableError(f"{path}: the file is empty; write or fetch it again")
 
 
 def reason(error: OSError) -> str:
     """Say in a few words why the system refused a file."""
+    if isinstance(error, FileNotFoundError) and os.path.islink(error.filename or ""):
+        return "it is a link to a file that is not there; make the link anew, or name the file itself"
     known = {
         FileNotFoundError: "there is no such file or folder",
-        PermissionError: "no permission to read it",
-        IsADirectoryError: "it is a folder, not a file",
+        PermissionError: "no permission to read it; change its permissions, or copy it as its owner",
+        IsADirectoryError: "it is a folder, not a file; name a file in it",
     }
     return known.get(type(error), error.strerror or str(error))
 
@@ -190,7 +193,7 @@ def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
 
 
 def _kind_of_array(column: Column) -> str:
-    kind = {
+    kinds = {
         "b": "number",
         "i": "number",
         "u": "number",
@@ -201,13 +204,13 @@ def _kind_of_array(column: Column) -> str:
         "T": "text",
     }
     if column.dtype.kind != "O":
-        return kind.get(column.dtype.kind, "other")
+        return kinds.get(column.dtype.kind, "other")
     found = {type(value) for value in column if not is_missing(value)}
     if str in found:
         return "text"
-    if any(issubclass(each, (bool, int, float, np.number, np.bool_)) for each in found) or not found:
+    if any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in found) or not found:
         return "number"
-    return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
+    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in found) else "other"
 
 
 def kind_of_arrow(type_: Any) -> str:

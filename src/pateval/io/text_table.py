@@ -170,7 +170,7 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
     blocks: list[list[int]] = []
     least = [min(each, room) if place else each for place, each in enumerate(_least_widths(names, cells))]
     for place in range(1, len(names)):
-        if blocks and _total([least[each] for each in (0, *blocks[-1], place)]) <= width:
+        if blocks and _total([least[column] for column in (0, *blocks[-1], place)]) <= width:
             blocks[-1].append(place)
         else:
             blocks.append([place])
@@ -367,9 +367,9 @@ def plain(value: Any) -> Any:
     {'mean': None, 'limits': [0.5, 'inf']}
     """
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [plain(item) for item in value]
     if isinstance(value, PathLike):
         return str(value)
     if hasattr(value, "tolist"):
@@ -393,7 +393,7 @@ def _as_latex(columns: list[str], rows: list[list[Any]]) -> str:
 
 def _as_json(columns: list[str], rows: list[list[Any]]) -> str:
     objects = [dict(zip(columns, map(_finite, row), strict=True)) for row in rows]
-    return "[\n" + ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in objects) + "\n]"
+    return "[\n" + ",\n".join(f"  {json.dumps(record, ensure_ascii=False)}" for record in objects) + "\n]"
 
 
 def _as_csv(columns: list[str], rows: list[list[Any]]) -> str:

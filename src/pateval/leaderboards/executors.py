@@ -100,14 +100,14 @@ class WorkerPool:
         first = replace(
             settings,
             metrics=others,
-            event_metrics=tuple(each for each in settings.event_metrics if each not in ids),
-            doubt_metrics=tuple(each for each in settings.doubt_metrics if each not in ids),
+            event_metrics=tuple(name for name in settings.event_metrics if name not in ids),
+            doubt_metrics=tuple(name for name in settings.doubt_metrics if name not in ids),
         )
         second = replace(
             settings,
             metrics=here,
-            event_metrics=tuple(each for each in settings.event_metrics if each in ids),
-            doubt_metrics=tuple(each for each in settings.doubt_metrics if each in ids),
+            event_metrics=tuple(name for name in settings.event_metrics if name in ids),
+            doubt_metrics=tuple(name for name in settings.doubt_metrics if name in ids),
             pooled_buffers=() if others else settings.pooled_buffers,
         )
         return first, second, [note]
@@ -186,7 +186,7 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                 except Exception as error:
                     # Nothing raises inside a batch, so this is the way there or back: a killed worker, say.
                     if len(batch.jobs) > 1:
-                        again.extend((each, attempt) for each in batch.split())
+                        again.extend((half, attempt) for half in batch.split())
                     elif attempt < ATTEMPTS:
                         again.append((batch, attempt + 1))
                     else:

@@ -107,7 +107,7 @@ class JobTable(Sequence[Job]):
 
     def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
         if isinstance(index, slice):
-            return [self[each] for each in range(len(self))[index]]
+            return [self[job] for job in range(len(self))[index]]
         place = range(len(self))[index]
         detector, series = self.detectors[self.detector_code[place]], self.series[self.series_code[place]]
         layout = self.layouts[self.source[place]]
@@ -412,7 +412,7 @@ def _unevenness(jobs: JobTable) -> Iterator[str]:
         usual = int(steps[np.lexsort((first, -counts))[0]])
         different = entries.detector_code[np.flatnonzero((column > 0) & (column != usual))]
         odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
-        others = ", ".join(str(each) for each in steps.tolist() if each != usual)
+        others = ", ".join(str(length) for length in steps.tolist() if length != usual)
         yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
 
 

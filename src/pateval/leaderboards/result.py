@@ -257,11 +257,11 @@ class Leaderboard(Result):
         import pyarrow as pa
 
         rows = []
-        for each in self.metrics if metric is None else [self._id(metric)]:
-            found = self._ranks(each)
+        for id_ in self.metrics if metric is None else [self._id(metric)]:
+            found = self._ranks(id_)
             rows += [
                 {
-                    "metric": each,
+                    "metric": id_,
                     "detector": self.detectors[d],
                     "mean_rank": found.mean_rank(d),
                     "series_used": found.used,
@@ -418,8 +418,9 @@ class Leaderboard(Result):
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
-        hold no times, so equal results are equal bytes. Where labels are in doubt also ``doubt.csv``, and
-        ``doubt.parquet`` with means and places of every draw.
+        hold no times, so equal results are equal bytes. Where chance was computed also ``chance.parquet``, with its
+        level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with means and places
+        of every draw.
         """
         board_files.save(self, folder)
 

@@ -342,7 +342,9 @@ def _limits_over_events(steps: SeriesSteps, job: Job, settings: Settings) -> tup
     wanted = [f"{metric} {end}" for metric in settings.event_metrics for end in ("low", "high")]
     result = _completed(job, key, wanted, settings, compute)
     cells = result.cells
-    limits = {each: (cells[f"{each} low"].value, cells[f"{each} high"].value) for each in settings.event_metrics}
+    limits = {
+        metric: (cells[f"{metric} low"].value, cells[f"{metric} high"].value) for metric in settings.event_metrics
+    }
     return limits, result.cache_error
 
 
@@ -415,7 +417,7 @@ def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -
             if len(metrics) == 1:
                 return {metrics[0]: Cell(math.nan, f"{_FAILED}{type(error).__name__}: {_line(error)}")}
             alone = [_evaluated(steps, [metric], settings) for metric in metrics]
-            return {metric: cell for each in alone for metric, cell in each.items()}
+            return {metric: cell for cells in alone for metric, cell in cells.items()}
     return {metric: Cell(found.values_by_id[metric], found.reasons.get(metric, "")) for metric in metrics}
 
 

@@ -75,7 +75,7 @@ def _as_given(buffers: Any, name: str) -> Any:
     if is_duration(buffers) or not isinstance(buffers, Iterable):
         return single(buffers, name)
     require_few(buffers, name)
-    return tuple(single(each, name) for each in buffers)
+    return tuple(single(buffer, name) for buffer in buffers)
 
 
 def _places_in_series(timeline: Timeline, series: object) -> tuple[IntArray, npt.NDArray[Any] | None]:

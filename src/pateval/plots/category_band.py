@@ -114,7 +114,7 @@ def draw_band(
     Where a column of the picture holds several categories, the gravest is shown, as in the timeline of an explanation.
     """
     # A step that is left out is quiet here: no category is drawn there.
-    shown = axis.cut(explanation.explained_steps.spread(explanation.points.codes))
+    shown = axis.cut(explanation.explained_steps.on_all_steps(explanation.points.codes))
     begins = np.arange(shown.size)
     if shown.size > COLUMNS:
         begins = np.unique(np.linspace(0, shown.size, COLUMNS, endpoint=False).astype(np.intp))
@@ -164,7 +164,7 @@ def _over_all(
     timeline: Timeline, weights: npt.NDArray[np.float64], where: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float64]:
     """Weights at their places among all recorded steps, NaN where there are none."""
-    return np.where(timeline.spread(where), timeline.spread(weights), np.nan)
+    return np.where(timeline.on_all_steps(where), timeline.on_all_steps(weights), np.nan)
 
 
 def _steps(axis: TimeAxis, weights: npt.NDArray[np.float64]) -> tuple[Any, Any]:

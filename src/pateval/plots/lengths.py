@@ -124,10 +124,10 @@ def _distances(
     if given is None:
         parts = [delay * share for share in _SHARES]
         chosen = {interval, *(parts if clock is not None else map(round, parts))}
-        return sorted(each for each in chosen if 0 < each <= delay)
+        return sorted(distance for distance in chosen if 0 < distance <= delay)
     found: list[Any] = list(given)
     if clock is not None:
-        found = [clock.length(nanoseconds(each, "distances")) for each in found]
+        found = [clock.length(nanoseconds(distance, "distances")) for distance in found]
     least = 1 if clock is None else 0
     if any(not least <= distance <= delay for distance in found):
         raise ValueError(f"distances must lie between {least} and the delay, {delay:g}; got {list(given)}")

@@ -150,11 +150,11 @@ def buffer_sizes(
     >>> ax.get_xlabel(), ax.get_lines()[0].get_xdata().tolist()
     ('buffer size, early = delay (min)', [0.0, 30.0, 120.0])
     """
-    positions: list[Any] = [float(nanoseconds(each, "sizes")) if is_duration(each) else each for each in sizes]
+    positions: list[Any] = [float(nanoseconds(size, "sizes")) if is_duration(size) else size for size in sizes]
     unit = "steps"
-    if any(is_duration(each) for each in sizes):
-        unit, length = readable_unit(min((each for each in positions if each), default=0.0))
-        positions = [each / length for each in positions]
+    if any(is_duration(size) for size in sizes):
+        unit, length = readable_unit(min((size for size in positions if size), default=0.0))
+        positions = [size / length for size in positions]
     label = f"buffer size, early = delay ({unit})"
     return line_chart(positions, values, x_label=label, y_label=y_label, reference=random, ax=ax)
 

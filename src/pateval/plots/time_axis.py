@@ -266,8 +266,8 @@ def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS)
         _, firsts = np.unique(column_of[places], return_index=True)
         chosen.append(places[firsts])
     # A column that is flat or empty gives the same step twice, which draws nothing more.
-    kept = np.sort(np.concatenate(chosen))
-    return positions[kept], values[kept]
+    shown = np.sort(np.concatenate(chosen))
+    return positions[shown], values[shown]
 
 
 def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high: float = 1.0, **looks: Any) -> Any:

@@ -109,7 +109,7 @@ def potential_weights(explanation: Explanation) -> PotentialWeights:
     points = explanation.points
     detected = np.isin(points.category, DETECTED_CATEGORIES)
     false_negative = np.full(len(points), np.nan)
-    for start, stop in zip(*(each.tolist() for each in explanation.event_places()), strict=True):
+    for start, stop in zip(*(values.tolist() for values in explanation.event_places()), strict=True):
         false_negative[start:stop] = _miss_weights(detected[start:stop])
     inside_events = ~np.isnan(false_negative)
     return PotentialWeights(detected, inside_events & ~detected, points.worth, false_negative)

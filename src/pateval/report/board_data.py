@@ -231,10 +231,10 @@ def _directions(metrics: tuple[str, ...]) -> dict[str, bool]:
     from pateval.report.metric_texts import known_metric
 
     found: Mapping[str, Any] = {metric: known_metric(metric) for metric in metrics}
-    unknown = [metric for metric, each in found.items() if each is None]
+    unknown = [metric for metric, entry in found.items() if entry is None]
     if unknown:
         raise TableError(f"it is not known whether higher is better for {listed(unknown)}; compute the board again")
-    return {metric: each.higher_is_better for metric, each in found.items()}
+    return {metric: entry.higher_is_better for metric, entry in found.items()}
 
 
 def _texts(*columns: str) -> Any:

@@ -1,4 +1,4 @@
-"""One piece of work: the seeds of one detector on one series, fitted, scored, and left in part files.
+"""One task: the seeds of one detector on one series, fitted, scored, and left in part files.
 
 Part files are NumPy's, so that a machine without pyarrow can make them.
 """
@@ -156,8 +156,8 @@ def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:
 def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> bool:
     """Do one run, or several side by side; False where the detector cannot do the latter."""
     detectors = [run.candidate.build() for run in runs]
-    together = len(runs) > 1
-    if together and not all(hasattr(detector, "plan") for detector in detectors):
+    side_by_side = len(runs) > 1
+    if side_by_side and not all(hasattr(detector, "plan") for detector in detectors):
         return False
     series = task.series
     train = series.test if series.train is None else series.train
@@ -174,7 +174,7 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
     with warnings.catch_warnings():
         # A collapse is recorded and told; the class is known by its name because torch may be absent here.
         warnings.filterwarnings("ignore", message="the training collapsed")
-        if together:
+        if side_by_side:
             from pateval.detectors.deep import fit_together
 
             fit_together(detectors, train, **options, progress=shows, checkpoints=[run.checkpoint for run in runs])
