@@ -118,12 +118,14 @@ $(VENV)/docs.stamp: pyproject.toml constraints.txt $(VENV)/dev.stamp
 docs: $(VENV)/docs.stamp ## The documentation site, into docs/_build/html; a warning is an error
 	$(BIN)/pateval metrics --format markdown > docs/metrics.md
 	$(BIN)/python benchmarks/disagreements.py > docs/disagreements.md
+	$(BIN)/python docs/pate_pictures.py
 	$(BIN)/python docs/metric_pages.py
 	mkdir -p docs/_extra
 	$(BIN)/pateval demo --report docs/_extra/demo-report.html > /dev/null
 	$(BIN)/pateval leaderboard results/scores/held-out/MSL/*.parquet --doubt 20 -o build/docs-board --overwrite > /dev/null
 	$(BIN)/pateval report build/docs-board --title "MSL, five deep detectors" -o docs/_extra/msl-report.html --overwrite
 	$(BIN)/python -m sphinx -W --keep-going -q -j auto -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check_site.py
 
 .PHONY: freeze
 freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those whose definition was raised

@@ -32,20 +32,32 @@ PUBLISHED = {
 TRIAL_HEAD = """\
 # Metrics on trial
 
-`pateval audit FILE...` on score files asks every metric three questions: can detectors without skill game it, does it
-recover the known order of detectors made from the labels, and does it decide alone? This page is what it answers on the
-Numenta Anomaly Benchmark: 16 published detectors on 58 series, 52 of them with anomalies. It is printed by
-`python benchmarks/trial_pages.py metrics DATA/scores/NAB`; the figures are in `docs/results/trial`, one file
-for each threshold rule.
+Before you trust a metric, you want to know whether something that knows nothing can get a good value under it. This
+page puts every metric on trial on real data: the Numenta Anomaly Benchmark, with 16 published detectors on 58 series,
+52 of them with anomalies. `pateval audit FILE...` asks the same of yours. Each metric has to answer three questions:
 
-- *Gamed*: on a series, a fake reaches at least 90 % of the value of the best of the 16 detectors; it *wins* where it
-  gets more. The value of a fake that depends on chance is the mean of 20 draws. Only metrics with values in [0, 1], of
-  which higher is better, can be judged so.
-- Predictions of the real detectors and of random scores are made by one threshold rule. The other fakes flag steps
-  themselves, and their scores are 0 and 1.
-- Two of the 16 published detectors are without skill themselves, `random` and `null`, a constant. They count as real
-  ones here, which makes it harder for fakes to win: `null` is the best of the 16 under the trapezoid rule on precision
-  and recall (`pate`, `auc_pr`, `ts_auprc`), so that a constant reaches it everywhere and nowhere gets more.
+1. **Can it be gamed?** Fakes without skill are judged beside the real detectors. A metric is *gamed* on a series where
+   a fake reaches at least 90 % of the value of the best real detector; the fake *wins* where it gets more.
+2. **Does it see what is better?** Detectors are made from the labels, each worse than the one before: they find fewer
+   events, cover less, come later, raise more false alarms, or are noisier. The metric should put them in that order.
+3. **Does it decide alone?** A metric whose winner differs from that of most other metrics may be right. You should
+   know of it.
+
+The short answer: `pate_ap`, `vus_pr` and `average_precision` are hardly gamed, on at most one series.
+`point_adjusted_f1` is gamed on more than nine series of ten, and `pate`, because of its trapezoid rule, on all.
+
+What to look out for when you read the tables:
+
+- The value of a fake that depends on chance is the mean of 20 draws. Only metrics with values between 0 and 1, of which
+  higher is better, can be judged by question 1.
+- Predictions of the real detectors and of random scores are made by one threshold rule; there is a section for each of
+  two rules. The other fakes flag steps themselves, and their scores are 0 and 1.
+- Two of the 16 published detectors are without skill themselves: `random`, and `null`, which is a constant. They count
+  as real ones here, which makes it harder for fakes to win. `null` is the best of the 16 under the trapezoid rule on
+  precision and recall (`pate`, `auc_pr`, `ts_auprc`). So a constant reaches it everywhere and nowhere gets more.
+
+The page is printed by `python benchmarks/trial_pages.py metrics DATA/scores/NAB`. The figures are in
+`docs/results/trial`, one file for each threshold rule.
 
 ## Beside what was published
 
@@ -54,24 +66,35 @@ the fakes are our own, so the order of the metrics can be compared and the figur
 """
 
 TRIAL_TAIL = """\
-What stands out, under both rules: fakes that have never seen the labels game, on at least half of the series, the
-trapezoid on precision and recall (`pate`, `auc_pr`, `ts_auprc`; `pate_ap` and `average_precision` have no such line),
-nearly everything that adjusts points, and what looks at single events without false alarms. One flagged step in every
-event knows where events are and nothing else of them: it is enough for metrics that adjust points, count events, or
-measure how near alarms are (`affiliation_f1`).
+What stands out, under both rules? Fakes that have never seen the labels game three kinds of metrics on at least half of
+the series: the trapezoid on precision and recall (`pate`, `auc_pr`, `ts_auprc`), point adjustment without a further
+condition (`point_adjusted_f1`, `pa_auc_roc`, `revised_point_adjusted_f1`), and what looks at single events without
+false alarms. `pate_ap` and `average_precision` take the area in steps, and are
+not among them.
+
+One flagged step in every event knows where events are and nothing else of them. It is enough for metrics that adjust
+points, count events, or measure how near alarms are (`affiliation_f1`).
 """
 
 CHECK_HEAD = """\
 # Data on trial
 
-`pateval check DATA...` looks for what makes labels and series worthless as a benchmark, after Wu and Keogh
-(arXiv:2009.13807). This page is what it finds in the data sets at hand, printed by
-`PATEVAL_DATA=DATA python benchmarks/trial_pages.py data`. Of SMD, 19 of the 28 machines were there; SMAP is without the
-channel P-2.
+A benchmark can be worthless: its series can be so easy that one line of code solves them, or its labels can be wrong.
+Wu and Keogh (arXiv:2009.13807) showed this for data that many papers use. `pateval check DATA...` looks for such faults
+in your data, and this page shows what it finds in four public data sets.
 
-A fault is a reason to look, not a proof. The rules of one line are tried on every column, and what may be luck among so
-many tries is left out, so a series without the fault `one-liner` may still be easy. Labels that look shifted are labels
-that fit one of these rules better elsewhere: windows that were drawn wide on purpose, as in NAB, can be among them.
+What to look out for:
+
+- A fault is a reason to look, not a proof.
+- A series without the fault `one-liner` may still be easy. Rules of one line are tried on every column, and what may be
+  luck among so many tries is left out.
+- Labels look *shifted* where they fit one of these rules better elsewhere. Windows that were drawn wide on purpose, as
+  in NAB, can be among them.
+
+The page is printed by `PATEVAL_DATA=DATA python benchmarks/trial_pages.py data`. Of SMD, 19 of the 28 machines were
+there; SMAP is without the channel P-2.
+
+## What was found
 """
 
 

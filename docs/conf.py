@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pateval
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "pateval"
@@ -22,7 +24,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx_gallery.gen_gallery",
     "sphinx_design",
     "sphinx_copybutton",
@@ -41,8 +43,8 @@ napoleon_use_admonition_for_notes = True
 python_use_unqualified_type_names = True
 add_module_names = False
 
-# Formulas are read from the page itself where there is no network: plain HTML, no script from elsewhere.
-html_math_renderer = "mathjax"
+# The pages are read where there is no network too: formulas are part of them, and no script comes from elsewhere.
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "pateval"
 html_static_path = ["_static"]
@@ -60,6 +62,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
+html_sidebars = {"start": [], "choose": [], "how-pate-works": []}  # they have no pages below them to list
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -72,8 +75,18 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1e9,
+    "write_computation_times": False,
     "matplotlib_animations": False,
 }
-# numpydoc lists references that the text need not number; the catalogue, printed by the program, has no title.
-suppress_warnings = ["config.cache", "ref.footnote", "myst.header"]
+# numpydoc lists references that the text need not number.
+suppress_warnings = ["config.cache", "ref.footnote"]
+
+
+def keep_initials(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
+    """Escape the point after an initial that begins a reference: it would be read as the first item of a list."""
+    lines[:] = [re.sub(r"^(\s*\.\. \[\d+\] [A-Z])\. ", r"\1\\. ", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Connect what is mended in docstrings."""
+    app.connect("autodoc-process-docstring", keep_initials)

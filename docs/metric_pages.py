@@ -1,4 +1,4 @@
-"""Write one page per metric function from the catalogue, with a picture of what it rewards and what fools it.
+"""Write one page per metric function from the catalogue: definition, worked example, how it is fooled, facts.
 
     python docs/metric_pages.py [FOLDER]
 
@@ -7,33 +7,35 @@ The pages are made, not kept: `make docs` writes them to docs/metrics/ before it
 
 from __future__ import annotations
 
+import csv
 import inspect
 import re
 import sys
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
+from metric_pictures import (
+    MOST_PANELS,
+    NAMES,
+    STEPS,
+    coarse_scores_allowed,
+    draw_audit,
+    draw_example,
+    example_detections,
+    example_labels,
+)
 
 import pateval as pv
-from pateval import plots
 from pateval.catalog import DEFINITION_HISTORY, PROPERTIES
+from pateval.demo import make_series
 from pateval.metric import Metric
-
-mpl.use("Agg")
-
-Mask = npt.NDArray[np.bool_]
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-STEPS = 200
-EVENTS = ((30, 60), (105, 111), (150, 170))
 BUFFER = 12
+AUDIT_BUFFER, AUDIT_WINDOW, DRAWS = 24, 48, 20
 FAMILIES = {
     "pate": "PATE",
     "metrics.ranking": "Areas and rankings of single steps",
@@ -62,36 +64,6 @@ FAMILIES = {
 OTHERS = "Others"
 
 
-def example_labels() -> Mask:
-    """Return 200 steps with a long, a short and a middling event."""
-    labels = np.zeros(STEPS, dtype=bool)
-    for start, stop in EVENTS:
-        labels[start:stop] = True
-    return labels
-
-
-def example_detections(labels: Mask) -> dict[str, Mask]:
-    """Return detections that do well, that do badly, and that have no skill at all."""
-    shifted = {name: np.zeros(STEPS, dtype=bool) for name in ("8 steps late", "8 steps early", "one step per event")}
-    half = np.zeros(STEPS, dtype=bool)
-    for start, stop in EVENTS:
-        shifted["8 steps late"][start + 8 : stop + 8] = True
-        shifted["8 steps early"][start - 8 : stop - 8] = True
-        shifted["one step per event"][(start + stop) // 2] = True
-        half[start : (start + stop + 1) // 2] = True
-    regular = np.zeros(STEPS, dtype=bool)
-    regular[::12] = True
-    return {
-        "exact": labels.copy(),
-        "first half": half,
-        **shifted,
-        "with false alarms": labels | (np.arange(STEPS) % 40 < 4),
-        "random tenth": np.random.default_rng(3).random(STEPS) < 0.1,
-        "every 12th step": regular,
-        "everything": np.ones(STEPS, dtype=bool),
-    }
-
-
 def values_of(ids: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return the value of every metric for every example detection; scores are the detections plus a little noise."""
     labels = example_labels()
@@ -112,125 +84,175 @@ def values_of(ids: Sequence[str]) -> dict[str, dict[str, float]]:
     return found
 
 
-@contextmanager
-def coarse_scores_allowed() -> Iterator[None]:
-    """Silence the warning about coarse scores: the examples are coarse on purpose."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pv.CoarseScoresWarning)
-        yield
+def audit_of(ids: Sequence[str]) -> pv.Audit:
+    """Return what every metric gives to the fakes of the audit, on the labels of the demo's first series."""
+    with coarse_scores_allowed():
+        return pv.audit(
+            make_series(0).labels,
+            early=AUDIT_BUFFER,
+            delay=AUDIT_BUFFER,
+            window=AUDIT_WINDOW,
+            metrics=list(ids),
+            seeds=DRAWS,
+        )
 
 
-def draw(metric_ids: Sequence[str], values: dict[str, dict[str, float]], path: Path) -> None:
-    """Draw the detections as strips and beside them what the metrics give."""
-    labels = example_labels()
-    detections = example_detections(labels)
-    shown = metric_ids[:3]
-    with plots.style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
-        axes = figure.subplots(1, 1 + len(shown), width_ratios=[2.2, *[1.0] * len(shown)], sharey=True)
-        rows = np.arange(len(detections))
-        for start, stop in EVENTS:
-            axes[0].axvspan(start, stop, color="#c44e52", alpha=0.22, lw=0)
-        for row, mask in zip(rows, detections.values(), strict=True):
-            edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-            axes[0].broken_barh(
-                [(a, b - a) for a, b in edges.reshape(-1, 2).tolist()], (row - 0.3, 0.6), color="#33556e", lw=0
-            )
-        axes[0].set(xlim=(0, STEPS), xlabel="step (events shaded)", yticks=rows, yticklabels=list(detections))
-        axes[0].invert_yaxis()
-        for ax, each in zip(axes[1:], shown, strict=True):
-            numbers = np.array([values[name][each] for name in detections])
-            ax.barh(rows, np.nan_to_num(numbers), height=0.6, color="#7f9db3", lw=0)
-            for row, number in zip(rows, numbers, strict=True):
-                text = "undefined" if np.isnan(number) else f"{number:.3g}"
-                ax.annotate(
-                    text, (max(0.0, np.nan_to_num(number)), row), (3, 0), textcoords="offset points", va="center"
-                )
-            finite = numbers[np.isfinite(numbers)]
-            ax.set_xlim(min(0.0, *finite, 0.0), max(1e-9, *finite, 0.0) * 1.35 if finite.size else 1)
-            ax.set_xticks([])
-            ax.set_title(each.removeprefix(f"{path.stem}_") if len(shown) > 1 else each, fontsize=9)
-            ax.tick_params(length=0)
-        figure.savefig(path, dpi=110)
+def listed_of(metrics: Sequence[Metric]) -> list[Metric]:
+    """Return the metrics of a function that its page lists: F-beta follows from the others."""
+    return [metric for metric in metrics if not metric.id.endswith("_f_beta")] or list(metrics)
 
 
-def one_page(metrics: Sequence[Metric], values: dict[str, dict[str, float]] | None) -> str:
+def shown_of(metrics: Sequence[Metric]) -> list[str]:
+    """Return the ids that the pictures show; the last, F1 where there is one, comes first."""
+    return [metric.id for metric in listed_of(metrics)][::-1][:MOST_PANELS]
+
+
+def one_page(metrics: Sequence[Metric], audit: pv.Audit | None) -> str:
     """Return the page of a function with its ids."""
     first = metrics[0]
     name = first.function.__name__
-    listed = [metric for metric in metrics if not metric.id.endswith("_f_beta")] or list(metrics)
-    channel = any(metric.channels for metric in metrics)
-    emerging = any(metric.emerging for metric in metrics)
     lines = [f"# {name}", ""]
-    if emerging:
-        lines += [
-            ":::{note}",
-            "This metric is *emerging*: so far it is a preprint's or one group's. It is computed where it is named.",
-            ":::",
-            "",
-        ]
-    lines += ["```{eval-rst}", f".. autofunction:: pateval.{name}", "   :no-index:", "```", ""]
-    lines += ["## What it rewards, and what fools it", ""]
-    if values is not None:
-        ids = ", ".join(f"`{metric.id}`" for metric in listed[:3])
+    if any(metric.emerging for metric in metrics):
         text = (
-            f"Nine detections of the same three events, and what {ids} make of them. The last three have no skill: a"
-            f" metric that pays them well can be fooled. Buffers and windows are {BUFFER} steps; metrics on scores see"
-            " the detection plus a little noise."
+            "This metric is *emerging*: so far it is a preprint's or one group's. pateval computes it where you name"
+            " it, and never ranks by it unasked."
         )
-        lines += [text, "", f"![Strips of nine detections and the values they get]({name}.png)", ""]
-    elif channel:
-        lines += ["It judges labels with several channels, so the pictures of one series do not apply.", ""]
-    faults = dict.fromkeys(metric.faults for metric in listed if metric.faults)
-    lines += [f"- {fault[0].upper()}{fault[1:]}." for fault in faults] + [""]
-    lines += ["Measured against what the PATE paper's first table asks of a metric:", ""]
-    lines += ["| property | " + " | ".join(f"`{metric.id}`" for metric in listed) + " |"]
+        lines += [":::{note}", text, ":::", ""]
+    lines += ["## Definition", ""]
+    lines += ["```{eval-rst}", f".. autofunction:: pateval.{name}", "   :no-index:", "```", ""]
+    lines += example_section(metrics)
+    lines += fooled_section(metrics, audit)
+    lines += use_section(metrics)
+    lines += facts_section(metrics)
+    lines += disagreement_section(name)
+    return "\n".join(lines)
+
+
+def example_section(metrics: Sequence[Metric]) -> list[str]:
+    """Return the worked example with its picture, and what the metric rewards."""
+    name, listed = metrics[0].function.__name__, listed_of(metrics)
+    lines = ["## A worked example", ""]
+    if metrics[0].channels:
+        text = (
+            "This metric judges labels with several channels, so strips of one series cannot show it. The example at"
+            " the end of the definition above is small enough to follow by hand."
+        )
+        lines += [text, ""]
+    else:
+        ids = ", ".join(f"`{each}`" for each in shown_of(metrics))
+        text = (
+            f"Here are nine detections of the same three events, and the values of {ids}. The first six know where the"
+            " events are; they differ in how much of them they flag, and when. The last three know nothing. Buffers"
+            f" and windows are {BUFFER} steps. A metric on scores sees the detection plus a little noise."
+        )
+        picture = f"![Strips of nine detections of three events, and beside each the value of {name}]({name}.png)"
+        lines += [text, "", picture, ""]
+    lines += ["This is what the metric rewards, measured by moving and cutting detections:", ""]
+    names = [metric.id.removeprefix(f"{name}_") or metric.id for metric in listed]
+    lines += ["| property | " + " | ".join(f"`{each}`" for each in names) + " |"]
     lines += ["| --- |" + " --- |" * len(listed)]
     for key, meaning in PROPERTIES.items():
         cells = " | ".join("yes" if key in metric.properties else "no" for metric in listed)
         lines.append(f"| {meaning} | {cells} |")
-    lines += ["", "## Use it", "", "```python", "import pateval as pv", ""]
-    what = "predictions" if first.takes == "predictions" else "scores"
-    lines += [f"pv.{name}(labels, {what})", f'pv.evaluate(labels, scores, metrics=["{listed[-1].id}"])', "```", ""]
-    lines += ["```", f"$ pateval score scores.csv --metrics {listed[-1].id}", "```", ""]
-    lines += ["## Facts", "", "| | |", "| --- | --- |"]
-    lines += [f"| ids | {', '.join(f'`{metric.id}`' for metric in listed)} |"]
-    low, high = (
-        ("−∞" if first.low == -np.inf else f"{first.low:g}"),
-        ("∞" if first.high == np.inf else f"{first.high:g}"),
+    return [*lines, ""]
+
+
+def fooled_section(metrics: Sequence[Metric], audit: pv.Audit | None) -> list[str]:
+    """Return how the metric is fooled: its known faults, the figure from the audit, and the trial on real series."""
+    name, listed = metrics[0].function.__name__, listed_of(metrics)
+    lines = ["## How it is fooled", ""]
+    faults = dict.fromkeys(metric.faults for metric in listed if metric.faults)
+    lines += [f"- {fault[0].upper()}{fault[1:]}." for fault in faults] + [""]
+    if audit is None:
+        return lines
+    text = (
+        "`pv.audit` makes detectors from labels and lets the metric judge them, here on the first series of the demo."
+        " Six are worthless, from random scores to the labels inverted. Four are poor. One is like a real detector: a"
+        " little late, with a missed event and false alarms. A red bar is a fake that gets a better value than the real"
+        " detector, which the dashed line marks."
     )
-    lines += [f"| range | {low} to {high}, {'higher' if first.higher_is_better else 'lower'} is better |"]
+    if not metrics[0].higher_is_better:
+        text += " Lower is better here."
+    lines += [text, "", f"![What {name} gives to ten fakes, a real and a perfect detector]({name}-audit.png)", ""]
+    for each in shown_of(metrics):
+        beaten_by = ", ".join(f"*{NAMES[fake]}*" for fake in audit[each].beaten_by)
+        lines.append(
+            f"- `{each}`: " + (f"the real detector is beaten by {beaten_by}." if beaten_by else "no fake wins.")
+        )
+    lines += ["", *trial_sentence(shown_of(metrics)), ""]
+    return lines
+
+
+def trial_sentence(ids: Sequence[str]) -> list[str]:
+    """Return how often fakes come close on NAB, from the committed trial, where one of the ids is in it."""
+    with (HERE / "results" / "trial" / "oracle.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["metric"]: row for row in csv.DictReader(file) if row["judged"] == "True"}
+    for each in ids:
+        if each in rows:
+            blind, minimal = (float(rows[each][share]) for share in ("blind_share", "minimal_share"))
+            text = (
+                f"On the {rows[each]['series']} series of NAB with anomalies, a fake that has never seen the labels"
+                f" reaches 90 % of the best published detector under `{each}` on {blind:.0%} of the series, and one"
+                f" flagged step per event does so on {minimal:.0%} ([metrics on trial](../trial.md))."
+            )
+            return [text]
+    return []
+
+
+def use_section(metrics: Sequence[Metric]) -> list[str]:
+    """Return the calls that compute the metric."""
+    name, last = metrics[0].function.__name__, listed_of(metrics)[-1].id
+    what = "predictions" if metrics[0].takes == "predictions" else "scores"
+    lines = ["## Use it", "", "```python", "import pateval as pv", "", f"pv.{name}(labels, {what})"]
+    lines += [f'pv.evaluate(labels, scores, metrics=["{last}"])', "```", ""]
+    if not metrics[0].channels:
+        lines += ["```", f"$ pateval score scores.csv --metrics {last}", "```", ""]
+    return lines
+
+
+def facts_section(metrics: Sequence[Metric]) -> list[str]:
+    """Return the table of facts: ids, range, options, signature, history of the definition, oracle, paper."""
+    first = metrics[0]
+    name = first.function.__name__
+    low = "−∞" if first.low == -np.inf else f"{first.low:g}"
+    high = "∞" if first.high == np.inf else f"{first.high:g}"
     options = ", ".join(f"`{key}={value!r}`" for key, value in first.parameters.items()) or "none"
-    lines += [f"| options | {options} |"]
-    lines += [f"| needs a threshold | {'yes' if first.needs_threshold else 'no'} |"]
-    lines += [f"| many series | {'pooled' if first.pools else 'mean over the series'} |"]
-    lines += [f"| signature | `{signature_example(first)}` |"]
     history = [
         change for change in DEFINITION_HISTORY if change.functions == "all" or name in change.functions.split(",")
     ]
-    lines += [f"| definition | {'; '.join(f'{c.definition} since {c.date}: {c.change}' for c in history)} |"]
+    lines = ["## Facts", "", "| what | here |", "| --- | --- |"]
+    lines += [f"| ids | {', '.join(f'`{metric.id}`' for metric in listed_of(metrics))} |"]
+    lines += [f"| range | {low} to {high}, {'higher' if first.higher_is_better else 'lower'} is better |"]
+    lines += [f"| options | {options} |"]
+    lines += [f"| needs a threshold | {'yes' if first.needs_threshold else 'no'} |"]
+    lines += [f"| many series | {'pooled' if first.pools else 'mean over the series'} |"]
+    lines += [f"| [signature](../signatures.md) | `{signature_example(first)}` |"]
+    lines += [f"| definition history | {'; '.join(f'{c.definition} since {c.date}: {c.change}' for c in history)} |"]
     oracle = oracle_of(first)
     if oracle is not None:
-        lines += [f"| the same, literally | `{oracle}`, which the tests hold it against |"]
+        lines += [f"| oracle | `{oracle}`: the definition taken literally, which the tests hold it against |"]
     lines += [f"| paper | [{first.paper.text}]({link(first.paper.link)}) |", ""]
+    return lines
+
+
+def disagreement_section(name: str) -> list[str]:
+    """Return the sections of the page on disagreements that concern the metric."""
     mentioned = disagreements(name)
+    lines = ["## Who computes it differently", ""]
     if mentioned:
-        lines += ["## Who computes it differently", ""]
-        lines += [f"- [{title}](../disagreements.md#{anchor})" for title, anchor in mentioned] + [""]
-    return "\n".join(lines)
+        lines += ["These sections show with numbers where other libraries give another value:", ""]
+        return [*lines, *(f"- [{title}](../disagreements.md#{anchor})" for title, anchor in mentioned), ""]
+    return [*lines, "No section of [Where libraries disagree](../disagreements.md) names it.", ""]
 
 
 def signature_example(metric: Metric) -> str:
     """Return the signature of a value of the metric, as results carry it."""
-    labels = [0, 0, 1, 1, 0, 0, 0, 1, 0, 0]
+    labels = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 0])
+    scores = np.array([0.1, 0.2, 0.9, 0.8, 0.3, 0.15, 0.05, 0.7, 0.12, 0.11])
     if metric.channels:
-        return "see [ids and signatures](../signatures.md)"
+        labels, scores = np.stack([labels, labels[::-1]], axis=1), np.stack([scores, scores[::-1]], axis=1)
     with coarse_scores_allowed():
-        result = pv.evaluate(
-            labels, [0.1, 0.2, 0.9, 0.8, 0.3, 0.15, 0.05, 0.7, 0.12, 0.11], metrics=[metric.id], threshold=0.5
-        )
+        result = pv.evaluate(labels, scores, metrics=[metric.id], threshold=0.5)
     return result.signature(metric.id).replace("|", "\\|")
 
 
@@ -285,20 +307,22 @@ def main(arguments: Iterable[str]) -> None:
     by_function: dict[str, list[Metric]] = {}
     for metric in known:
         by_function.setdefault(metric.function.__name__, []).append(metric)
-    plain = [metric.id for metric in known if not metric.channels]
-    values = values_of(plain)
+    plain = [each for metrics in by_function.values() if not metrics[0].channels for each in shown_of(metrics)]
+    values, audit = values_of(plain), audit_of(plain)
     for name, metrics in by_function.items():
-        drawn = [metric.id for metric in metrics if not metric.channels]
-        if drawn:
-            draw(drawn[::-1] if len(drawn) > 2 else drawn, values, folder / f"{name}.png")
-        (folder / f"{name}.md").write_text(one_page(metrics, values if drawn else None) + "\n", encoding="utf-8")
-    lines = [
-        "# The metrics, one page each",
-        "",
-        "Every metric of the catalogue: what it computes, what it rewards, what fools it,",
-    ]
-    lines += ["who computes it differently. [The table of all](../metrics.md) has the same facts side by side, and", ""]
-    lines += ["```", "$ pateval metrics --for early-warning,few-alarms", "```", "", "picks by question.", ""]
+        if not metrics[0].channels:
+            draw_example(shown_of(metrics), values, folder / f"{name}.png")
+            draw_audit(shown_of(metrics), audit, folder / f"{name}-audit.png")
+        page = one_page(metrics, None if metrics[0].channels else audit)
+        (folder / f"{name}.md").write_text(page + "\n", encoding="utf-8")
+    about = (
+        "Each metric of the catalogue has a page. It says what the metric computes and what it rewards, shows with a"
+        " figure how it can be fooled, and names the libraries that compute it differently."
+        " [The table of all metrics](../metrics.md) has the same facts side by side."
+    )
+    ask = "If you do not know where to begin, read [Choose a metric](../choose.md), or ask by question:"
+    lines = ["# Metrics", "", about, "", ask, ""]
+    lines += ["```", "$ pateval metrics --for early-warning,few-alarms", "```", ""]
     ordered = sorted(
         by_function.values(), key=lambda each: list(dict.fromkeys([*FAMILIES.values(), OTHERS])).index(family(each[0]))
     )

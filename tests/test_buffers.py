@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from pateval.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers
 from pateval.cli import pateval
+from support.messages import raises_exactly
 
 
 def direct_autocorrelation(series, longest):
@@ -74,15 +75,18 @@ def test_scale_does_not_matter(scale):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[1.0, 2.0], [3.0, 4.0]], "pass one column"),
-        ([1.0, float("nan"), 2.0], "NaN at index 1"),
-        ([1.0, float("inf"), 2.0], "infinite value at index 1"),
-        ([], "at least one time step"),
-        (["a", "b"], "text"),
+        ([[1.0, 2.0], [3.0, 4.0]], "values must be one-dimensional; got (2, 2): pass one column, such as values[:, 0]"),
+        ([1.0, float("nan"), 2.0], "values must be finite at every step; found NaN at index 1 (1 such value in 3)"),
+        (
+            [1.0, float("inf"), 2.0],
+            "values must be finite at every step; found an infinite value at index 1 (1 such value in 3)",
+        ),
+        ([], "values must hold at least one time step; got an empty array"),
+        (["a", "b"], "values must be numbers (bool, integer or float); got text values"),
     ],
 )
 def test_bad_values(values, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+    with raises_exactly((ValueError, TypeError), message):
         pv.suggest_buffer(values)
 
 

@@ -9,6 +9,7 @@ import pytest
 import pateval as pv
 from pateval.catalog import PROPERTIES, catalogue, find_metrics, initials
 from pateval.papers import PAPERS
+from support.messages import raises_exactly
 
 EVERYTHING = catalogue(channels=True, emerging=True)
 
@@ -112,14 +113,16 @@ def test_find():
     assert find_metrics(None) == list(catalogue().values())
     assert [metric.id for metric in find_metrics("pate")] == ["pate"]
     assert [metric.id for metric in find_metrics(iter(["nab", "pate", "nab"]))] == ["nab", "pate"]
-    with pytest.raises(ValueError, match="unknown metric 'pates'; did you mean 'pate'"):
+    with raises_exactly(ValueError, "unknown metric 'pates'; did you mean 'pate'? ('pateval metrics' lists them)"):
         find_metrics(["point_f1", "pates"])
-    with pytest.raises(ValueError, match="unknown metric 'zzzzzz' \\("):
+    with raises_exactly(ValueError, "unknown metric 'zzzzzz' ('pateval metrics' lists them)"):
         find_metrics("zzzzzz")
-    with pytest.raises(ValueError, match="unknown metric 7"):
+    with raises_exactly(ValueError, "unknown metric 7; name one by its id, a Metric or a function"):
         find_metrics([7])
-    with pytest.raises(ValueError, match="at least one metric"):
+    with raises_exactly(ValueError, "metrics must name at least one metric; got an empty collection"):
         find_metrics([])
     # A function returns three numbers; its name alone is not an id.
-    with pytest.raises(ValueError, match="unknown metric 'affiliation'; did you mean 'affiliation_f1'"):
+    with raises_exactly(
+        ValueError, "unknown metric 'affiliation'; did you mean 'affiliation_f1'? ('pateval metrics' lists them)"
+    ):
         find_metrics("affiliation")

@@ -189,7 +189,7 @@ class TestExplain:
     def test_prints_the_table(self, files):
         done = run("explain", files / "wide.csv", "--score", "good", "--threshold", "1.0", "--early", 5, "--delay", 5)
         expected = pv.explain(TABLE["label"], scores=TABLE["good"], threshold=1.0, early=5, delay=5)
-        assert done.stdout == f"detector wide\n{expected!r}\n"
+        assert done.stdout == f"detector good\n{expected!r}\n"
 
     def test_rows(self, files):
         arguments = ("explain", files / "wide.csv", "--score", "good", "--early", 5, "--delay", 5, "--format", "json")
@@ -205,7 +205,7 @@ class TestExplain:
             value = next(row["value"] for row in json.loads(scored) if row["metric"] == "pate_f1")
             done = run("explain", tmp_path / "two.parquet", *buffers, "--score", "good")
             assert f"F1 {value:.4f}" in done.stdout
-            assert done.stdout.startswith("detector two\nprecision")
+            assert done.stdout.startswith("detector good\nprecision")
         rows = json.loads(run("explain", tmp_path / "two.parquet", "--score", "good", "--format", "json").stdout)
         assert [(row["series"], row["start"]) for row in rows] == [
             ("first", 30),
@@ -213,7 +213,7 @@ class TestExplain:
             ("second", 37),
             ("second", 82),
         ]
-        assert {row["detector"] for row in rows} == {"two"}
+        assert {row["detector"] for row in rows} == {"good"}
         one = ("explain", tmp_path / "two.parquet", "--score", "good", "--series", "series", "--only-series", "second")
         steps = json.loads(run(*one, "--steps", "--format", "json").stdout)
         assert [row["step"] for row in steps] == list(range(LABELS.size))

@@ -230,20 +230,124 @@ def test_plots_on_a_clock(run, recording, tmp_path, monkeypatch):
     run("plot", "audit", recording, *labels, "-o", tmp_path / "audit.svg")
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        (["--early", "10min"], "a duration"),
-        (["--ignore", "maintenance"], "--ignore"),
-        (["--missing", "normal"], "--missing"),
-        (["--max-gap", "1h"], "--max-gap"),
-    ],
-)
-def test_figures_drawn_step_by_step_say_what_they_do_not_take(run, recording, tmp_path, options, what):
-    found = run("plot", "series", recording, *options, "--score", "first", "-o", tmp_path / "a.svg", status=2)
+ONE_PAIR = ["--early", "10min", "--delay", "20min", "--max-gap", "1h", "--ignore", "maintenance"]
+LEFT_OUT = {"first": (IGNORED == 1) | np.isnan(A), "second": (IGNORED == 1) | np.isnan(B)}
+
+
+def explained(scores, ignore, **given):
+    return pv.explain(
+        LABELS, scores=scores, early="10min", delay="20min", max_gap="1h", times=UNEVEN, ignore=ignore, **given
+    )
+
+
+@pytest.mark.parametrize("missing", ["ignore", "normal"])
+def test_series_are_drawn_on_their_clock(run, recording, tmp_path, monkeypatch, missing):
+    drawn = drawn_by(monkeypatch, "series")
+    options = [*ONE_PAIR, "--missing", missing, "--score", "first", "-o", tmp_path / "a.svg"]
+    found = run("plot", "series", recording, *options)
+    ((labels, scores), given) = drawn[0]
+    np.testing.assert_array_equal(given["times"], UNEVEN)
+    np.testing.assert_array_equal(scores["first"], A)
+    np.testing.assert_array_equal(given["ignore"], LEFT_OUT["first"] if missing == "ignore" else IGNORED == 1)
+    np.testing.assert_array_equal(labels[IGNORED == 0], LABELS[IGNORED == 0])
+    assert (given["early"], given["delay"], given["max_gap"]) == ("10min", "20min", "1h")
+    threshold = explained(A, IGNORED, missing=missing).predictions_from.split()[2]
+    assert f"{given['threshold']['first']:.6g}" == threshold
+    text = (tmp_path / "a.svg").read_text()
+    assert "left out" in text
+    assert ("no score" in text) == (missing == "normal")
+    assert ("5 of 98 steps have no score: they are left out" in found.err) == (missing == "ignore")
+
+
+@pytest.mark.parametrize("missing", ["ignore", "normal"])
+def test_categories_are_those_of_explain(run, recording, tmp_path, monkeypatch, missing):
+    drawn = drawn_by(monkeypatch, "categories")
+    run("plot", "categories", recording, *ONE_PAIR, "--missing", missing, "--score", "first", "-o", tmp_path / "a.svg")
+    ((found,), given) = drawn[0]
+    expected = explained(A, IGNORED, missing=missing)
+    assert found.points.to_dict() == expected.points.to_dict()
+    assert found.f1 == expected.f1
+    np.testing.assert_array_equal(given["times"], UNEVEN)
+
+
+def test_two_detectors_are_compared_on_the_same_steps(run, recording, tmp_path, monkeypatch):
+    drawn = drawn_by(monkeypatch, "comparison")
+    options = [*ONE_PAIR, "--missing", "ignore", "--score", "first,second", "-o", tmp_path / "a.svg"]
+    found = run("plot", "comparison", recording, *options)
+    left_out = LEFT_OUT["first"] | LEFT_OUT["second"]
+    ((explanations,), _) = drawn[0]
+    for name, scores in (("first", A), ("second", B)):
+        assert explanations[name].points.to_dict() == explained(scores, left_out).points.to_dict()
+    absent = int(left_out.sum() - IGNORED.sum())
+    assert f"{absent} of 98 steps have no score: they are left out, for all detectors" in found.err
+
+
+def test_sizes_and_lengths_in_time(run, recording, tmp_path, monkeypatch):
+    drawn = drawn_by(monkeypatch, "buffer_sizes")
+    sizes = ["--delay", "1h,0min,20min", "--max-gap", "1h", "--ignore", "maintenance", "--missing", "normal"]
+    run("plot", "buffer-size", recording, *sizes, "--score", "first,second", "-o", tmp_path / "a.svg")
+    ((lengths, values), _) = drawn[0]
+    assert lengths == ["0s", "20min", "1h"]
+    given = {"times": UNEVEN, "ignore": IGNORED, "missing": "normal", "max_gap": "1h"}
+    for name, scores in (("first", A), ("second", B)):
+        expected = [pv.pate(LABELS, scores, early=size, delay=size, **given) for size in lengths]
+        assert values[name] == pytest.approx(expected, abs=1e-12)
+    drawn = drawn_by(monkeypatch, "weights_by_length")
+    run("plot", "lengths", recording, *ONE_PAIR, "--missing", "ignore", "--score", "first", "-o", tmp_path / "b.svg")
+    assert drawn[0][0][0].points.to_dict() == explained(A, IGNORED, missing="ignore").points.to_dict()
+    assert "event length (min)" in (tmp_path / "b.svg").read_text()
+
+
+def test_distributions_leave_out_what_does_not_count(run, recording, tmp_path, monkeypatch):
+    drawn = drawn_by(monkeypatch, "score_distribution")
+    options = [*ONE_PAIR, "--time", "none", "--missing", "normal", "--score", "first", "-o", tmp_path / "a.svg"]
+    found = run("plot", "distribution", recording, *options)
+    (_, given) = drawn[0]
+    np.testing.assert_array_equal(given["ignore"], IGNORED == 1)
+    assert given["missing"] == "normal"
+    inside = int(LABELS[IGNORED == 0].sum())
+    assert f"inside events ({inside} steps)" in (tmp_path / "a.svg").read_text()
+    assert (
+        f"outside events ({int((IGNORED == 0).sum()) - inside} steps, 5 without a score)"
+        in (tmp_path / "a.svg").read_text()
+    )
+    assert "--early, --delay and --max-gap change nothing" in found.err
+
+
+def test_alarms_in_a_day_choose_the_threshold_that_is_drawn(run, recording, tmp_path, monkeypatch):
+    drawn = drawn_by(monkeypatch, "categories")
+    options = ["--threshold", "alarms:2/3h", "--missing", "normal", "--ignore", "maintenance", "--score", "first"]
+    run("plot", "categories", recording, *options, "--early", "2", "--delay", "3", "-o", tmp_path / "a.svg")
+    given = {"threshold": "alarms:2/3h", "ignore": IGNORED, "times": UNEVEN, "missing": "normal"}
+    expected = pv.explain(LABELS, scores=A, early=2, delay=3, **given)
+    assert drawn[0][0][0].points.to_dict() == expected.points.to_dict()
+    found = run("plot", "categories", recording, *options, "--time", "none", "-o", tmp_path / "b.svg", status=2)
     assert found.err.splitlines()[-1] == (
-        f"pateval: 'series' is drawn step by step and does not take {what}; precision-recall, buffers, "
-        "critical-difference, ranks, audit do"
+        f"pateval: {recording}: threshold='alarms:2/3h' is a duration, which needs a column of times; "
+        "name it with --time"
+    )
+
+
+@pytest.mark.parametrize("kind", ["series", "categories", "precision-recall", "lengths"])
+def test_one_pair_is_drawn_in_one_unit(run, recording, tmp_path, kind):
+    options = ["--missing", "normal", "--ignore", "maintenance", "--score", "first", "-o", tmp_path / "a.svg"]
+    found = run("plot", kind, recording, *options, "--early", "10min", status=2)
+    assert found.err.splitlines()[-1] == (
+        f"pateval: '{kind}' draws both buffers in steps or both as durations; give --early and --delay"
+    )
+    run("plot", kind, recording, *options, "--early", "0", "--delay", "20min")
+
+
+def test_an_ignored_column_may_take_all_events(run, recording, tmp_path):
+    rows = recording.read_text().splitlines()
+    for place, row in enumerate(rows[1:], 1):
+        time, label, _, *scores = row.split(",")
+        rows[place] = ",".join([time, label, "0" if label == "0" else "1", *scores])
+    recording.write_text("\n".join(rows) + "\n")
+    options = ["--missing", "normal", "--ignore", "maintenance", "--score", "first", "-o", tmp_path / "a.svg"]
+    found = run("plot", "series", recording, *options, status=2)
+    assert found.err.splitlines()[-1] == (
+        f"pateval: {recording} holds no anomaly in the steps that count: nothing to draw"
     )
 
 

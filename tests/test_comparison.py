@@ -14,6 +14,7 @@ import pateval as pv
 from oracles import comparison as oracle
 from oracles import pate as pate_oracle
 from pateval.cli import pateval
+from support.messages import raises_exactly
 
 RNG = np.random.default_rng(11)
 LABELS = np.tile(np.repeat([0, 1, 0], [7, 3, 4]), 7)
@@ -101,9 +102,9 @@ def test_frames_text_and_mistakes():
     assert json.loads(found.to_json()) == found.to_dict()
     with pytest.raises(KeyError):
         found["nothing"]
-    with pytest.raises(ValueError, match="must have the same length"):
+    with raises_exactly(ValueError, "labels and scores must have the same length; got 98 and 97"):
         pv.compare(LABELS, A[1:], B)
-    with pytest.raises(ValueError, match="unknown metric"):
+    with raises_exactly(ValueError, "unknown metric 'patte'; did you mean 'pate'? ('pateval metrics' lists them)"):
         pv.compare(LABELS, A, B, metrics="patte")
 
 

@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 from glob import glob
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ class TestPages:
     def test_links_to_other_pages_lead_somewhere(self, page):
         text = (DOCS / page).read_text(encoding="utf-8")
         targets = [target for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in target]
-        made = ("metrics/", "gallery/")
+        made = ("metrics/", "gallery/", "pictures/")
         missing = [
             target
             for target in targets
@@ -67,6 +68,14 @@ def commands_of(page):
     return re.findall(r"^\$ (pateval .+)$", text, flags=re.MULTILINE)
 
 
+def shown_output(page, command):
+    """What a page shows below a command, as a list of lines; empty where it shows nothing."""
+    blocks = re.findall(r"^```\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    lines = next(block.splitlines() for block in blocks if f"$ {command}" in block.replace("\\\n", " ").splitlines())
+    after = lines[lines.index(f"$ {command}") + 1 :] if f"$ {command}" in lines else []
+    return list(takewhile(lambda line: not line.startswith("$ "), after))
+
+
 @pytest.fixture(scope="class")
 def user_folder(tmp_path_factory):
     """A folder with the files that the pages speak of: those of the demo."""
@@ -92,3 +101,5 @@ class TestCommands:
                 arguments += ["--metrics", "pate_ap,point_f1", "--seeds", "2"]
             result = CliRunner().invoke(command_line, arguments)
             assert result.exit_code == 0, f"{command}\n{result.output[-2000:]}"
+            shown = "".join(f"{line}\n" for line in shown_output(page, command))
+            assert not shown or doctest.OutputChecker().check_output(shown, result.stdout, doctest.ELLIPSIS), command

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue
-from pateval.threshold_rules import THRESHOLD_RULES, choose_threshold, threshold_rule
+from pateval.threshold_rules import THRESHOLD_RULES, threshold_rule
 from support.strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
@@ -180,7 +180,6 @@ def test_threshold_rules():
         found = pv.evaluate(labels, scores, threshold=threshold, metrics=["point_f1", "pate"])
         assert (found.threshold, found.threshold_rule) == (number, rule)
         assert found["point_f1"] == pv.point(labels, scores >= number).f1
-        assert choose_threshold(labels.astype(bool), scores, threshold) == (number, rule)
         assert threshold_rule(threshold).description == rule
     assert {rule.partition(":")[0] for rule in expected if isinstance(rule, str)} == set(THRESHOLD_RULES)
 
@@ -193,7 +192,6 @@ def test_the_oracle_is_named_wherever_it_was_used():
     assert "(oracle: best point F1)" in repr(found)
     honest = pv.evaluate(labels, scores, metrics=["pate", "point_f1", "nab"], threshold="quantile")
     assert "oracle" not in repr(honest)
-    assert choose_threshold(np.zeros(3, dtype=bool), np.arange(3.0), "oracle") == (None, None)
 
 
 def test_a_threshold_that_cannot_be_found_is_a_reason():
@@ -302,7 +300,7 @@ def test_it_prints_readably():
         ({"scores": [1, 2, 3, 4], "series": [1, 2, 1, 1]}, "contiguous"),
         ({"scores": [1, 2, 3, 4], "threshold": "best"}, "threshold must be a number or one of 'oracle', 'quantile'"),
         ({"scores": [1, 2, 3, 4], "threshold": "oracle:2"}, "threshold must be a number or one of"),
-        ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold rule 'quantile:x'"),
+        ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold 'quantile:x'"),
         ({"scores": [1, 2, 3, 4], "threshold": "quantile:2"}, r"fraction must be a number in \[0, 1\]"),
         ({"scores": [1, 2, 3, 4], "threshold": math.nan}, "threshold must be a finite number"),
         ({"scores": [1, 2, 3, 4], "threshold": True}, "threshold must be a finite number"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue
+from support.messages import raises_exactly
 from support.strategies import labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -270,9 +271,16 @@ def test_delays_in_units_of_time():
     assert found["mean_detection_delay"] == 1.0
     assert found[OFFSET] == (180.0 - 120.0) / 2
     assert pv.parse_signature(found.signature("mean_detection_delay(unit=s)"))["clock"] == "times"
-    with pytest.raises(ValueError, match="unit='min' needs the times of the steps: pass times"):
+    with raises_exactly(ValueError, "unit='min' needs the times of the steps: pass times"):
         pv.mean_detection_delay(labels, predicted, unit="min")
-    with pytest.raises(ValueError, match="needs the times of the steps: pass times"):
+    with raises_exactly(
+        ValueError,
+        "unit='min' of mean_detection_delay(unit=min) is a duration, which needs the times of the steps: pass times",
+    ):
         pv.evaluate(labels, predictions=predicted, metrics="mean_detection_delay(unit=min)")
-    with pytest.raises(ValueError, match="unit must have a unit of ns, us, ms, s, min, h, d or w"):
+    with raises_exactly(
+        ValueError,
+        "the metric mean_detection_delay(unit=fortnight) is refused: unit must have a unit of ns, us, ms, s, min, "
+        "h, d or w; got 'fortnight'",
+    ):
         pv.evaluate(labels, predictions=predicted, metrics="mean_detection_delay(unit=fortnight)", **options)

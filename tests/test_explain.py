@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from oracles import pate as oracle
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions, split_series
 
 
@@ -80,11 +81,11 @@ def test_the_number_of_evaluate_and_its_words():
 
 def test_either_predictions_or_scores():
     for arguments in ({}, {"predictions": [0, 1], "scores": [0.1, 0.9]}):
-        with pytest.raises(ValueError, match="explain needs either predictions or scores with a threshold"):
+        with raises_exactly(ValueError, "explain needs either predictions or scores with a threshold"):
             pv.explain([0, 1], **arguments)
     with pytest.raises(pv.UndefinedMetricError):
         pv.explain([0, 0], scores=[0.1, 0.9])
-    with pytest.raises(TypeError, match="early must be a non-negative integer"):
+    with raises_exactly(TypeError, "early must be a non-negative integer; got 2.5"):
         pv.explain([0, 1], [0, 1], early=[1, 2.5])
 
 
@@ -145,7 +146,7 @@ def test_frames(backend):
 
 
 def test_unknown_backend():
-    with pytest.raises(ValueError, match="backend must be one of"):
+    with raises_exactly(ValueError, "backend must be one of 'pandas', 'polars', 'pyarrow'; got 'excel'"):
         pv.explain([0, 1], [0, 1], early=1, delay=1).to_frame("excel")
 
 

@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 import pateval as pv
 from pateval.cli import pateval as command
 from pateval.io import TableError
+from support.messages import raises_exactly
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "results" / "TSB-AD-U_VUS-PR.csv"
 DESCRIPTORS = [
@@ -106,14 +107,18 @@ def test_many_metrics_and_directions():
 
 def test_a_value_given_twice_is_refused():
     table = {"series": ["x", "x"], "detector": ["a", "a"], "value": [0.1, 0.2]}
-    with pytest.raises(TableError, match="a second value of detector 'a' on series 'x' stands in row 2"):
+    with raises_exactly(
+        TableError, "the table: a second value of detector 'a' on series 'x' stands in row 2, column 'value'"
+    ):
         pv.leaderboard_from_results(table)
 
 
 def test_only_named_columns_are_detectors():
     table = {"series": ["x", "y"], "a": [0.1, 0.2], "b": [0.3, 0.1], "ts_len": [5, 6]}
     assert pv.leaderboard_from_results(table, detectors=["a", "ts_len"]).detectors == ("a", "ts_len")
-    with pytest.raises(TableError, match="there is no detector column 'z'"):
+    with raises_exactly(
+        TableError, "the table: there is no detector column 'z'; its columns are 'series', 'a', 'b', 'ts_len'"
+    ):
         pv.leaderboard_from_results(table, detectors=["z"])
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import pateval as pv
 from pateval.io import TableError, as_table, find_layout, scored_series
+from support.messages import raises_exactly
 
 DATES = pd.date_range("2024-01-01", periods=40, freq="10min")
 LABELS = pd.Series(np.isin(np.arange(40), [10, 11, 12, 25, 26]).astype(int), index=DATES)
@@ -43,14 +44,30 @@ def test_predictions_with_another_index_are_refused(metric: Any) -> None:
 
 
 def test_what_goes_along_with_the_labels_must_agree_too() -> None:
-    with pytest.raises(ValueError, match="labels and ignore have different indexes"):
+    with raises_exactly(
+        ValueError,
+        "labels and ignore have different indexes, at position 0 for example 2024-01-01 00:00:00 and 0: align them "
+        "first, with ignore.reindex(labels.index), or go by position with ignore.to_numpy()",
+    ):
         pv.pate(LABELS, SCORES, ignore=pd.Series(np.zeros(40, dtype=bool)))
-    with pytest.raises(ValueError, match="labels and series have different indexes"):
+    with raises_exactly(
+        ValueError,
+        "labels and series have different indexes, at position 0 for example 2024-01-01 00:00:00 and 0: align them "
+        "first, with series.reindex(labels.index), or go by position with series.to_numpy()",
+    ):
         pv.evaluate(LABELS, SCORES, series=pd.Series(np.zeros(40)), metrics="pate")
-    with pytest.raises(ValueError, match="labels and times have different indexes"):
+    with raises_exactly(
+        ValueError,
+        "labels and times have different indexes, at position 0 for example 2024-01-01 00:00:00 and 0: align them "
+        "first, with times.reindex(labels.index), or go by position with times.to_numpy()",
+    ):
         pv.pate(LABELS, SCORES, times=pd.Series(DATES))
     shuffled = SCORES.sample(frac=1, random_state=0)
-    with pytest.raises(ValueError, match="labels and scores have different indexes"):
+    with raises_exactly(
+        ValueError,
+        "labels and scores have different indexes, at position 0 for example 2024-01-01 00:00:00 and 2024-01-01 "
+        "03:40:00: align them first, with scores.reindex(labels.index), or go by position with scores.to_numpy()",
+    ):
         pv.pate(LABELS, shuffled)
 
 
@@ -104,5 +121,9 @@ def test_the_index_of_a_frame_is_its_clock() -> None:
 
 
 def test_columns_of_a_mapping_must_share_their_index() -> None:
-    with pytest.raises(TableError, match="the table: 'label' and 'score' have different indexes, at position 0"):
+    with raises_exactly(
+        TableError,
+        "the table: 'label' and 'score' have different indexes, at position 0 for example 2024-01-01 00:00:00 and "
+        "2024-01-01 01:00:00: align them first, with reindex, or go by position with to_numpy()",
+    ):
         as_table({"label": LABELS, "score": SHIFTED})

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
+from support.messages import raises_exactly
 
 TIMES = np.array(
     ["2024-01-01T10:00", "2024-01-01T10:10", "2024-01-01T10:20", "2024-01-01T11:00"], dtype="datetime64[m]"
@@ -98,7 +99,11 @@ def test_refusals(intervals: object, size_or_times: object, message: str) -> Non
 
 
 def test_times_must_increase() -> None:
-    with pytest.raises(ValueError, match="times must increase within a series"):
+    with raises_exactly(
+        ValueError,
+        "times must increase within a series; the time at index 1, 2, lies before the one before it, 3 (2 such "
+        "places): sort the steps by time and leave out repeated ones",
+    ):
         pv.labels_from_intervals([(1, 2)], [3, 2, 1])
-    with pytest.raises(ValueError, match="times and labels must have the same length; got 2 and 3"):
+    with raises_exactly(ValueError, "times and labels must have the same length; got 2 and 3"):
         pv.intervals_from_labels([0, 1, 0], [1, 2])

@@ -66,7 +66,12 @@ def test_named_columns_and_matrices(tmp_path: Path, capsys: Any) -> None:
         ["score", str(tmp_path / "plant.npz"), "--format", "json", "--metrics", "channel_ndcg"], capsys
     )
     assert (code, values(out)) == (0, {"channel_ndcg": pv.evaluate(LABELS, SCORES)["channel_ndcg"]})
-    assert f"{tmp_path / 'plant.npz'}: the columns of array 'label' are called label_0, label_1 and so on" in err
+    where = tmp_path / "plant.npz"
+    assert err.splitlines() == [
+        f"{where}: the columns of array 'label' are called label_0, label_1 and so on",
+        f"{where}: the columns of array 'score' are called score_0, score_1 and so on",
+        f"{where}: guessed labels of 3 channels 'label_0', 'label_1', 'label_2' with 'score_0', 'score_1', 'score_2'",
+    ]
 
 
 @pytest.mark.parametrize(

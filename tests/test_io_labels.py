@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
-from pateval.io import TableError, as_table, find_layout, labelled_series, open_table, scored_series
+from pateval.io import as_table, find_layout, labelled_series, open_table, scored_series
+from support.messages import message_of, raises_exactly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,13 +28,6 @@ def labels(source: Any, **names: Any) -> list[list[int]]:
     table = as_table(source)
     found = list(scored_series(table, find_layout(table, **names)))
     return [item.checked()[0].astype(int).tolist() for item in found]
-
-
-def error(call: Any, *arguments: Any, **options: Any) -> str:
-    with pytest.raises(TableError) as caught:
-        call(*arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def test_words_in_parquet_and_in_frames(tmp_path: Path) -> None:
         "(positive=...)"
     )
     for frame in (table, table.to_pandas(), pl.from_arrow(table), {"label": ["no", "yes"], "score": [0.1, 0.9]}):
-        assert error(labels, frame) == message
+        assert message_of(labels, frame) == message
         assert labels(frame, positive="yes")[0][:2] == [0, 1]
 
 
@@ -61,11 +55,11 @@ def test_classes_of_which_some_mean_an_anomaly(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "label,score", "normal,0.1", "dos,0.9", "probe,0.8", "normal,0.2")
     assert labels(path, positive="dos") == [[0, 1, 0, 0]]
     assert labels(path, positive=["dos", "probe"]) == [[0, 1, 1, 0]]
-    assert error(labels, path) == (
+    assert message_of(labels, path) == (
         f"{path}: column 'label' holds text in row 1, 'normal'; say which of 'normal', 'dos', 'probe' mean an anomaly "
         "with --positive (positive=...)"
     )
-    assert error(labels, path, positive="doss") == (
+    assert message_of(labels, path, positive="doss") == (
         f"{path}: column 'label' holds no label 'doss'; its labels are 'normal', 'dos', 'probe'"
     )
 
@@ -74,7 +68,7 @@ def test_numbers_that_are_classes(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "label,score", "0,0.1", "2,0.9", "3,0.8", "0,0.2")
     assert labels(path, positive=[2, 3]) == [[0, 1, 1, 0]]
     assert labels(path, positive="3") == [[0, 0, 1, 0]]
-    assert error(labels, path) == (
+    assert message_of(labels, path) == (
         f"{path}: column 'label': labels must be 0 or 1 at every step; found 2 in row 2 (2 such "
         "values in 4); say which of '0', '2', '3' mean an anomaly with --positive (positive=...)"
     )
@@ -82,7 +76,7 @@ def test_numbers_that_are_classes(tmp_path: Path) -> None:
 
 def test_minus_one_and_one(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "label,score", "1,0.1", "-1,0.9", "1,0.2")
-    assert error(labels, path) == (
+    assert message_of(labels, path) == (
         f"{path}: column 'label': labels must be 0 or 1 at every step; found -1 in row 2 (1 such "
         "value in 3); if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1"
     )
@@ -93,13 +87,16 @@ def test_minus_one_and_one(tmp_path: Path) -> None:
 def test_missing_labels_stay_an_error(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "label,score,off", "normal,0.1,0", ",0.9,1", "attack,0.2,0")
     assert labels(path, positive="attack", ignore="off") == [[0, 0, 1]]
-    assert error(labels, path, positive="attack") == (
+    assert message_of(labels, path, positive="attack") == (
         f"{path}: column 'label': labels must hold no missing values; found one in row 2 (1 in 3): fill it in, or "
         "leave such steps out with --ignore COLUMN (ignore=...)"
     )
     path = text(tmp_path / "n.csv", "label,score,off", "1,0.1,0", ",0.9,1", "2,0.2,0")
     assert labels(path, positive="2", ignore="off") == [[0, 0, 1]]
-    assert "found one in row 2" in error(labels, path, positive="2")
+    assert message_of(labels, path, positive="2") == (
+        f"{path}: column 'label': labels must hold no missing values; found one in row 2 (1 in 3): fill it in, or "
+        "leave such steps out with --ignore COLUMN (ignore=...)"
+    )
 
 
 DATED = ("timestamp,score", *(f"2024-01-01 0{hour}:00:00,0.{hour}" for hour in range(6)))
@@ -130,11 +127,22 @@ def test_events_in_steps_and_by_series(tmp_path: Path) -> None:
     assert labels(path, events=events) == [[0, 1], [1, 0, 1]]
     only_a = events[events["series"] == "a"]
     assert labels(path, events=only_a) == [[0, 0], [1, 0, 1]]
-    assert error(labels, path, events=events[["start", "stop"]]) == (
-        f"the events: no column names the series of an event, and {path} has 2"
+    assert message_of(labels, path, events=events[["start", "stop"]]) == (
+        f"the events: no column names the series of an event, and {path} has 2; add one called 'series'"
     )
     other = events.assign(series=["x", "y", "z"])
-    assert error(labels, path, events=other) == f"the events: its series ('x', 'y', 'z') are none of {path} ('a', 'b')"
+    assert message_of(labels, path, events=other) == (
+        f"the events: its series ('x', 'y', 'z') are none of {path} ('a', 'b'); name them alike"
+    )
+    one = text(tmp_path / "one.csv", "value,score", *["0,0.1"] * 3)
+    assert message_of(labels, one, events=events) == (
+        f"the events: events are of series 'a', 'b', and {one} has no column of series; name it with --series, or "
+        "leave the column out of the events"
+    )
+    nameless = events.assign(series=["a", None, "b"])
+    assert message_of(labels, path, events=nameless) == (
+        "the events: column 'series' names nothing in row 2; fill it in, or take the row out"
+    )
     more = events.assign(series=["a", "b", "z"])
     assert find_layout(open_table(path), events=more).notes[-1] == f"the events: 'z' is not in {path}"
     board = pv.leaderboard(path, score=None, label=None, events=events, metrics="auc_roc", chance=0)
@@ -144,7 +152,7 @@ def test_events_in_steps_and_by_series(tmp_path: Path) -> None:
 def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "time,score", "10,0.1", "20,0.2", "30,0.3")
     events = {"start": [1], "stop": [25]}
-    assert error(labels, path, events=events) == (
+    assert message_of(labels, path, events=events) == (
         "the events: events are numbers: say --time none if they count steps, or --time time if they are times"
     )
     assert labels(path, events=events, time="time") == [[1, 1, 0]]
@@ -179,6 +187,14 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
             ["start,end,stop", "0,1,1"],
             "'end' and 'stop' both look like the stop of events; call one 'stop' among 'start', 'end', 'stop'",
         ),
+        (
+            ["start,end", "2024-01-01T03:00:00,7"],
+            "of columns 'start' and 'end' one holds dates and the other numbers; write both alike",
+        ),
+        (
+            ["start,end,machine,channel", "0,1,a,b"],
+            "'machine' and 'channel' both look like series; take one of them out",
+        ),
         (["start,stop", "a,b"], "column 'start' holds neither dates such as 2024-01-31T12:00:00 nor numbers"),
         (
             ["start,stop", "2,9"],
@@ -189,16 +205,16 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
 def test_events_that_cannot_be(tmp_path: Path, rows: list[str], message: str) -> None:
     path = text(tmp_path / "scores.csv", *DATED)
     events = text(tmp_path / "events.csv", *rows)
-    assert error(labels, path, events=events) == f"{events}: {message}"
+    assert message_of(labels, path, events=events) == f"{events}: {message}"
 
 
 def test_events_and_labels_exclude_each_other_and_dates_need_dates(tmp_path: Path) -> None:
     path = text(tmp_path / "d.csv", "label,score", "0,0.1", "1,0.2")
     events = text(tmp_path / "events.csv", "start,end", "2024-01-01T01:00:00,2024-01-01T03:00:00")
-    assert error(labels, path, label="label", events=events) == (
+    assert message_of(labels, path, label="label", events=events) == (
         f"{path}: labels stand in a column or in a file of events; name one of the two"
     )
-    assert error(labels, path, events=events) == (
+    assert message_of(labels, path, events=events) == (
         f"{events}: events are given as dates, and {path} has no column of dates; name it with --time"
     )
 
@@ -224,15 +240,17 @@ def test_what_is_a_score(names: list[str], scores: tuple[str, ...]) -> None:
 
 
 def test_a_forecast_is_not_a_detector() -> None:
-    assert error(find_layout, columns("ds", "y", "label", "yhat")) == (
+    assert message_of(find_layout, columns("ds", "y", "label", "yhat")) == (
         "the table: no column looks like scores; name it (score=..., --score) among 'y', 'yhat'"
     )
-    assert error(find_layout, columns("label", "y_pred")) == (
+    assert message_of(find_layout, columns("label", "y_pred")) == (
         "the table: no column looks like scores; name it (score=..., --score) among 'y_pred'; 0/1 predictions are "
         "read with --score y_pred --threshold 1"
     )
-    assert "no column looks like scores" in error(find_layout, columns("label", "f00", "f01", "temperature"))
-    assert error(find_layout, columns("label", *(f"f{number:02d}" for number in range(38)))) == (
+    assert message_of(find_layout, columns("label", "f00", "f01", "temperature")) == (
+        "the table: no column looks like scores; name it (score=..., --score) among 'f00', 'f01', 'temperature'"
+    )
+    assert message_of(find_layout, columns("label", *(f"f{number:02d}" for number in range(38)))) == (
         "the table: no column looks like scores; name it (score=..., --score) among "
         + ", ".join(f"'f{number:02d}'" for number in range(20))
         + " and 18 more"
@@ -272,7 +290,7 @@ def test_hosts_are_series() -> None:
     ],
 )
 def test_between_equals_nothing_is_guessed(names: list[str], message: str) -> None:
-    assert error(find_layout, columns(*names)) == f"the table: {message}"
+    assert message_of(find_layout, columns(*names)) == f"the table: {message}"
 
 
 def test_words_and_signs_in_python() -> None:
@@ -281,25 +299,27 @@ def test_words_and_signs_in_python() -> None:
     for given in (words, np.array(words), pd.Series(words), pl.Series(words), pd.Categorical(words)):
         assert pv.evaluate(given, scores, metrics="auc_roc", positive=["dos", "probe"])["auc_roc"] == expected
     assert pv.evaluate([1, -1, 1, -1], scores, metrics="auc_roc", positive=-1)["auc_roc"] == expected
-    with pytest.raises(
-        ValueError, match=r"positive names 'doss', which is none of the labels \('normal', 'dos', 'probe'\)"
-    ):
+    with raises_exactly(ValueError, "positive names 'doss', which is none of the labels ('normal', 'dos', 'probe')"):
         pv.evaluate(words, scores, metrics="auc_roc", positive="doss")
-    with pytest.raises(TypeError) as caught:
-        pv.pate(words, scores)
-    assert str(caught.value) == (
+    with raises_exactly(
+        TypeError,
         "labels must be numbers (bool, integer or float); got text values; pass labels == 'anomaly', or name the "
-        "labels that mean an anomaly with positive= where there is one"
-    )
-    with pytest.raises(ValueError, match="labels must be 0 or 1") as signed:
-        pv.pate([1, -1, 1, -1], scores)
-    assert str(signed.value) == (
+        "labels that mean an anomaly with positive= where there is one",
+    ):
+        pv.pate(words, scores)
+    with raises_exactly(
+        ValueError,
         "labels must be 0 or 1 at every step; found -1 at index 1 (2 such values in 4): pass labels == -1 if -1 marks "
-        "the anomalies, as in scikit-learn, and labels == 1 if 1 does"
-    )
+        "the anomalies, as in scikit-learn, and labels == 1 if 1 does",
+    ):
+        pv.pate([1, -1, 1, -1], scores)
 
 
 def test_a_frame_whose_index_differs_is_refused_with_words_too() -> None:
     words = pd.Series(["normal", "dos"], index=[1, 2])
-    with pytest.raises(ValueError, match="labels and scores have different indexes"):
+    with raises_exactly(
+        ValueError,
+        "labels and scores have different indexes, at position 0 for example 1 and 0: align them first, with "
+        "scores.reindex(labels.index), or go by position with scores.to_numpy()",
+    ):
         pv.evaluate(words, pd.Series([0.1, 0.9]), metrics="auc_roc", positive="dos")

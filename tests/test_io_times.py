@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.io import TableError, as_table, find_layout, list_units, open_table, read_units, scored_series
+from pateval.io import as_table, find_layout, list_units, open_table, read_units, scored_series
+from support.messages import message_of, raises_exactly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,12 +31,6 @@ def csv(path: Path, columns: dict[str, Any]) -> Path:
 def items(source: Any, **names: Any) -> list[Any]:
     table = as_table(source)
     return list(scored_series(table, find_layout(table, **names)))
-
-
-def error(call: Any, *arguments: Any, **options: Any) -> str:
-    with pytest.raises(TableError) as caught:
-        call(*arguments, **options)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("zone", ["", "Z", "+00:00"])
@@ -79,7 +74,7 @@ def test_numbers_stay_numbers_and_have_the_unit_that_is_named() -> None:
 
 
 def test_a_unit_that_is_none() -> None:
-    with pytest.raises(ValueError, match="time_unit must have a unit of ns, us, ms, s, min, h, d or w; got 'parsec'"):
+    with raises_exactly(ValueError, "time_unit must have a unit of ns, us, ms, s, min, h, d or w; got 'parsec'"):
         items(TABLE, time_unit="parsec")
 
 
@@ -114,7 +109,7 @@ def test_times_that_do_not_increase(tmp_path: Path, times: list[str], message: s
     path = csv(tmp_path / "d.csv", TABLE | {"timestamp": times})
     (item,) = items(path)
     for ask in (item.checked, item.checked_labels):
-        assert error(ask) == f"{path}: column 'timestamp': {message}"
+        assert message_of(ask) == f"{path}: column 'timestamp': {message}"
 
 
 def test_the_row_is_that_of_the_file_whatever_lies_between(tmp_path: Path) -> None:
@@ -126,12 +121,12 @@ def test_the_row_is_that_of_the_file_whatever_lies_between(tmp_path: Path) -> No
     }
     path = tmp_path / "d.parquet"
     pq.write_table(pa.table(columns), path, row_group_size=2)
-    for source in (columns, path):
+    for source, where in ((columns, "the table"), (path, path)):
         good, bad = items(source)
         assert good.checked()[1].tolist() == [0.1, 0.3, 0.5]
-        assert error(bad.checked).endswith(
-            "series 'b': the time in row 6, 2, lies before the one in row 4, 3 (1 such place); sort the rows with "
-            "--sort (sort=True)"
+        assert message_of(bad.checked) == (
+            f"{where}: column 'timestamp', series 'b': the time in row 6, 2, lies before the one in row 4, 3 (1 such "
+            "place); sort the rows with --sort (sort=True)"
         )
 
 
@@ -142,7 +137,10 @@ def test_the_file_of_a_partitioned_folder_is_named(tmp_path: Path) -> None:
         pq.write_table(table, tmp_path / "all" / f"series={name}" / "x.parquet")
     _, bad = items(tmp_path / "all")
     place = tmp_path / "all" / "series=b" / "x.parquet"
-    assert error(bad.checked).startswith(f"{place}: column 'timestamp', series 'b': the time in row 3, 2, lies before")
+    assert message_of(bad.checked) == (
+        f"{place}: column 'timestamp', series 'b': the time in row 3, 2, lies before the one in row 2, 3 (1 such "
+        "place); sort the rows with --sort (sort=True)"
+    )
 
 
 def test_sorting_is_announced_and_moves_all_columns_alike(tmp_path: Path) -> None:
@@ -161,7 +159,7 @@ def test_sorting_is_announced_and_moves_all_columns_alike(tmp_path: Path) -> Non
 
 def test_sorting_does_not_hide_repeated_times(tmp_path: Path) -> None:
     path = csv(tmp_path / "d.csv", {"timestamp": [3, 1, 3], "label": [1, 0, 0], "score": [0.3, 0.1, 0.2]})
-    assert error(items(path, sort=True)[0].checked) == (
+    assert message_of(items(path, sort=True)[0].checked) == (
         f"{path}: column 'timestamp': the time in row 3, 3, is the same as the one in row 1, 3 "
         "(1 such place); leave all but one of such rows out, or name the column that tells series apart with --series, "
         "or read without times by --time none"
@@ -170,13 +168,13 @@ def test_sorting_does_not_hide_repeated_times(tmp_path: Path) -> None:
 
 def test_sorting_needs_times() -> None:
     message = "the table: no column looks like times to sort the rows by; name it with --time"
-    assert error(items, {"label": [0, 1], "score": [0.1, 0.2]}, sort=True) == message
+    assert message_of(items, {"label": [0, 1], "score": [0.1, 0.2]}, sort=True) == message
 
 
 def test_missing_times(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("timestamp,label,score\n2024-01-01,0,0.1\n,1,0.2\n2024-01-03,0,0.3\n")
-    assert error(items(path)[0].checked) == (
+    assert message_of(items(path)[0].checked) == (
         f"{path}: column 'timestamp': the time in row 2 is missing (1 such row); fill it in, or read "
         "without times by --time none"
     )
@@ -191,9 +189,17 @@ def test_text_that_is_no_date_is_not_taken_for_times(tmp_path: Path) -> None:
         f"{path}: column 'timestamp' is not used as time: '01/02/2024 10:00' is neither a date such as "
         "2024-01-31T12:00:00 nor a number"
     )
-    assert error(items(path, time="timestamp")[0].checked) == (
+    assert message_of(items(path, time="timestamp")[0].checked) == (
         f"{path}: column 'timestamp': the value in row 1, '01/02/2024 10:00', is neither a date "
-        "such as 2024-01-31T12:00:00 nor a number"
+        "such as 2024-01-31T12:00:00 nor a number; correct it, or read without times by --time none"
+    )
+
+
+def test_dates_among_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"time": 1, "label": 0, "score": 0.1}\n{"time": "2024-01-01", "label": 1, "score": 0.9}\n')
+    assert message_of(items(path)[0].checked) == (
+        f"{path}: column 'time': some times are dates, and others numbers; write all of them alike"
     )
 
 
@@ -212,21 +218,41 @@ def test_ignored_steps_need_neither_label_nor_score() -> None:
     assert labels.tolist() == [False, False, True]
     np.testing.assert_array_equal(scores, [0.1, nan, 0.3])
     (item,) = items(data | {"off": [1, 0, 0]}, ignore="off")
-    assert "column 'label': labels must" in error(item.checked)
+    assert message_of(item.checked) == (
+        "the table: column 'label': labels must hold no missing values; found one in row 2 (1 in 3): fill it in, or "
+        "leave such steps out with --ignore COLUMN (ignore=...)"
+    )
     (item,) = items(data | {"label": [0, 0, 1], "off": [1, 0, 0]}, ignore="off")
-    assert "column 'score': scores must be finite" in error(item.checked)
+    assert message_of(item.checked) == (
+        "the table: column 'score': scores must be finite at every step; found NaN in row 2 (1 such value in 3): leave "
+        "such steps out with --missing ignore, or count them as never predicted with --missing normal (missing=...)"
+    )
     np.testing.assert_array_equal(item.checked(allow_missing=True)[1], [0.1, nan, 0.3])
     (item,) = items(data | {"off": [0, 2, 0]}, ignore="off")
-    assert "column 'off': the steps to ignore must be 0 or 1" in error(item.checked)
+    assert message_of(item.checked) == (
+        "the table: column 'off': the steps to ignore must be 0 or 1 at every step; found 2 in row 2 (1 such value "
+        "in 3)"
+    )
 
 
 def test_columns_are_named_once() -> None:
     message = "the table: column 'timestamp' is named twice, as time and as steps to ignore"
-    assert error(items, TABLE, time="timestamp", ignore="timestamp") == message
-    assert "there is no time column 'timestam' (did you mean 'timestamp'?)" in error(items, TABLE, time="timestam")
+    assert message_of(items, TABLE, time="timestamp", ignore="timestamp") == message
+    assert message_of(items, TABLE, time="timestam") == (
+        "the table: there is no time column 'timestam' (did you mean 'timestamp'?); its columns are 'timestamp', "
+        "'label', 'score'"
+    )
 
 
 @pytest.mark.parametrize("dates", [["9999-01-01", "9999-01-02"], np.array(["9999-01-01", "9999-01-02"], dtype="M8[s]")])
 def test_dates_that_nanoseconds_cannot_count_are_refused(dates: Any) -> None:
     (item,) = items({"time": dates, "label": [0, 1], "score": [0.1, 0.2]}, time="time")
-    assert "column 'time': the value in row 1, '9999-01-01" in error(item.checked)
+    shown = str(dates[0])
+    assert message_of(item.checked) == (
+        f"the table: column 'time': the value in row 1, '{shown}', lies outside the years 1678 to 2261; correct it, or "
+        "read without times by --time none"
+    )
+    layout = find_layout(as_table({"time": dates, "label": [0, 1], "score": [0.1, 0.2]}))
+    assert layout.notes[-1] == (
+        f"the table: column 'time' is not used as time: '{shown}' lies outside the years 1678 to 2261"
+    )

@@ -13,6 +13,7 @@ from oracles.runs import runs_of
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.latency import latency_sparsity_aware
 from support.cases import prediction_cases
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 
 
@@ -59,7 +60,7 @@ def test_golden():
 
 
 def test_undefined_and_degenerate():
-    with pytest.raises(UndefinedMetricError, match="no anomaly"):
+    with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
         latency_sparsity_aware([0, 0], [0, 1])
     assert latency_sparsity_aware([0, 1], [0, 0]) == (0, 0, 0)
     assert latency_sparsity_aware([0, 1], [1, 0], window=10**30) == (1, 1, 1)
@@ -67,5 +68,5 @@ def test_undefined_and_degenerate():
 
 @pytest.mark.parametrize(("window", "error"), [(0, ValueError), (2.0, TypeError)])
 def test_window_is_checked(window, error):
-    with pytest.raises(error, match="window must be"):
+    with raises_exactly(error, f"window must be a positive integer; got {window}"):
         latency_sparsity_aware([0, 1], [0, 1], window=window)

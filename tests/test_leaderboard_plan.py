@@ -98,7 +98,7 @@ CASES = [
     (missing_column, "there is no score column 'score'"),
     (empty_folder, "the folder holds no data files"),
     (folder_named_like_a_file, "the folder holds no data files"),
-    (no_rows, "holds no rows"),
+    (no_rows, "there are no rows"),
     (three_labels, "column 'label', series 'x': labels must be 0 or 1 at every step; found 2 in row 6"),
     (nan_score, "column 'score', series 'x': scores must be finite at every step; found NaN in row 8"),
     (absent, "there is no such file"),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import pate_clock as oracle
 from pateval.pate import _counts
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions, labels_and_scores, split_series
 
 EXACT = dict(rel=0, abs=1e-12)
@@ -235,7 +236,11 @@ def test_a_missing_label_names_the_ways_out(labels, message):
 
 
 def test_a_missing_score_names_both_ways_out():
-    with pytest.raises(ValueError, match="missing='ignore' to leave such steps out, or missing='normal'"):
+    with raises_exactly(
+        ValueError,
+        "scores must be present at every step; found a missing one at index 1 (1 in 6): pass missing='ignore' to "
+        "leave such steps out, or missing='normal' to count them as never predicted",
+    ):
         pv.pate(LABELS, [0.1, None, 0.4, 0.9, 0.6, 0.2], ignore=[0] * 6)
 
 

@@ -327,8 +327,10 @@ class TestComparison:
         with pytest.raises(ValueError, match="two detectors are compared; got 3"):
             plots.comparison(explained)
         other = pv.explain([0, 1, 0], [0, 1, 0], early=0, delay=0)
-        with pytest.raises(ValueError, match="must be of the same labels"):
+        with pytest.raises(ValueError, match="must be of the same series; they have 3000 and 3 steps"):
             plots.comparison({"a": explained["random"], "b": other})
+        with pytest.raises(ValueError, match="must be of the same labels; their events differ"):
+            plots.comparison({"a": other, "b": pv.explain([0, 1, 1], [0, 1, 0], early=0, delay=0)})
 
 
 class TestLines:

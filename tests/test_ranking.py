@@ -152,8 +152,8 @@ def test_undefined_and_extreme():
     [
         (precision_at_k, {"k": 0}, "k must be a positive integer; got 0"),
         (f1_at_k, {"k": 4}, "k must be at most the number of steps, 3; got 4"),
-        (precision_at_k_ranges, {"k": 1.5}, "k must be a non-negative integer; got 1.5"),
-        (f1_at_k_ranges, {"k": -1}, "k must be a non-negative integer; got -1"),
+        (precision_at_k_ranges, {"k": 1.5}, "k must be a positive integer; got 1.5"),
+        (f1_at_k_ranges, {"k": -1}, "k must be a positive integer; got -1"),
         (ucr_score, {"tolerance": -1}, "tolerance must be a non-negative integer; got -1"),
     ],
 )

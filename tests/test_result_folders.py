@@ -7,6 +7,7 @@ from click.testing import CliRunner
 
 import pateval as pv
 from pateval.cli import pateval
+from support.messages import message_of
 
 
 def write(path, rows):
@@ -99,8 +100,8 @@ def test_rows_of_zeros_are_failures(tsb_ad):
     assert values["KNN", "003.csv", "AUC-PR"] != values["KNN", "003.csv", "AUC-PR"]  # NaN
     assert values["KNN", "004.csv", "AUC-PR"] == 0
     assert board.notes[1] == (
-        f"{tsb_ad / 'KNN.csv'}: every metric is 0 in 1 rows (4), which TSB-AD's scripts write where a detector failed; "
-        "they count as missing"
+        f"{tsb_ad / 'KNN.csv'}: every metric is 0 in row 4, which TSB-AD's scripts write where a detector failed; it "
+        "counts as missing"
     )
 
 
@@ -112,23 +113,27 @@ def test_from_the_command_line(tsb_ad):
 
 
 def test_other_folders_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="nor a CSV file per detector") as caught:
-        pv.leaderboard_from_results(tmp_path)
-    assert str(caught.value) == (
+    assert message_of(pv.leaderboard_from_results, tmp_path) == (
         f"{tmp_path}: there is no results.csv, as TimeEval writes it, nor a CSV file per detector, as TSB-AD does"
     )
     (tmp_path / "2024_01_01_10_00_00").mkdir()
     write(tmp_path / "2024_01_01_10_00_00" / "results.csv", [HEAD])
-    with pytest.raises(ValueError, match=r"; give the folder of one run, such as '2024_01_01_10_00_00'$"):
-        pv.leaderboard_from_results(tmp_path)
+    assert message_of(pv.leaderboard_from_results, tmp_path) == (
+        f"{tmp_path}: there is no results.csv, as TimeEval writes it, nor a CSV file per detector, as TSB-AD does; "
+        "give the folder of one run, such as '2024_01_01_10_00_00'"
+    )
     merged = tmp_path / "uni_mergedTable_VUS-PR.csv"
     write(merged, [["file", "KNN", "IForest"], ["a", 1, 2]])
-    with pytest.raises(ValueError, match=r"a table with a column per detector, .* with --from-results TABLE$"):
-        pv.leaderboard_from_results(tmp_path)
+    assert message_of(pv.leaderboard_from_results, tmp_path) == (
+        f"{merged}: this is a table with a column per detector, not the results of one: give the file instead of the "
+        "folder, with --from-results TABLE"
+    )
     merged.unlink()
     write(tmp_path / "mine.csv", [["series", "AUC"], ["a", 1]])
-    with pytest.raises(ValueError, match="there is no column 'file' with the names of the series"):
-        pv.leaderboard_from_results(tmp_path)
+    assert message_of(pv.leaderboard_from_results, tmp_path) == (
+        f"{tmp_path / 'mine.csv'}: there is no column 'file' with the names of the series, as TSB-AD's scripts write it"
+    )
     write(tmp_path / "results.csv", [["algorithm", "dataset", "AUC"], ["a", "b", 1]])
-    with pytest.raises(ValueError, match="there is no column 'collection', which the results of TimeEval have"):
-        pv.leaderboard_from_results(tmp_path)
+    assert message_of(pv.leaderboard_from_results, tmp_path) == (
+        f"{tmp_path / 'results.csv'}: there is no column 'collection', which the results of TimeEval have"
+    )

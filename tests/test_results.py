@@ -148,7 +148,7 @@ def test_rounding_and_thinning(scripts: dict[str, ModuleType]) -> None:
 
 
 def test_files_are_bounded(tmp_path: Path, scripts: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch) -> None:
-    from pateval.runner.work import write_part
+    from pateval.runner.tasks import write_part
 
     rng = np.random.default_rng(0)
     for number in range(5):

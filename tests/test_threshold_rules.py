@@ -18,6 +18,7 @@ from pateval.cli import main
 from pateval.clocks import Clock
 from pateval.threshold_rules import ScoredSteps, check_threshold, threshold_rule
 from pateval.thresholds import alarm_rate_level, alarm_rate_threshold
+from support.messages import raises_exactly
 
 HOUR = 3600 * 10**9
 
@@ -51,15 +52,27 @@ def test_steps_equal_to_a_training_quantile_are_not_predicted() -> None:
 
 def test_training_scores_are_asked_for_and_not_ignored() -> None:
     labels, scores, train = small_series()
-    with pytest.raises(ValueError, match="needs the scores of the training steps: pass train_scores, or use a score"):
+    with raises_exactly(
+        ValueError,
+        "threshold 'train-quantile:0.01' needs the scores of the training steps: pass train_scores, or use a score "
+        "file that `pateval detect` wrote",
+    ):
         pv.evaluate(labels, scores, threshold="train-quantile:0.01")
-    with pytest.raises(ValueError, match="train_scores are for the rules 'train-quantile' and 'train-test-quantile'"):
+    with raises_exactly(
+        ValueError,
+        "train_scores are for the rules 'train-quantile' and 'train-test-quantile'; the threshold is 'quantile:0.01'",
+    ):
         pv.evaluate(labels, scores, threshold="quantile:0.01", train_scores=train)
-    with pytest.raises(ValueError, match="train_scores are for the rules"):
+    with raises_exactly(
+        ValueError,
+        "train_scores are for the rules 'train-quantile' and 'train-test-quantile'; the threshold is 'oracle'",
+    ):
         pv.evaluate(labels, scores, train_scores=train)
-    with pytest.raises(ValueError, match=r"the share of threshold 'train-quantile:2' must"):
+    with raises_exactly(ValueError, "the share of threshold 'train-quantile:2' must be a number in [0, 1]; got 2.0"):
         pv.evaluate(labels, scores, threshold="train-quantile:2", train_scores=train)
-    with pytest.raises(ValueError, match="the figure of threshold rule 'train-quantile:x' is not a number"):
+    with raises_exactly(
+        ValueError, "the figure of threshold 'train-quantile:x' must be a number, as in train-quantile:0.01; got 'x'"
+    ):
         check_threshold("train-quantile:x")
 
 
@@ -113,7 +126,7 @@ def test_missing_scores_are_no_alarms() -> None:
     scores = np.array([-np.inf, 3.0, -np.inf, 2.0, 2.0, -np.inf])
     assert alarm_rate_level(scores, 2, 6) == 2.0
     assert alarm_rate_level(scores, 1, 6) == 3.0
-    with pytest.raises(pv.UndefinedMetricError, match="no score is present"):
+    with raises_exactly(pv.UndefinedMetricError, "the threshold is undefined: no score is present"):
         alarm_rate_level(np.full(3, -np.inf), 1, 3)
 
 
@@ -124,35 +137,51 @@ def test_an_operating_point_in_evaluate() -> None:
     assert found.threshold_rule == "alarms:4/200: at most 4 alarms in 200 steps"
     assert "|predictions:alarms:4/200|" in found.signature("point_f1")
     assert pv.parse_signature(found.signature("point_f1"))["predictions"] == "alarms:4/200"
-    with pytest.raises(ValueError, match="alarms in '1d' need the times of the steps: pass times"):
+    with raises_exactly(ValueError, "alarms in '1d' need the times of the steps: pass times"):
         pv.evaluate(labels, scores, threshold="alarms:2/1d")
-    with pytest.raises(ValueError, match="needs one score per step; these are steps by channels"):
+    with raises_exactly(ValueError, "threshold 'alarms:1/2' needs one score per step; these are steps by channels"):
         pv.evaluate([[0, 1], [1, 0]], [[0.1, 0.2], [0.3, 0.4]], metrics="affected_channels_f1", threshold="alarms:1/2")
+
+
+NO_RATE = (
+    "an alarm rate must be a number of alarms in a duration or a number of steps, such as alarms:2/1d or alarms:2/1000"
+)
 
 
 @pytest.mark.parametrize(
     ("threshold", "said"),
     [
-        ("alarms", "such as alarms:2/1d or alarms:2/1000; got 'alarms'"),
-        ("alarms:2", "such as alarms:2/1d or alarms:2/1000; got 'alarms:2'"),
-        ("alarms:x/1d", "such as alarms:2/1d or alarms:2/1000; got 'alarms:x/1d'"),
-        ("alarms:-1/1d", "such as alarms:2/1d or alarms:2/1000; got 'alarms:-1/1d'"),
+        ("alarms", f"{NO_RATE}; got 'alarms'"),
+        ("alarms:2", f"{NO_RATE}; got 'alarms:2'"),
+        ("alarms:x/1d", f"{NO_RATE}; got 'alarms:x/1d'"),
+        ("alarms:-1/1d", f"{NO_RATE}; got 'alarms:-1/1d'"),
         ("alarms:2/0", "the unit of threshold 'alarms:2/0' must be greater than 0; got 0"),
-        ("alarms:2/day", "the unit of threshold 'alarms:2/day' as text must be a number with a unit"),
-        ("alarms:2/1x", "the unit of threshold 'alarms:2/1x' must have a unit of ns, us, ms, s, min, h, d or w"),
+        (
+            "alarms:2/day",
+            (
+                "the unit of threshold 'alarms:2/day' as text must be a number with a unit, such as '10min', '2h'; got "
+                "'day'"
+            ),
+        ),
+        (
+            "alarms:2/1x",
+            "the unit of threshold 'alarms:2/1x' must have a unit of ns, us, ms, s, min, h, d or w; got 'x'",
+        ),
     ],
 )
 def test_alarm_rates_that_are_none(threshold: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+    with raises_exactly(ValueError, said):
         check_threshold(threshold)
 
 
 def test_bad_alarm_options() -> None:
-    with pytest.raises(ValueError, match="alarms must not be negative; got -1"):
+    with raises_exactly(ValueError, "alarms must not be negative; got -1"):
         alarm_rate_threshold([1, 2], alarms=-1, per=1)
-    with pytest.raises(TypeError, match="per must be a number of steps or a duration such as '1d'; got 1"):
+    with raises_exactly(TypeError, "per must be a number of steps or a duration such as '1d'; got 1.5"):
         alarm_rate_threshold([1, 2], alarms=1, per=1.5)
-    with pytest.raises(ValueError, match="pass time_unit"):
+    with raises_exactly(
+        ValueError, "a duration needs to know the unit of times: pass time_unit, such as time_unit='s'"
+    ):
         alarm_rate_threshold([1, 2], alarms=1, per="1d", times=[1, 2])
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import thresholds as oracle
 from pateval.catalog import catalogue
+from support.messages import raises_exactly
 from support.score_cases import ScoreCase, number, score_cases
 from support.strategies import labels_and_scores
 
@@ -93,7 +94,9 @@ def test_a_given_function_is_maximised():
         return float("nan") if flagged.sum() == 2 else 7
 
     assert pv.best_threshold(labels, scores, metric=undefined_above_two) == (2.0, 7.0)
-    with pytest.raises(pv.UndefinedMetricError, match="undefined at every threshold"):
+    with raises_exactly(
+        pv.UndefinedMetricError, "the best threshold is undefined: the metric is undefined at every threshold"
+    ):
         pv.best_threshold(labels, scores, metric=lambda *_: float("nan"))
 
 
@@ -122,15 +125,23 @@ def test_candidates_do_not_limit_the_sweeps():
 
 def test_undefined_and_bad_arguments():
     for metric in ("point_f1", "affiliation_f1", lambda *_: 1.0):
-        with pytest.raises(pv.UndefinedMetricError, match="no anomaly"):
+        with raises_exactly(pv.UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
             pv.best_threshold([0, 0], [1, 2], metric=metric)
-    with pytest.raises(ValueError, match="pate is computed from scores and needs no threshold"):
+    with raises_exactly(
+        ValueError, "pate is computed from scores and needs no threshold; name a metric on predictions"
+    ):
         pv.best_threshold([0, 1], [1, 2], metric="pate")
-    with pytest.raises(ValueError, match="unknown metric 'point'; did you mean"):
+    with raises_exactly(ValueError, "unknown metric 'point'; did you mean 'point_f1'? ('pateval metrics' lists them)"):
         pv.best_threshold([0, 1], [1, 2], metric="point")
-    with pytest.raises(ValueError, match="candidates must be a positive integer; got 0"):
+    with raises_exactly(ValueError, "candidates must be a positive integer; got 0"):
         pv.best_threshold([0, 1], [1, 2], candidates=0)
-    with pytest.raises(ValueError, match="swapped"):
+    with raises_exactly(
+        ValueError,
+        "labels must be 0 or 1 at every step; found 0.1 at index 0 (3 such values in 3): the arguments look "
+        "swapped; labels come first",
+    ):
         pv.best_threshold([0.1, 0.2, 0.9], [0, 1, 0])
-    with pytest.raises(pv.UndefinedMetricError, match="undefined at every threshold"):
+    with raises_exactly(
+        pv.UndefinedMetricError, "the best threshold is undefined: the metric is undefined at every threshold"
+    ):
         pv.best_threshold([0, 1, 0], [1, 2, 3], metric="nab")

@@ -41,7 +41,7 @@ MISSING = ("error", "ignore", "normal")
 """What may become of scores that are NaN or null: refused, left out with their steps, or never predicted."""
 
 _MOST_BUFFERS = 1_000_000
-_SWAPPED = " (the arguments look swapped: the order is labels, then scores or predictions)"
+_SWAPPED = ": the arguments look swapped; labels come first"
 _INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
 SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
 _TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
@@ -242,7 +242,8 @@ def series_starts(series: object, length: int) -> IntArray:
         for name, start in zip(names, starts, strict=True):
             if name in seen:
                 raise ValueError(
-                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index {int(start)}"
+                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index "
+                    f"{int(start)}: sort the steps by series"
                 )
             seen.add(name)
     return starts
@@ -256,12 +257,21 @@ def require_anomaly(labels: BoolArray) -> None:
 
 def non_negative_integer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
+    return _whole_number(value, name, 0, "non-negative")
+
+
+def positive_integer(value: object, name: str) -> int:
+    """Check a positive whole number."""
+    return _whole_number(value, name, 1, "positive")
+
+
+def _whole_number(value: Any, name: str, lowest: int, kind: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or not _is_single(value):
-        raise TypeError(f"{name} must be a non-negative integer; got {in_words(value)}")
-    length = operator.index(value)
-    if length < 0:
-        raise ValueError(f"{name} must be a non-negative integer; got {in_words(length)}")
-    return length
+        raise TypeError(f"{name} must be a {kind} integer; got {in_words(value)}")
+    number = operator.index(value)
+    if number < lowest:
+        raise ValueError(f"{name} must be a {kind} integer; got {in_words(number)}")
+    return number
 
 
 def buffer_lengths(value: Any, name: str, *, longest: int | None = None) -> tuple[int, ...]:
@@ -308,14 +318,6 @@ def window_length(value: object, name: str) -> int:
     if length > LONGEST_WINDOW:
         raise ValueError(f"{name} must be at most {LONGEST_WINDOW:,} steps; got {in_words(length)}")
     return length
-
-
-def positive_integer(value: object, name: str) -> int:
-    """Check a positive whole number."""
-    checked = non_negative_integer(value, name)
-    if checked < 1:
-        raise ValueError(f"{name} must be a positive integer; got {checked}")
-    return checked
 
 
 def fraction(value: object, name: str) -> float:

@@ -316,8 +316,8 @@ def _in_steps(number: int) -> str:
 
 def _bridged(values: npt.ArrayLike, ignore: BoolArray) -> npt.NDArray[np.float64]:
     """Values with straight lines across ignored steps, so that the others keep their distance."""
-    kept = np.flatnonzero(~ignore)
-    return np.interp(np.arange(ignore.size), kept, np.asarray(values, dtype=np.float64)[kept])
+    counted = np.flatnonzero(~ignore)
+    return np.interp(np.arange(ignore.size), counted, np.asarray(values, dtype=np.float64)[counted])
 
 
 def _times(steps: int, interval: str) -> np.timedelta64:

@@ -38,7 +38,7 @@ _UNITS = {
 }
 _WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
-_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
+FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
 
 
@@ -93,9 +93,7 @@ class Clock:
         return int(length) if self.times.dtype.kind == "i" and length.denominator == 1 else float(length)
 
 
-def read_clock(
-    times: object, size: int, series_starts: IntArray, time_unit: str | None = None, *, kept: IntArray | None = None
-) -> Clock:
+def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str | None = None) -> Clock:
     """Check times: one per step, increasing within each series.
 
     Parameters
@@ -108,8 +106,6 @@ def read_clock(
         Where each series begins.
     time_unit : str, optional
         What one unit of numeric times is, such as "s" or "min".
-    kept : ndarray of int, optional
-        The numbers of the steps as the caller counts them, for messages.
 
     Examples
     --------
@@ -130,10 +126,9 @@ def read_clock(
     wrong = np.flatnonzero(is_inside & ~(differences > 0))
     if wrong.size:
         place = int(wrong[0])
-        name = place + 1 if kept is None else int(kept[place + 1])
         what = "is the same as" if differences[place] == 0 else "lies before"
         raise ValueError(
-            f"times must increase within a series; the time at index {name}, {array[place + 1]}, {what} the one "
+            f"times must increase within a series; the time at index {place + 1}, {array[place + 1]}, {what} the one "
             f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
             f"steps by time and leave out repeated ones"
         )
@@ -192,6 +187,17 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     return f"{float(length):.9g}ns"
 
 
+def readable_unit(length: float) -> tuple[str, int]:
+    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
+
+    Examples
+    --------
+    >>> readable_unit(90e9), readable_unit(0.0)
+    (('min', 60000000000), ('ns', 1))
+    """
+    return next(((unit, size) for unit, size in _WRITTEN_UNITS.items() if size <= length), ("ns", 1))
+
+
 def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
     """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
 
@@ -205,11 +211,11 @@ def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...
     else:
         require_few(value, name)
         values = value = list(value)
-    if not any(is_duration(each) for each in values):
+    if not any(is_duration(length) for length in values):
         return buffer_lengths(value, name)
-    if not all(is_duration(each) or _is_zero(each) for each in values):
+    if not all(is_duration(length) or _is_zero(length) for length in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
-    return tuple(duration_text(each, name) if is_duration(each) else "0s" for each in values)
+    return tuple(duration_text(length, name) if is_duration(length) else "0s" for length in values)
 
 
 def length_order(value: Any) -> Any:
@@ -249,11 +255,11 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     else:
         require_few(value, name)
         values = value = list(value)
-    if not any(is_duration(each) for each in values):
+    if not any(is_duration(length) for length in values):
         return buffer_lengths(value, name, longest=longest), False
-    if not all(is_duration(each) or _is_zero(each) for each in values):
+    if not all(is_duration(length) or _is_zero(length) for length in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
-    lengths = [nanoseconds(each, name) if is_duration(each) else Fraction(0) for each in values]
+    lengths = [nanoseconds(length, name) if is_duration(length) else Fraction(0) for length in values]
     if clock is None:
         raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
     return tuple(clock.length(length) for length in lengths), True
@@ -326,7 +332,7 @@ def _whole_nanoseconds(array: Times, dtype: str) -> Times:
     wrapped = converted.astype(array.dtype) != array
     if wrapped.any():
         place = int(np.argmax(wrapped))
-        years = f"{_FIRST_YEAR} and {_LAST_YEAR}"
+        years = f"{FIRST_YEAR} and {LAST_YEAR}"
         raise ValueError(f"times must lie between the years {years}; found {array[place]} at index {place}")
     return converted.astype(np.int64)
 
@@ -351,7 +357,7 @@ def _date(value: Any) -> Any:
     """A date without a time zone; one with a zone is moved to universal time."""
     if isinstance(value, str):
         value = datetime.datetime.fromisoformat(value)
-    if isinstance(value, datetime.date) and not _FIRST_YEAR <= value.year <= _LAST_YEAR:
+    if isinstance(value, datetime.date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
         raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.

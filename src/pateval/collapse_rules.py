@@ -88,7 +88,7 @@ def collapse_reasons(
     """
     if first is None or last is None or kept is None or kept.variance == 0 or steps < _MIN_STEPS:
         return None
-    if not all(math.isfinite(each.error) for each in (first, last, kept)):
+    if not all(math.isfinite(epoch.error) for epoch in (first, last, kept)):
         return ("the output is not finite",)
     reasons = []
     if kept.output_variance < _CONSTANT_SHARE * kept.data_variance:

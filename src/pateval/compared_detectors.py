@@ -83,17 +83,17 @@ def read_compared_steps(labels: Any, scores: tuple[Any, Any], missing: str, give
     >>> found.data["ignore"].tolist(), found.absent
     ([False, True, True, False], (1, 0))
     """
-    both = [read_recording(labels, each, missing=missing, **given) for each in scores]
+    both = [read_recording(labels, values, missing=missing, **given) for values in scores]
     if missing == "ignore":
-        masks = [each.is_left_out for each in both if each.is_left_out is not None]
+        masks = [one.is_left_out for one in both if one.is_left_out is not None]
         given = {**given, "ignore": np.logical_or.reduce(masks) if masks else None}
     recording = read_recording(labels, **given)
     data: dict[str, Any] = {} if recording.is_left_out is None else {"ignore": recording.is_left_out}
     clock = recording.timeline.clock
     if clock is not None:
         data |= {"times": recording.times, "time_unit": clock.unit}
-    values: Any = tuple(each.scores for each in both)  # there, since they were given
-    absent = tuple(each.counts.missing for each in both)
+    values: Any = tuple(one.scores for one in both)  # there, since they were given
+    absent = tuple(one.counts.missing for one in both)
     return ComparedSteps(recording, values, "normal" if missing == "normal" else "error", absent, data)
 
 
@@ -109,7 +109,7 @@ class ComparedDetector:
         if labels.any() or not rule.uses_labels:
             counted = without_gaps(recording.closed_up(scores))
             level = rule.choose(ScoredSteps(labels, counted, timeline.starts, timeline.clock))
-            self.predictions = timeline.spread(rule.predictions(counted, level))
+            self.predictions = timeline.on_all_steps(rule.predictions(counted, level))
 
     def values_of(self, units: Sequence[tuple[int, int]], steps: ComparedSteps, given: dict[str, Any]) -> Any:
         """Values on each unit, units by metrics."""

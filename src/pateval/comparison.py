@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import Buffers, non_negative_integer
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
 from pateval.evaluation import evaluate
 from pateval.events import find_events
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain
+from pateval.io.frame_builder import frame_of_rows
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
 from pateval.results import Result
@@ -36,7 +36,8 @@ DEFAULT_METRICS = (
     "affiliation_f1",
 )
 LEVEL = 0.95
-_FEWEST = 5  # pieces or series; fewer say too little about others like them for an interval
+_LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
+_MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
 _DRAWS_OF_PIECES = 200  # each computes all metrics anew
 _DRAWS_OF_SERIES = 2000
 _TIE = 1e-12
@@ -123,7 +124,7 @@ class Comparison(Result):
         """Columns and rows for people; a star marks the value that is better beyond the limits."""
         first, second = self.names
         limits = any(not math.isnan(row.low) for row in self.rows)
-        columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "win/tie/ loss"]
+        columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "w/t/l"]
         return columns, [
             [
                 row.label,
@@ -140,6 +141,8 @@ class Comparison(Result):
         """The table and what it means, in lines of at most ``width`` characters; None is any width."""
         columns, rows = self.table()
         sides = [False] + [True] * (len(columns) - 1)
+        if width is not None:
+            columns[1:3] = [cut_in_the_middle(name, _LONGEST_HEADER) for name in self.names]
         table = aligned(columns, rows, sides) if width is None else fitted(columns, rows, sides, width)
         return "\n".join([table, "", *(folded(line, width) for line in self.remarks())])
 
@@ -165,8 +168,7 @@ class Comparison(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.records()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -190,9 +192,10 @@ class Comparison(Result):
         """What the table means, in sentences."""
         first, second = self.names
         units = f"the {self.units} pieces around events" if self.unit == "piece" else f"the {self.units} series"
-        lines = [f"difference: {first} less {second}; win/tie/loss: of {first}, over {units}"]
+        lines = [f"difference: {first} less {second}; w/t/l: wins, ties and losses of {first}, over {units}"]
         if self.draws:
-            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; *: better beyond them")
+            star = "*: the better one, where these limits leave out 0"
+            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {star}")
         return [*lines, *self.notes, *(f"{row.metric}: {row.reason}" for row in self.rows if row.reason)]
 
     def _repr_html_(self) -> str:
@@ -279,16 +282,19 @@ def compare(
     >>> labels = np.tile([0] * 20 + [1] * 5, 8)
     >>> noise = np.random.default_rng(0).random(labels.size)
     >>> pv.compare(labels, labels + noise, 0.3 * labels + noise, metrics=["auc_roc"], names=("sharp", "dull"))
-    metric     sharp     dull  difference            95 %  win/tie/ loss
-    --------------------------------------------------------------------
-    auc_roc  1.0000*  0.7778      +0.2222  [0.170, 0.269]          8/0/0
+    metric     sharp     dull  difference            95 %  w/t/l
+    ------------------------------------------------------------
+    auc_roc  1.0000*  0.7778      +0.2222  [0.170, 0.269]  8/0/0
     <BLANKLINE>
-    difference: sharp less dull; win/tie/loss: of sharp, over the 8 pieces around
-    events
+    difference: sharp less dull; w/t/l: wins, ties and losses of sharp, over the 8
+    pieces around events
     95 %: bootstrap over the 8 pieces around events, both detectors on the same
-    draws; *: better beyond them
+    draws; *: the better one, where these limits leave out 0
     """
-    first, second = (shortened(str(name)) if isinstance(name, (str, int)) else in_words(name) for name in names)
+    first, second = (
+        cut_in_the_middle(str(name), _LONGEST_NAME) if isinstance(name, (str, int)) else in_words(name)
+        for name in names
+    )
     seed = non_negative_integer(seed, "seed")
     on_steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     steps = read_compared_steps(labels, (a, b), missing, {**on_steps, "ignore": ignore})
@@ -299,7 +305,7 @@ def compare(
     )
     rules = threshold if isinstance(threshold, tuple) else (threshold, threshold)
     detectors = [
-        ComparedDetector(scores, threshold_rule(each), steps) for scores, each in zip(steps.scores, rules, strict=True)
+        ComparedDetector(scores, threshold_rule(rule), steps) for scores, rule in zip(steps.scores, rules, strict=True)
     ]
     given: dict[str, Any] = {"chance": 0, "metrics": wanted, "early": early, "delay": delay, "window": window}
     given |= {"missing": steps.missing, "max_gap": max_gap}
@@ -309,15 +315,19 @@ def compare(
     events = len(find_events(counted, timeline.starts))
     tables = [detector.values_of(units, steps, given) for detector in detectors]
     number = len(units)
-    enough = number >= _FEWEST and (several or events >= _FEWEST)
+    enough = number >= _MIN_UNITS_FOR_LIMITS and (several or events >= _MIN_UNITS_FOR_LIMITS)
     default = _DRAWS_OF_SERIES if several else _DRAWS_OF_PIECES
     count = (default if draws is None else non_negative_integer(draws, "draws")) if enough else 0
     if several:
         whole, reasons, limits = _means(tables, count, seed)
     else:
-        found = [evaluate(truth, each.scores, each.predictions, **given, **steps.data) for each in detectors]
-        whole = np.array([[each[metric.id] for metric in wanted] for each in found])
-        reasons = [next((each.reasons[m.id] for each in found if m.id in each.reasons), "") for m in wanted]
+        found = [
+            evaluate(truth, detector.scores, detector.predictions, **given, **steps.data) for detector in detectors
+        ]
+        whole = np.array([[evaluation[metric.id] for metric in wanted] for evaluation in found])
+        reasons = [
+            next((evaluation.reasons[m.id] for evaluation in found if m.id in evaluation.reasons), "") for m in wanted
+        ]
         limits = _piece_limits(detectors, units, steps, given, count, seed)
     rows = [
         _row(metric, whole[:, m], limits[m], tables[0][:, m], tables[1][:, m], reasons[m], (first, second), detectors)
@@ -337,10 +347,10 @@ def _means(tables: Sequence[Any], draws: int, seed: int) -> tuple[Any, list[str]
         defined = both[:, m]
         if defined.any():
             whole[:, m] = [table[defined, m].mean() for table in tables]
-        if draws and np.count_nonzero(defined) >= _FEWEST:
+        if draws and np.count_nonzero(defined) >= _MIN_UNITS_FOR_LIMITS:
             difference = tables[0][defined, m] - tables[1][defined, m]
             limits[m] = mean_intervals(difference[:, None], draws=draws, level=LEVEL, seed=seed)[0]
-    return whole, ["" if each else "undefined on every series" for each in both.any(axis=0)], limits
+    return whole, ["" if is_defined else "undefined on every series" for is_defined in both.any(axis=0)], limits
 
 
 def _piece_limits(
@@ -359,7 +369,7 @@ def _piece_limits(
         # In the order of time: a last piece that ends in an event never comes before a first that begins with one.
         chosen = np.sort(generator.integers(0, len(units), len(units)))
         drawn = np.concatenate([np.arange(*units[piece]) for piece in chosen])
-        one, other = (np.array(each.values_at(drawn, steps, given)) for each in detectors)
+        one, other = (np.array(detector.values_at(drawn, steps, given)) for detector in detectors)
         found.append(one - other)
     for m, column in enumerate(np.array(found).T):
         defined = column[~np.isnan(column)]
@@ -406,7 +416,7 @@ def _row(
 def _notes(enough: bool, several: bool, number: int, events: int, draws: int) -> Iterable[str]:
     if not enough:
         what = f"{number} series" if several else f"{events} event{'s' if events != 1 else ''}"
-        if not several and events >= _FEWEST:
+        if not several and events >= _MIN_UNITS_FOR_LIMITS:
             what = f"{number} pieces, since events that are one step apart are not parted"
         yield f"no limits: {what} are too few, five are needed"
     elif several and draws:

@@ -183,7 +183,7 @@ def demo_board(seed: int = 0, series: int = _SERIES_FOR_EVIDENCE) -> Leaderboard
     tables: dict[str, dict[str, npt.NDArray[Any]]] = {}
     for number in range(series):
         sample = make_series(seed + number)
-        scores = {name: each for name, each in detector_scores(sample, 1000 + number).items() if name != "perfect"}
+        scores = {name: values for name, values in detector_scores(sample, 1000 + number).items() if name != "perfect"}
         tables[f"series {number + 1}"] = {"label": sample.labels, "value": sample.values, **scores}
     return leaderboard(
         tables,
@@ -223,7 +223,7 @@ def save_files(folder: str | os.PathLike[str], seed: int = 0, series: int = _SER
         lines = [",".join(["time", "value", "label", *names])]
         columns = [sample.values, *scores.values()]
         lines += [
-            f"{time},{value:.5f},{label:d}," + ",".join(f"{each:.6g}" for each in rest)
+            f"{time},{value:.5f},{label:d}," + ",".join(f"{cell:.6g}" for cell in rest)
             for time, label, value, *rest in zip(minutes, sample.labels, *columns, strict=True)
         ]
         written.append(target / f"series-{number + 1}.csv")
@@ -244,11 +244,11 @@ def run_demo(seed: int = 0) -> DemoTable:
     by_series = [detector_scores(sample, 1000 + number) for number, sample in enumerate(samples)]
     labels = np.concatenate([sample.labels for sample in samples])
     series = np.repeat(np.arange(_SERIES), _LENGTH)
-    scores = {name: np.concatenate([each[name] for each in by_series]) for name in by_series[0]}
+    scores = {name: np.concatenate([of_series[name] for of_series in by_series]) for name in by_series[0]}
     evaluations = {
         name: evaluate(
             labels,
-            each,
+            values,
             metrics=METRICS,
             early=_PERIOD // 2,
             delay=_PERIOD // 2,
@@ -256,9 +256,9 @@ def run_demo(seed: int = 0) -> DemoTable:
             series=series,
             chance=0,  # the random detector is one of them
         )
-        for name, each in scores.items()
+        for name, values in scores.items()
     }
-    adjusted = {name: best_threshold(labels, each, metric="point_adjusted_f1")[1] for name, each in scores.items()}
+    adjusted = {name: best_threshold(labels, values, metric="point_adjusted_f1")[1] for name, values in scores.items()}
     return DemoTable(evaluations, adjusted)
 
 

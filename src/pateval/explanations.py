@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from pateval._validation import IntArray
 from pateval.clocks import Duration
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import aligned, plain, shortened
+from pateval.io.frame_builder import build_frame, frame_of_rows
+from pateval.io.text_table import aligned, cut_in_the_middle, plain
 from pateval.results import Result
+from pateval.timelines import Timeline
 
 Array = npt.NDArray[np.float64]
 
@@ -42,6 +43,9 @@ class StepWeights(Result):
         The event each step belongs to, -1 for none.
     true_positive, false_positive, false_negative : ndarray
         What each step adds to the weighted counts; with several pairs of buffers the mean over them.
+    worth : ndarray
+        What a detection at each step weighs, or would weigh, all other predictions as they are: 1 inside events,
+        falling off in the delayed zone, rising in the early zone of an event that is detected, 0 elsewhere.
     series : ndarray or None
         The series each step belongs to, where they were named.
     """
@@ -52,6 +56,7 @@ class StepWeights(Result):
     true_positive: Array
     false_positive: Array
     false_negative: Array
+    worth: Array
     series: npt.NDArray[Any] | None = None
 
     @property
@@ -134,6 +139,8 @@ class Explanation(Result):
         The weighted counts in all; likewise.
     early, delay : int or duration, or tuple of these
         The buffers, as they were given.
+    explained_steps : Timeline
+        Which of the recorded steps are explained, and how they lie in time.
     predictions_from : str
         How scores became predictions, in words; empty where predictions were given.
     """
@@ -148,6 +155,7 @@ class Explanation(Result):
     false_negative: float
     early: int | Duration | tuple[int | Duration, ...]
     delay: int | Duration | tuple[int | Duration, ...]
+    explained_steps: Timeline
     predictions_from: str = ""
 
     def event_places(self) -> tuple[IntArray, IntArray]:
@@ -160,12 +168,15 @@ class Explanation(Result):
         >>> [(event.series, event.start, event.stop) for event in found.events], found.event_places()
         ([('a', 1, 2), ('b', 1, 2)], (array([1, 3]), array([2, 4])))
         """
-        inside = np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
-        owner = np.where(inside, self.points.event, -1)
+        owner = np.where(self.is_inside(), self.points.event, -1)
         changes = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
         starts = changes[changes < owner.size][owner[changes[changes < owner.size]] >= 0]
         stops = changes[changes > 0][owner[changes[changes > 0] - 1] >= 0]
         return starts, stops
+
+    def is_inside(self) -> npt.NDArray[np.bool_]:
+        """Mark the explained steps that lie inside an event."""
+        return np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per event.
@@ -175,8 +186,7 @@ class Explanation(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.event_rows()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.event_rows(), backend)
 
     def event_rows(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows of the events; the series is among them where it was named."""
@@ -191,7 +201,7 @@ class Explanation(Result):
         found = {name: getattr(self, name) for name in figures}
         for name in ("early", "delay"):
             given = found[name]
-            found[name] = [_buffer(each) for each in given] if isinstance(given, tuple) else _buffer(given)
+            found[name] = [_buffer(length) for length in given] if isinstance(given, tuple) else _buffer(given)
         return plain(
             found
             | {"predictions": self.predictions_from or "given"}
@@ -253,8 +263,8 @@ class Explanation(Result):
                 f"[{event.start}, {event.stop})",
                 "yes" if event.detected else "no",
                 f"{event.coverage:.0%}",
-                *("-" if each is None else str(each) for each in (event.onset_delay, event.early_lead)),
-                *(f"{each:.2f}" for each in (event.true_positive, event.false_positive, event.false_negative)),
+                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *(f"{weight:.2f}" for weight in (event.true_positive, event.false_positive, event.false_negative)),
             ]
             for event in shown
         ]
@@ -296,7 +306,7 @@ class Explanation(Result):
         sides = [False] + [True] * 7
         if self.points.series is not None:
             taken = len(aligned(header, rows, sides).splitlines()[1])
-            names = [shortened(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
+            names = [cut_in_the_middle(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
             rows = [[name, *row] for name, row in zip([*names, *(row[0] for row in rows[-2:])], rows, strict=True)]
             rows[-2][1] = rows[-1][1] = ""
             header, sides = ["series", *header], [False, *sides]
@@ -330,10 +340,10 @@ def _buffer_text(value: int | Duration | tuple[int | Duration, ...]) -> str:
     """A buffer, or a set of them: ``{0, 100}``, ``{0..100}``."""
     if not isinstance(value, tuple):
         return str(_buffer(value))
-    steps = [each for each in value if isinstance(each, int)]
+    steps = [length for length in value if isinstance(length, int)]
     if len(steps) > 2 and steps == list(range(steps[0], steps[0] + len(value))):
         return f"{{{steps[0]}..{steps[-1]}}}"
-    return "{" + ", ".join(str(_buffer(each)) for each in value) + "}"
+    return "{" + ", ".join(str(_buffer(length)) for length in value) + "}"
 
 
 def _in_lines(entries: Iterable[str]) -> str:

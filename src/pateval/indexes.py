@@ -37,10 +37,12 @@ scores.reindex(labels.index), or go by position with scores.to_numpy()
             place, (one, other) = next(
                 ((at, pair) for at, pair in pairs if pair[0] != pair[1]), (0, (first[0], index[0]))
             )
-            owner = name if name.isidentifier() else ""  # "scores of lof" is no name one could write in code
+            with_call, by_call = "reindex", "to_numpy()"
+            if first_name.isidentifier() and name.isidentifier():  # "scores of lof" is no name one could write in code
+                with_call, by_call = f"{name}.reindex({first_name}.index)", f"{name}.to_numpy()"
             raise ValueError(
                 f"{first_name} and {name} have different indexes, at position {place} for example {one} and {other}: "
-                f"align them first, with {owner}.reindex({first_name}.index), or go by position with {owner}.to_numpy()"
+                f"align them first, with {with_call}, or go by position with {by_call}"
             )
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pateval._containers import missing_mask, to_numpy
 from pateval._validation import BoolArray
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def labels_of_classes(labels: object, positive: object) -> Column:
     known = classes(values)
     for name in chosen:
         if name not in known:
-            shown = ", ".join(in_words(each) for each in known[:_LISTED_CLASSES])
+            shown = ", ".join(in_words(label) for label in known[:_LISTED_CLASSES])
             raise ValueError(f"positive names {in_words(name)}, which is none of the labels ({shortened(shown, 150)})")
     marked = mark_positive(values, chosen).astype(np.float64)
     marked[without_label(values)] = np.nan
@@ -119,9 +119,7 @@ def remedy(found: Sequence[str]) -> str:
     """
     if set(found) == {"1", "-1"}:
         return "if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1"
-    shown = ", ".join(in_words(name) for name in found[:_LISTED_CLASSES])
-    more = f" and {len(found) - _LISTED_CLASSES} more" if len(found) > _LISTED_CLASSES else ""
-    return f"say which of {shown}{more} mean an anomaly with --positive (positive=...)"
+    return f"say which of {listed(found, _LISTED_CLASSES)} mean an anomaly with --positive (positive=...)"
 
 
 def as_text(value: object) -> str:

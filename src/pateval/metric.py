@@ -168,11 +168,6 @@ class Metric:
         return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
     @property
-    def takes_series(self) -> bool:
-        """Whether the function wants to know which series each step belongs to."""
-        return self.pools and "series" in _defaults(self.function)
-
-    @property
     def on_clock(self) -> bool:
         """Whether the function measures on a clock itself, so that it takes durations and ignored steps."""
         return {"times", "ignore"} <= _defaults(self.function).keys()
@@ -292,10 +287,10 @@ class Metric:
 
         ``data`` holds what `DATA_PARAMETERS` name, such as ``series``; the function gets those it takes.
         """
-        work = self.function if self.shared is None else self.shared.compute
-        taken = _defaults(work).keys() - (set() if self.pools else {"series"})
+        compute = self.function if self.shared is None else self.shared.compute
+        taken = _defaults(compute).keys() - (set() if self.pools else {"series"})
         extra = {name: value for name, value in (data or {}).items() if name in taken and value is not None}
-        return work(labels, given, **self.work_options(options), **extra)
+        return compute(labels, given, **self.compute_options(options), **extra)
 
     def durations(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that are durations instead of numbers of steps."""
@@ -306,12 +301,12 @@ class Metric:
         found = dict(options)
         for name, value in self.durations(options).items():
             lengths = tuple(
-                in_steps(each, interval, clock, name) for each in (value if isinstance(value, tuple) else (value,))
+                in_steps(length, interval, clock, name) for length in (value if isinstance(value, tuple) else (value,))
             )
             found[name] = lengths if isinstance(value, tuple) else lengths[0]
         return found
 
-    def work_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def compute_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that the work depends on."""
         if self.shared is not None:
             taken = _defaults(self.shared.compute)
@@ -364,7 +359,7 @@ class Metric:
 
     def _try_options(self) -> None:
         """Let the function refuse bad values here, before any work; a user's function is not called on trial."""
-        options = self.work_options(self.options)
+        options = self.compute_options(self.options)
         # A large window costs as much on eight steps as on many; if a smaller one is accepted, so is the large one.
         trials = [{name: _lowered(value) for name, value in options.items()}, options] if self.in_package else []
         try:
@@ -413,7 +408,7 @@ def _lowered(value: Any) -> Any:
 def _is_time(value: Any) -> bool:
     values = value if isinstance(value, tuple) else (value,)
     # An option that counts steps may also be a word, such as "auto".
-    return any(is_duration(each) and (not isinstance(each, str) or each.strip()[:1].isdigit()) for each in values)
+    return any(is_duration(one) and (not isinstance(one, str) or one.strip()[:1].isdigit()) for one in values)
 
 
 def _sorted(lengths: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval._wording import one_line
 from pateval.collapse_rules import judge_record
 from pateval.io.atomic import replacing
 
@@ -54,7 +55,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         known = pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a readable Parquet file ({' '.join(str(error).split())[:160]})") from error
+        raise ValueError(f"{path}: not a readable Parquet file ({one_line(error, 160)})") from error
     if METADATA not in known:
         raise ValueError(f"{path}: not written by pateval detect: it says nothing about its settings")
     found: dict[str, Any] = json.loads(known[METADATA])
@@ -151,10 +152,10 @@ def _find_run(path: str | os.PathLike[str], series: str | None, run: int | None)
     if "runs" not in known:
         raise ValueError(f"{path}: written by an older version, which kept no training scores")
     runs = [
-        (place, each)
-        for place, each in enumerate(known["runs"])
-        if (series is None or series in (each["series"], *each["parts"]))
-        and run in (None, each.get("seed") or 0)  # a detector without a seed has one run
+        (place, described)
+        for place, described in enumerate(known["runs"])
+        if (series is None or series in (described["series"], *described["parts"]))
+        and run in (None, described.get("seed") or 0)  # a detector without a seed has one run
     ]
     if len(runs) != 1:
         asked = ", ".join(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -220,15 +220,6 @@ def uses_training_scores(threshold: object) -> bool:
     return isinstance(threshold, str) and threshold.partition(":")[0] in TRAINING_RULES
 
 
-def choose_threshold(labels: BoolArray, scores: FloatArray, threshold: float | str) -> tuple[float | None, str | None]:
-    """Turn a threshold or the name of a rule into a number and where it came from; None where labels are needed."""
-    rule = threshold_rule(threshold)
-    if rule.uses_labels and not labels.any():
-        return None, None
-    level: Any = rule.choose(ScoredSteps(labels, scores))
-    return level if isinstance(level, int) else float(level), rule.description
-
-
 def check_threshold(threshold: float | str) -> float | str:
     """Refuse what is no threshold before any work is done, by trying it out."""
     rule = threshold_rule(threshold)
@@ -279,7 +270,10 @@ def _figure(threshold: str, figure: str) -> float | None:
     try:
         return float(figure) if figure else None
     except ValueError:
-        raise ValueError(f"the figure of threshold rule {in_words(threshold)} is not a number") from None
+        rule = threshold.partition(":")[0]
+        raise ValueError(
+            f"the figure of threshold {in_words(threshold)} must be a number, as in {rule}:0.01; got {in_words(figure)}"
+        ) from None
 
 
 def _present(scores: FloatArray) -> FloatArray:

@@ -47,6 +47,8 @@ class Timeline:
         Number of each step in the whole recording, where some steps are ignored.
     missing : int
         How many scores are missing.
+    recorded_starts : ndarray of int or None
+        Where each series begins in the whole recording, where some steps are ignored.
     """
 
     size: int
@@ -55,6 +57,7 @@ class Timeline:
     clock: Clock | None = None
     step_numbers: IntArray | None = None
     missing: int = 0
+    recorded_starts: IntArray | None = None
 
     @property
     def ignored(self) -> int:
@@ -65,7 +68,12 @@ class Timeline:
         """Numbers of steps in the whole recording."""
         return steps if self.step_numbers is None else self.step_numbers[steps]
 
-    def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def recorded_runs(self, starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
+        """Runs of steps that count, empty ones left out, as runs of recorded steps."""
+        some = stops > starts
+        return self.original(starts[some]), self.original(stops[some] - 1) + 1
+
+    def on_all_steps(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put values of the steps that count at their places in the whole recording; 0 stands at the others."""
         if self.step_numbers is None:
             return values
@@ -199,18 +207,20 @@ def read_recording(
     if predictions is not None:
         predicted = _predictions(predictions, truth, mask)
     starts, clock = _series_and_clock(truth.size, series, times, time_unit)
-    kept = None if mask is None or not mask.any() else np.flatnonzero(~mask)
-    if kept is not None and not kept.size:
+    counted = None if mask is None or not mask.any() else np.flatnonzero(~mask)
+    if counted is not None and not counted.size:
         raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
-    timeline = _timeline(truth.size, kept, starts, clock, max_gap, number)
+    timeline = _timeline(truth.size, counted, starts, clock, max_gap, number)
     events = find_events(truth, starts)
     left_out = 0
-    if mask is not None and kept is not None and len(events):
+    if mask is not None and counted is not None and len(events):
         left_out = int(np.count_nonzero(count_inside(~mask, events.starts, events.stops) == 0))
-    evaluated = truth.size if kept is None else kept.size
+    evaluated = truth.size if counted is None else counted.size
     counts = StepCounts(truth.size, ignored, number, evaluated, len(events), left_out)
     times_of_all = None if clock is None else clock.times
-    return Recording(truth, values, predicted, starts, timeline, None if kept is None else mask, counts, times_of_all)
+    return Recording(
+        truth, values, predicted, starts, timeline, None if counted is None else mask, counts, times_of_all
+    )
 
 
 def read_scores(
@@ -324,7 +334,7 @@ def _series_and_clock(size: int, series: object, times: object, time_unit: str |
 
 def _timeline(
     size: int,
-    kept: IntArray | None,
+    counted: IntArray | None,
     starts: IntArray,
     clock: Clock | None,
     max_gap: Duration | None,
@@ -332,13 +342,14 @@ def _timeline(
 ) -> Timeline:
     if max_gap is not None and clock is None:
         raise ValueError("max_gap needs the times of the steps: pass times")
-    if kept is not None:
-        # The first kept step of each series; a series of which nothing is left is gone.
-        starts = np.unique(np.searchsorted(kept, starts))
-        starts = starts[starts < kept.size]
-        clock = None if clock is None else clock.chosen(kept)
+    recorded_starts = None if counted is None else starts
+    if counted is not None:
+        # The first step that counts of each series; a series of which nothing is left is gone.
+        starts = np.unique(np.searchsorted(counted, starts))
+        starts = starts[starts < counted.size]
+        clock = None if clock is None else clock.chosen(counted)
     stretches = starts
     if max_gap is not None and clock is not None:
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
-    return Timeline(size, starts, stretches, clock, kept, missing)
+    return Timeline(size, starts, stretches, clock, counted, missing, recorded_starts)

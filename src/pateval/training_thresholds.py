@@ -51,7 +51,7 @@ def rule_for_file(
     """
     if not isinstance(threshold, str) or not uses_training_scores(threshold):
         return threshold
-    levels = [level_in_file(threshold, path, series=each, run=run) for each in series]
+    levels = [level_in_file(threshold, path, series=name, run=run) for name in series]
     if len(set(levels)) == 1:
         return known_level(threshold, lambda _steps: levels[0])
     return known_level(threshold, lambda _steps: np.repeat(levels, sizes))
@@ -86,5 +86,5 @@ def _level(threshold: str, path: str, series: str, run: str, version: tuple[int,
     training = read_training_scores(path, series=series, run=chosen)
     if name == TRAIN:
         return quantile_threshold(training, fraction=share)
-    together = read_fit_scores(path, series=series, run=chosen)
-    return quantile_threshold(together, fraction=share, train_scores=training)
+    fit_scores = read_fit_scores(path, series=series, run=chosen)
+    return quantile_threshold(fit_scores, fraction=share, train_scores=training)

@@ -115,8 +115,8 @@ def audit(
             detection = entry.make(truth, np.random.default_rng([seed, draw]))
             result = evaluate(
                 recording.labels,
-                timeline.spread(detection.scores),
-                timeline.spread(detection.predictions),
+                timeline.on_all_steps(detection.scores),
+                timeline.on_all_steps(detection.predictions),
                 metrics=wanted,
                 early=early,
                 delay=delay,

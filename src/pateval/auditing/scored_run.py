@@ -266,10 +266,10 @@ def _tried(
     # The longest series first, so that no worker is left with one at the end.
     batches.sort(key=lambda batch: -batch.jobs[0].unit.steps)
     elsewhere, here, _ = pool.divide(settings)
-    ways = [(part, where) for part, where in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part.metrics]
-    done, total = 0, len(ways) * len(batches)
+    parts = [(part, where) for part, where in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part.metrics]
+    done, total = 0, len(parts) * len(batches)
     report("fakes", done, total)
-    for part, where in ways:
+    for part, where in parts:
         mine = [columns[metric.id] for metric in part.metrics]
         with closing(where.map(batches, part, iterate=iterate_trials)) as arriving:
             for results in arriving:
@@ -304,15 +304,15 @@ def _is_judged(metric: Metric, real: FloatArray, fakes: FloatArray) -> bool:
 def _gaming(series: tuple[str, ...], real: FloatArray, fakes: FloatArray, chosen: list[int]) -> Gaming:
     """Hold the best of some fakes against the best real detector, series by series."""
     best_real = np.where(np.isnan(real), -np.inf, real).max(axis=0)
-    each = np.where(np.isnan(fakes[chosen]), -np.inf, fakes[chosen])
-    best_fake = each.max(axis=0, initial=-np.inf)
+    judged_fakes = np.where(np.isnan(fakes[chosen]), -np.inf, fakes[chosen])
+    best_fake = judged_fakes.max(axis=0, initial=-np.inf)
     counted = (best_real > -np.inf) & (best_fake > -np.inf)
     if not counted.any():
         return Gaming(np.nan, 0, (), (), "")
     reached = counted & (best_fake >= NEAR * best_real - _TIE)
     won = counted & (best_fake > best_real + _TIE)
     with np.errstate(invalid="ignore"):
-        per_fake = ((each >= NEAR * best_real - _TIE) & counted).sum(axis=1)
+        per_fake = ((judged_fakes >= NEAR * best_real - _TIE) & counted).sum(axis=1)
     return Gaming(
         float(reached.sum() / counted.sum()),
         int(counted.sum()),

@@ -91,8 +91,8 @@ def try_labels(steps: SeriesSteps, settings: Settings) -> LabelTrial:
     def agreement(made: list[GradedOutput]) -> FloatArray:
         if not made:
             return np.full(signs.size, np.nan)
-        values = np.array([signs * _values(steps, each.output, settings) for each in made])
-        return agreement_with_order(np.array([each.quality for each in made]), values)
+        values = np.array([signs * _values(steps, variant.output, settings) for variant in made])
+        return agreement_with_order(np.array([variant.quality for variant in made]), values)
 
     draws = range(max(1, round(ORDER_DRAWS_PER_SEED * settings.draws)))
     orders = [_mean([agreement(graded(kind, labels, chance(draw))) for draw in draws]) for kind in DAMAGES]
@@ -105,7 +105,7 @@ def _values(steps: SeriesSteps, output: DetectorOutput, settings: Settings) -> F
     options = settings.parameters | steps.data
     if "ignore" in steps.data:
         places = np.flatnonzero(~steps.data["ignore"])
-        output = DetectorOutput(*(_at(places, each, steps.labels.size) for each in output))
+        output = DetectorOutput(*(_at(places, given, steps.labels.size) for given in output))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

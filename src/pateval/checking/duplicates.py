@@ -54,7 +54,7 @@ def _blocks(values: FloatArray) -> FloatArray:
 
 def _correlation(one: FloatArray, other: FloatArray) -> float:
     """Smallest correlation over the columns that vary in both; -1 where fewer than half do."""
-    first, second = (np.asarray(each - each.mean(axis=0), dtype=np.float64) for each in (one, other))
+    first, second = (np.asarray(values - values.mean(axis=0), dtype=np.float64) for values in (one, other))
     norms = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
     varies = norms > 0
     if 2 * np.count_nonzero(varies) < varies.size:

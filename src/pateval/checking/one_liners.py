@@ -190,9 +190,9 @@ def chance_of_solving(share: float, events: int) -> float:
     >>> round(chance_of_solving(0.1, 1), 3), round(chance_of_solving(0.1, 3), 6)
     (0.1, 0.000246)
     """
-    each, rest = share / events, 1 - share
+    of_one_event, rest = share / events, 1 - share
     numbers = np.arange(1, events + 1)
-    return float(np.prod(numbers * each / (rest + numbers * each)))
+    return float(np.prod(numbers * of_one_event / (rest + numbers * of_one_event)))
 
 
 def _episodes(flagged: BoolArray) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pateval.checking.faults import FAULT_KINDS, DataFault
-from pateval.io.frame_builder import build_frame
+from pateval.io.frame_builder import frame_of_rows
 from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.results import Result
 
@@ -68,7 +68,7 @@ class DataCheck(Result):
     def sound(self) -> tuple[str, ...]:
         """Names of the series without any fault."""
         odd = {fault.series for fault in self.faults}
-        return tuple(each.name for each in self.series if each.name not in odd)
+        return tuple(item.name for item in self.series if item.name not in odd)
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows for people and programs: one row for each fault."""
@@ -76,13 +76,13 @@ class DataCheck(Result):
 
     def counts(self) -> tuple[list[str], list[list[Any]]]:
         """How many series of each data set have each kind of fault."""
-        names = list(dict.fromkeys(each.dataset for each in self.series))
-        of = {each.name: each.dataset for each in self.series} | {name: name for name in names}
+        names = list(dict.fromkeys(item.dataset for item in self.series))
+        of = {item.name: item.dataset for item in self.series} | {name: name for name in names}
         rows = []
         for code, kind in FAULT_KINDS.items():
             found = {(of[fault.series], fault.series) for fault in self.of(code)}
             rows.append([code, *(sum(dataset == name for dataset, _ in found) for name in names), kind.text])
-        sizes = ["series", *(sum(each.dataset == name for each in self.series) for name in names), ""]
+        sizes = ["series", *(sum(item.dataset == name for item in self.series) for name in names), ""]
         return ["fault", *names, "what it means"], [sizes, *rows]
 
     def text(self, width: int | None = TERMINAL_WIDTH) -> str:
@@ -118,14 +118,14 @@ class DataCheck(Result):
         kinds = [code for code in FAULT_KINDS if self.of(code)]
         number = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}"
         what = f"{number} ({', '.join(kinds)})" if kinds else "no fault found"
-        steps = sum(each.steps for each in self.series)
+        steps = sum(item.steps for item in self.series)
         return f"{what} in {len(self.series)} series with {steps:,} steps; {len(self.sound)} series have none"
 
     def series_records(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows of what was looked at, with the best rule of one line on each series."""
-        codes = {each.name: [fault.code for fault in self.faults if fault.series == each.name] for each in self.series}
+        codes = {item.name: [fault.code for fault in self.faults if fault.series == item.name] for item in self.series}
         columns = [*CheckedSeries._fields, "faults"]
-        return columns, [[*each, " ".join(dict.fromkeys(codes[each.name]))] for each in self.series]
+        return columns, [[*item, " ".join(dict.fromkeys(codes[item.name]))] for item in self.series]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per fault.
@@ -135,8 +135,7 @@ class DataCheck(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, body = self.table()
-        return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.table(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""

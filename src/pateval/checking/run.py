@@ -79,12 +79,12 @@ def check(
     ['one-liner']
     """
     items = [data] if isinstance(data, (str, os.PathLike, Series)) else list(data)
-    named = [(title, each) for item in items for title, each in _loaded(item, root)]
+    named = [(title, record) for item in items for title, record in _loaded(item, root)]
     if not named:
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))
     if len(titles) > 1:  # series of several data sets may share names
-        named = [(title, replace(each, name=f"{title}/{each.name}", parts=())) for title, each in named]
+        named = [(title, replace(record, name=f"{title}/{record.name}", parts=())) for title, record in named]
     faults: list[DataFault] = []
     checked: list[CheckedSeries] = []
     for done, (title, series) in enumerate(named, start=1):
@@ -99,10 +99,10 @@ def check(
         if progress is not None:
             progress(done, len(named))
     for title in titles:
-        mine = [series for each, series in named if each == title]
+        mine = [series for other, series in named if other == title]
         faults += check_duplicates(mine)
         if len(mine) > 1:
-            faults += check_places(title, np.concatenate([event_places(each.labels) for each in mine]))
+            faults += check_places(title, np.concatenate([event_places(record.labels) for record in mine]))
     return DataCheck(tuple(checked), in_order(faults))
 
 
@@ -115,4 +115,4 @@ def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[tuple[
         title = info(text)[0].name
     except ValueError:
         title = Path(text).name.split(".")[0] or text
-    return [(title, each) for each in load(text, root=root)]
+    return [(title, record) for record in load(text, root=root)]

@@ -12,6 +12,8 @@ from importlib import import_module
 
 import click
 
+from pateval.cli.messages import tell
+
 # Shown by `pateval --help` without importing any of them.
 COMMANDS = {
     "score": "All metrics of the detectors in a file.",
@@ -91,12 +93,14 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         status = pateval.main(args=arguments, prog_name="pateval", standalone_mode=False)
         sys.stdout.flush()
+    except (click.MissingParameter, click.NoSuchOption) as error:
+        _fail(error.format_message().rstrip(".") + _where_to_look(error.ctx))
     except click.UsageError as error:
         _fail(error.format_message())
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code if error.exit_code != 1 else 2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)  # commands that keep finished work have said so themselves
+        tell("interrupted")  # commands that keep finished work have said so themselves
         sys.exit(130)
     except BrokenPipeError:
         _abandon_stdout()  # the reader (head, less) has seen enough
@@ -108,6 +112,10 @@ def main(arguments: list[str] | None = None) -> None:
         _fail((_sentence(error) or type(error).__name__) + notes)
     else:
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _where_to_look(context: click.Context | None) -> str:
+    return "" if context is None else f"; '{context.command_path} --help' shows how it is called"
 
 
 def _sentence(error: BaseException) -> str:
@@ -123,7 +131,7 @@ def _abandon_stdout() -> None:
 
 
 def _fail(message: str, status: int = 2) -> None:
-    click.echo(f"pateval: {' '.join(message.split())}", err=True)
+    tell(f"pateval: {' '.join(message.split())}")
     try:
         sys.stdout.flush()
     except OSError:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 from pateval.cli.progress import progress_bar
 
@@ -16,14 +18,16 @@ if TYPE_CHECKING:
     from pateval.leaderboards.tasks import Settings
 
 
+_MAX_FILES_NAMED = 4  # in the command that is advised
+_INDENT = "  "  # of the lines a command goes on in
+
+
 @click.command("audit", short_help="Which metrics can be trusted on your labels and scores.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
-@options.metrics
+@options.metric_options
 @click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
-@options.on_clock
-@options.window
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -32,23 +36,16 @@ if TYPE_CHECKING:
     help="Draws of each detector with chance in it.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where the draws begin.")
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.workers
 @result_options
 def command(
     files: tuple[str, ...],
     columns: ColumnNames,
     labels_only: bool,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     questions: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
     seeds: int,
     seed: int,
-    threshold: float | str,
     workers: int | None,
     result: Output,
 ) -> None:
@@ -75,19 +72,8 @@ def command(
     from pateval.leaderboards.run import choose
 
     questions_named(questions)
-    refuse_training_rule(threshold)
-    settings = choose(
-        metrics=options.metric_names(metrics),
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        chance=0,
-        event_draws=0,
-        seed=seed,
-    )
+    refuse_training_rule(parameters["threshold"])
+    settings = choose(**parameters, chance=0, event_draws=0, seed=seed)
     plan = None if labels_only else _plan(files, columns, questions, settings.needs_times)
     if plan is None:
         _audit_labels(files, columns, settings, seeds, result)
@@ -107,7 +93,7 @@ def _plan(files: tuple[str, ...], columns: ColumnNames, questions: str | None, n
             raise
         return None
     for line in plan.notes:
-        click.echo(line, err=True)
+        tell(line)
     return plan
 
 
@@ -132,12 +118,9 @@ def _audit_scores(
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
     for line in found.notes[len(plan.notes) :]:
-        click.echo(line, err=True)
-    named = shlex.join(files)
+        tell(line)
+    named = [shlex.quote(file) for file in files] if len(files) <= _MAX_FILES_NAMED else ["FILE..."]
     advised = found.advised_metrics(questions)
-    command = (
-        f"pateval leaderboard {named if len(named) <= 60 else 'FILE...'} --metrics {shlex.quote(','.join(advised))}"
-    )
 
     def text(style: str, width: int | None) -> str:
         if style == "json":
@@ -145,10 +128,37 @@ def _audit_scores(
         if style in ("csv", "latex"):
             return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
         if style == "markdown":
-            return found.markdown(questions=questions) + (f"\n\n`{command}`" if advised else "")
-        return found.text(questions=questions, width=width) + (f"\n\n{command}" if advised else "")
+            return found.markdown(questions=questions) + (f"\n\n`{_board_command(named, advised)}`" if advised else "")
+        shown = found.text(questions=questions, width=width)
+        return shown + (f"\n\n{_board_command(named, advised, width)}" if advised else "")
 
     result.emit(text)
+
+
+def _board_command(files: Sequence[str], metrics: Sequence[str], width: int | None = None) -> str:
+    """Write the command for a leaderboard by these metrics, which goes on in further lines where one is too short."""
+    import shlex
+
+    def option(names: Sequence[str]) -> str:
+        return f"--metrics {shlex.quote(','.join(names))}"
+
+    whole = " ".join(["pateval leaderboard", *files, option(metrics)])
+    if width is None or len(whole) <= width:
+        return whole
+    room = width - len(f"{_INDENT} \\")
+    lines = ["pateval leaderboard"]
+    for file in files:
+        if len(f"{lines[-1]} {file}") <= room:
+            lines[-1] += f" {file}"
+        else:
+            lines.append(file)
+    groups = [[metrics[0]]]
+    for name in metrics[1:]:
+        if len(option([*groups[-1], name])) <= room:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return f" \\\n{_INDENT}".join([*lines, *map(option, groups)])
 
 
 def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settings, seeds: int, result: Output) -> None:
@@ -157,7 +167,7 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
     from pateval.io.text_table import render
 
     named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
-    items = read_labels(files, named, tell=lambda line: click.echo(line, err=True))
+    items = read_labels(files, named, tell=tell)
     given = {
         name: settings.parameters[name]
         for name in ("early", "delay", "window", "max_gap")
@@ -179,8 +189,8 @@ def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settin
         return render(*found.table(wide=style != "table" or width is None), style, width=width)
 
     result.emit(text)
-    click.echo(found.summary(), err=True)
+    tell(found.summary())
     if result.style not in ("json", "csv"):
         for row in found.rows:
             for reason in dict.fromkeys(row.reasons.values()):
-                click.echo(f"{row.metric.id}: {reason}", err=True)
+                tell(f"{row.metric.id}: {reason}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def command(
     from pateval.io import TableError
 
     if value is None:
-        rows = [_measured(item) for item in read_labels(files, columns, tell=_tell)]
+        rows = [_measured(item) for item in read_labels(files, columns, tell=tell)]
     else:
         named: ColumnNames = {**columns, "score": value, "detector": None}
         rows = [_measured(item, with_values=True) for data in read_detectors(files, named) for item in data.items]
-    in_time = next((each for each in (*early, *delay) if isinstance(each, str)), None)
+    in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
     if in_time is not None and any(row.interval is None for row in rows):
         raise TableError(
             f"{files[0]}: {in_time} is a duration, which needs a column of times; name it with --time, and the unit of "
@@ -69,11 +70,7 @@ def command(
     advice = BufferAdvice(tuple(rows))
     result.emit(lambda style, width: _text(advice, style, width))
     for line in advice.warnings(early, delay):
-        _tell(line)
-
-
-def _tell(line: str) -> None:
-    click.echo(line, err=True)
+        tell(line)
 
 
 def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
@@ -86,7 +83,7 @@ def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
 def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
     from dataclasses import asdict
 
-    from pateval.io.text_table import folded, render, shortened
+    from pateval.io.text_table import cut_in_the_middle, folded, render
 
     if style == "json":
         return advice.to_json()
@@ -100,7 +97,7 @@ def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
     else:
         if style == "table" and width is not None:
             shown = [name for name in shown if name not in ("steps", "shortest", "longest")]
-            records = [{**record, "series": shortened(record["series"], _LONGEST_NAME)} for record in records]
+            records = [{**record, "series": cut_in_the_middle(record["series"], _LONGEST_NAME)} for record in records]
         rows = [[record[name] for name in shown] for record in records]
         table = render([_COLUMNS[name] for name in shown], rows, style, width=width)
     if style != "table":

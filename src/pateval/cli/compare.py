@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval._wording import listed
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("compare", short_help="Two detectors: who is better, and is it more than luck?")
-@click.argument("files", nargs=-1, required=True, metavar="A [B]")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--only", metavar="NAME,NAME", help="These two detectors, where the files hold more.")
 @options.metrics
@@ -42,7 +44,7 @@ def command(
     seed: int,
     result: Output,
 ) -> None:
-    """Compare the detector in file A with the one in file B, or two detectors in one file.
+    """Compare the detector in file A with the one in file B, or two detectors that all files hold.
 
     For each metric: both values, their difference, its 95 % limits, and on how much of the data the first detector is
     better. One series is cut midway between its events and the pieces are drawn again and again, for both detectors
@@ -61,7 +63,10 @@ def command(
     parameters = {"early": early, "delay": delay, "window": window}
     wanted = find_metrics(options.metric_names(metrics) or DEFAULT_METRICS, global_values=parameters)
     needs_times = what_needs_times(wanted, parameters, threshold=threshold, max_gap=max_gap)
-    found = read_detectors(files, columns, only=options.split(only), missing=missing)
+    chosen = options.split(only)
+    found = read_detectors(files, columns, only=chosen, missing=missing)
+    if chosen is not None:
+        found.sort(key=lambda data: chosen.index(data.name) if data.name in chosen else len(chosen))
     if len(found) != 2:
         names = ", ".join(repr(data.name) for data in found)
         raise TableError(
@@ -108,7 +113,7 @@ def _steps_of_both(one: DetectorData, other: DetectorData, needs_times: str) -> 
         raise TableError(
             f"the times in {one.path} and {other.path} differ; {needs_times} needs both detectors on the same clock"
         )
-    masks = [each["ignore"] for each in (found, second) if "ignore" in each]
+    masks = [steps["ignore"] for steps in (found, second) if "ignore" in steps]
     return found | ({"ignore": np.logical_or.reduce(masks)} if masks else {})
 
 
@@ -126,8 +131,7 @@ def _same_series(one: DetectorData, other: DetectorData) -> list[str]:
     for mine, theirs in ((one, other), (other, one)):
         alone = [name for name in mine.series if name not in theirs.series]
         if alone:
-            more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-            click.echo(f"left out, since only {mine.name!r} has it: series {alone[0]!r}{more}", err=True)
+            tell(f"left out, since only {mine.name!r} has it: series {listed(alone, 1)}")
     for name in names:
         first, second = (_labels(data, name) for data in (one, other))
         if first.size != second.size:

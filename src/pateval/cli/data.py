@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pateval.cli.messages import for_terminal
 from pateval.cli.output import Output, result_options
 
 
@@ -30,11 +31,11 @@ def list_datasets(root: str | None, result: Output) -> None:
 
     place = Path(root) if root else data_root()
     rows = []
-    for each in info():
-        found = find_contents(each, place)
-        absent = "" if found is None else missing(each, found)
+    for known in info():
+        found = find_contents(known, place)
+        absent = "" if found is None else missing(known, found)
         here = "no" if found is None else "in part" if absent else "yes"
-        fields = (each.name, each.series, each.features, each.train, each.test, each.anomalies, each.licence)
+        fields = (known.name, known.series, known.features, known.train, known.test, known.anomalies, known.licence)
         rows.append((*fields, here, absent))
     names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here", "missing")
     shown = ("name", "series", "features", "test rows", "anomalies", "here")
@@ -80,7 +81,7 @@ def describe(name: str, result: Output) -> None:
         for mirror in download.mirrors
     ]
     lines = [(key, str(value)) for key, value in facts.items() if value]
-    lines += [("from", f"{each['url']} (sha256 {each['sha256']})") for each in downloads]
+    lines += [("from", f"{download['url']} (sha256 {download['sha256']})") for download in downloads]
 
     def text(style: str, width: int | None) -> str:
         if style == "json":
@@ -132,7 +133,7 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
             known,
             folder,
             timeout=timeout,
-            tell=lambda line: console.print(line, markup=False),
+            tell=lambda line: console.print(for_terminal(line), markup=False),
             progress=progress,
         )
     click.echo(str(folder))

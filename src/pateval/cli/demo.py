@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 
@@ -22,7 +23,7 @@ def command(seed: int, report: str | None, save: str | None, result: Output) -> 
     from pateval.demo import FEW_METRICS, METRICS, run_demo, what_to_see
     from pateval.io.text_table import folded, render
 
-    click.echo("making 4 series of 3,000 steps with 5 events each; buffers 24 steps, VUS window 48", err=True)
+    tell("making 4 series of 3,000 steps with 5 events each; buffers 24 steps, VUS window 48")
     found = run_demo(seed)
 
     def text(style: str, width: int | None) -> str:
@@ -35,9 +36,9 @@ def command(seed: int, report: str | None, save: str | None, result: Output) -> 
         from pateval.demo import save_files
 
         files = save_files(save, seed)
-        click.echo(f"wrote {len(files)} files; try: pateval score {files[0]}", err=True)
+        tell(f"wrote {len(files)} files; try: pateval score {files[0]}")
     if report is not None:
         from pateval.demo import demo_board
 
         written = demo_board(seed).to_report(report, title="pateval demo")
-        click.echo(f"report: {written.sentence()}", err=True)
+        tell(f"report: {written.sentence()}")

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval._wording import listed
+from pateval.cli.messages import tell
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -99,17 +102,19 @@ def command(
         raise click.UsageError("--name goes with one detector")
     if seed is not None and seeds is not None:
         raise click.UsageError("--seed and --seeds exclude each other")
-    if higher is not None and not any(":" in each for each in detectors):
+    if higher is not None and not any(":" in detector for detector in detectors):
         raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
     from pateval.datasets import contents_of, join, load
 
-    parsed = [_setting(each, detectors) for each in settings]
+    parsed = [_setting(text, detectors) for text in settings]
     if protocol == "paper":
         parsed = [*_test_chooses(detectors), *parsed]
     several = None if seeds is None else _seeds(seeds)
     candidates = [
-        _user_class(each, parsed, higher, seed, name) if ":" in each else _known(each, data, parsed, seed, device, name)
-        for each in dict.fromkeys(detectors)
+        _user_class(detector, parsed, higher, seed, name)
+        if ":" in detector
+        else _known(detector, data, parsed, seed, device, name)
+        for detector in dict.fromkeys(detectors)
     ]
     series = load(data, root=root)
     _announce_features(data, series)
@@ -136,19 +141,14 @@ _SHOWN_NOTES = 3
 
 def _announce_features(data: str, series: Sequence[Series]) -> None:
     """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
-    for features, left_out in dict.fromkeys((each.features, each.left_out) for each in series):
+    for features, left_out in dict.fromkeys((one.features, one.left_out) for one in series):
         if left_out:
-            click.echo(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}", err=True)
-    notes = list(dict.fromkeys(line for each in series for line in each.notes))
+            tell(f"{data}: features are {listed(features, 6)}; not taken as such: {listed(left_out, 6)}")
+    notes = list(dict.fromkeys(line for one in series for line in one.notes))
     for line in notes[:_SHOWN_NOTES]:
-        click.echo(line, err=True)
+        tell(line)
     if len(notes) > _SHOWN_NOTES:
-        click.echo(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order", err=True)
-
-
-def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+        tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
 
 
 def _list() -> None:
@@ -194,7 +194,7 @@ def _known(
     added = {key: value for key, value in preset.items() if key not in mine}
     if added:
         shown = ", ".join(f"{key}={value}" for key, value in added.items())
-        click.echo(f"{detector}: settings of the papers for {_title(data)}: {shown}", err=True)
+        tell(f"{detector}: settings of the papers for {_title(data)}: {shown}")
     return candidate(detector, name=name, seed=seed, device=device, settings={**added, **mine})
 
 
@@ -209,7 +209,7 @@ def _user_class(
 
     mine = {key: value for wanted, key, value in parsed if wanted in (None, path)}
     made = user_candidate(path, higher_is_anomalous=higher, name=name, seed=seed, settings=mine)
-    click.echo(f"{made.name}: {_what_it_sees(made.settings)}", err=True)
+    tell(f"{made.name}: {_what_it_sees(made.settings)}")
     return made
 
 
@@ -228,9 +228,9 @@ def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]
     from pateval.detectors import REGISTRY, settings_class
 
     return [
-        (each, "select_on_test", True)
-        for each in detectors
-        if each in REGISTRY and "select_on_test" in settings_class(each).__dataclass_fields__
+        (detector, "select_on_test", True)
+        for detector in detectors
+        if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__
     ]
 
 
@@ -262,7 +262,7 @@ def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
         return about
     about["missing"] = missing(known, found)
     if about["missing"]:
-        click.echo(f"{known.name} is not whole: {about['missing']}", err=True)
+        tell(f"{known.name} is not whole: {about['missing']}")
     return about
 
 
@@ -286,12 +286,12 @@ def _setting(text: str, detectors: Sequence[str]) -> tuple[str | None, str, Any]
 def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
     if not only:
         return series
-    known = {each.name: each for each in series}
-    missing = next((each for each in only if each not in known), None)
+    known = {one.name: one for one in series}
+    missing = next((name for name in only if name not in known), None)
     if missing is not None:
         shown = ", ".join(list(known)[:12]) + (" ..." if len(known) > 12 else "")
         raise ValueError(f"there is no series {missing!r}; there are {shown}")
-    return [known[each] for each in dict.fromkeys(only)]
+    return [known[name] for name in dict.fromkeys(only)]
 
 
 def _title(data: str) -> str:
@@ -310,13 +310,13 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     from pateval.cli.detect_progress import ProgressDisplay
     from pateval.runner import detect
 
-    if any(each.train is None for each in series):
-        click.echo("no training stretch: detectors are fitted on the test stretch, without its labels", err=True)
+    if any(one.train is None for one in series):
+        tell("no training stretch: detectors are fitted on the test stretch, without its labels")
     try:
         with ProgressDisplay() as display:
             results = detect(candidates, series, output, show=display.show, **options)
     except KeyboardInterrupt:
-        click.echo(f"stopped; finished runs are kept in {output}, and the same command goes on from there", err=True)
+        tell(f"stopped; finished runs are kept in {output}, and the same command goes on from there")
         raise
     for result in results:
         if result.path is not None:
@@ -324,9 +324,9 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     failed = sum(len(result.failures) for result in results)
     stopped = sum(result.stopped for result in results)
     if stopped:
-        click.echo(f"{stopped} runs were not finished in time; run again to go on with them", err=True)
+        tell(f"{stopped} runs were not finished in time; run again to go on with them")
     if failed:
         pairs = len(candidates) * len(series)
-        click.echo(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json", err=True)
+        tell(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json")
     if failed or stopped:
         raise SystemExit(1)

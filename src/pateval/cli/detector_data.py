@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import click
 import numpy as np
+
+from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pateval._validation import BoolArray, FloatArray
-    from pateval.io import ColumnNames, ScoredSeries
+    from pateval.io import ColumnNames, Layout, ScoredSeries
     from pateval.threshold_rules import ThresholdRule
 
 
 @dataclass(frozen=True)
 class DetectorData:
-    """One detector, or one of its runs, on the series of a file.
+    """One detector, or one of its runs, on its series.
 
     Attributes
     ----------
@@ -28,7 +29,7 @@ class DetectorData:
         Of the detector, with its run where there are several, and with the path before it where two files have
         detectors of that name.
     path : str
-        Of the file.
+        Of the file, the first where its series lie in several.
     items : tuple of ScoredSeries
         Its series, as they stand in the file.
     missing : {"error", "ignore", "normal"}
@@ -115,9 +116,11 @@ def read_detectors(
     only_series: str | None = None,
     missing: str = "error",
     allow_channels: bool = False,
-    tell: Callable[[str], None] = lambda line: click.echo(line, err=True),
+    tell: Callable[[str], None] = tell,
 ) -> list[DetectorData]:
     """Read the detectors in files, in their order.
+
+    A detector that several files have, on other series in each, is one detector on all of these series.
 
     Parameters
     ----------
@@ -140,15 +143,17 @@ def read_detectors(
         If a file cannot be read, or does not hold what is wanted.
     """
     from pateval.io import TableError, expand, find_layout, open_table, scored_series
+    from pateval.io.source import merged_notes
 
-    found: list[DetectorData] = []
+    found: dict[str, DetectorData] = {}
     known: list[str] = []
     series: list[str] = []
-    for path in expand(files):
+    notes: list[str] = []
+    paths = expand(files)
+    for path in paths:
         source = open_table(path)
-        layout = find_layout(source, **columns, allow_channels=allow_channels)
-        for note in layout.notes:
-            tell(note)
+        layout = layout_of_one(find_layout(source, **columns, allow_channels=allow_channels), columns, len(paths))
+        notes += layout.notes
         items: dict[str, list[ScoredSeries]] = {}
         for item in scored_series(source, layout):
             known += [item.detector, item.title]
@@ -156,18 +161,32 @@ def read_detectors(
                 series.append(item.series)
                 if only_series in (None, item.series):
                     items.setdefault(item.title, []).append(item)
-        taken = {data.name for data in found}
-        found += [
-            DetectorData(name if name not in taken else f"{path}:{name}", str(path), tuple(several), missing)
-            for name, several in items.items()
-        ]
+        before = dict(found)
+        for name, several in items.items():
+            first = before.get(name)
+            if first is None or layout.named_by_file or not set(first.series).isdisjoint(one.series for one in several):
+                title = name if first is None else f"{path}:{name}"
+                found[title] = DetectorData(title, str(path), tuple(several), missing)
+            else:
+                found[name] = replace(first, items=(*first.items, *several))
+    for note in merged_notes(notes):
+        tell(note)
     where = files[0] if len(files) == 1 else f"{len(files)} files"
     absent = next((name for name in only or () if name not in known), None)
     if absent is not None:
         raise TableError(f"{where}: there is no detector named {absent!r}; there are {_listed(known)}")
     if not found:
         raise TableError(f"{where}: there is no series named {only_series!r}; there are {_listed(series)}")
-    return found
+    return list(found.values())
+
+
+def layout_of_one(layout: Layout, columns: ColumnNames, files: int) -> Layout:
+    """Let the one score column that the user names in the one file name its detector, unless it says only "score"."""
+    from pateval.io import guesses
+
+    says_something = columns.get("score") is not None and guesses.plain(layout.scores[0]) not in guesses.SCORES[0]
+    by_column = files == 1 and layout.named_by_file and not layout.channels and says_something
+    return replace(layout, named_by_file=False) if by_column else layout
 
 
 def read_labels(
@@ -199,7 +218,7 @@ def labelled_steps(items: Sequence[ScoredSeries], needs_times: str) -> dict[str,
     labels = [item.checked_labels() for item in items]
     return {
         "labels": np.concatenate(labels),
-        "series": np.repeat(np.arange(len(items)), [each.size for each in labels]),
+        "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
         **clock_and_ignored(items, needs_times),
     }
 

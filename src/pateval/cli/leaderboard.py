@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pateval.cli import options, output
+from pateval.cli.messages import tell
 from pateval.cli.report import refuse_page, title_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 PARTIAL = "scores.partial"  # as pateval.leaderboards.partial has it, which is not imported for --help
 OUTPUTS = (
     *("scores.parquet", "scores.csv", "summary.csv", "ranks.csv", "agreement.csv", "timings.csv", "contents.csv"),
-    *("significance.json", "run.json", "cache", PARTIAL, "report.html"),
+    *("significance.json", "chance.parquet", "doubt.csv", "doubt.parquet", "run.json", "cache", PARTIAL, "report.html"),
 )
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -38,12 +39,9 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
-@options.metrics
-@click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
-@options.on_clock
-@options.window
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.metric_options
+@options.rank_by
+@options.workers
 @click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, for example tcp://host:8786.")
 @click.option(
     "--cache", type=_FOLDER, metavar="DIR", help="Finished work is kept here; by default in the output's cache."
@@ -74,14 +72,8 @@ def command(
     results: str | None,
     folder: Path | None,
     columns: ColumnNames,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     rank_by: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
     workers: int | None,
     dask: str | None,
     cache: Path | None,
@@ -100,9 +92,9 @@ def command(
     (named by the file), one score column per detector, or a detector column.
 
     The overview goes to standard output; DIR gets scores.parquet, scores.csv, summary.csv, ranks.csv, agreement.csv,
-    significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
-    again. A DIR that holds anything else, or a leaderboard of other files, is not written to without --overwrite. The
-    exit status is 1 where something was left out or failed.
+    significance.json, chance.parquet, timings.csv and run.json. A run that was interrupted goes on where it was when it
+    is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
+    --overwrite. The exit status is 1 where something was left out or failed.
     """
     from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
@@ -115,30 +107,18 @@ def command(
     if results is not None:
         if folder is not None:
             refuse_other_content(folder, [results], overwrite=overwrite)
-        board = _from_results(results, columns, metrics, rank_by)
+        board = _from_results(results, columns, parameters["metrics"], rank_by)
         _show(board, style, wide)
         if folder is not None:
             board.save(folder)
         if report is not None:
-            click.echo(f"report: {board.to_report(report, title=Path(results).stem).sentence()}", err=True)
+            tell(f"report: {board.to_report(report, title=Path(results).stem).sentence()}")
         return
     if folder is not None:
         refuse_other_content(folder, files, overwrite=overwrite)
         folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
-    settings = choose(
-        metrics=options.metric_names(metrics),
-        early=early,
-        delay=delay,
-        window=window,
-        max_gap=max_gap,
-        missing=missing,
-        threshold=threshold,
-        cache=cache,
-        chance=chance,
-        doubt=doubt,
-        seed=seed,
-    )
+    settings = choose(**parameters, cache=cache, chance=chance, doubt=doubt, seed=seed)
     rank_by = choose_rank_by(rank_by, settings)
     with ExitStack() as stack:
         try:
@@ -146,7 +126,7 @@ def command(
             pool = stack.enter_context(WorkerPool(executor, workers or threads))
             plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
-                click.echo(line, err=True)
+                tell(line)
             board = compute(
                 plan,
                 settings,
@@ -158,19 +138,19 @@ def command(
             )
         except KeyboardInterrupt:
             if cache is not None:
-                click.echo(f"stopped; the same command goes on from what is in {cache}", err=True)
+                tell(f"stopped; the same command goes on from what is in {cache}")
             raise
         except RuntimeError as error:
             raise click.ClickException(str(error)) from error
     for line in (*board.notes[len(plan.notes) :], *board.failures[len(plan.failures) :], *board.warnings):
-        click.echo(line, err=True)
+        tell(line)
     # Printed before the files are written: a disk that is full takes no answer away.
     _show(board, style, wide)
     if folder is not None:
         board.save(folder)
     if report is not None:
         title = folder.resolve().name if folder is not None else title_of(files)
-        click.echo(f"report: {board.to_report(report, title=title).sentence()}", err=True)
+        tell(f"report: {board.to_report(report, title=title).sentence()}")
     if board.failures:
         raise click.exceptions.Exit(1)
 
@@ -190,18 +170,17 @@ def _show(board: Leaderboard, style: str, wide: bool) -> None:
         click.echo((render.as_latex if style == "latex" else render.as_markdown)(board.overview()))
 
 
-def _from_results(table: str, columns: ColumnNames, metrics: tuple[str, ...], rank_by: str | None) -> Leaderboard:
+def _from_results(table: str, columns: ColumnNames, metrics: list[str] | None, rank_by: str | None) -> Leaderboard:
     """Read a table of values, and say what was guessed."""
     from pateval.leaderboards.given_results import leaderboard_from_results
 
-    names = options.metric_names(metrics)
-    if names is not None and len(names) > 1:
+    if metrics is not None and len(metrics) > 1:
         raise click.UsageError("--from-results: several metrics need a metric column in the table; name one at most")
     score = columns["score"]
     is_long = columns["detector"] is not None
     board = leaderboard_from_results(
         table,
-        metric=names[0] if names else None,
+        metric=metrics[0] if metrics else None,
         series=columns["series"],
         detector=columns["detector"],
         value=score if is_long and isinstance(score, str) else None,
@@ -209,7 +188,7 @@ def _from_results(table: str, columns: ColumnNames, metrics: tuple[str, ...], ra
         rank_by=rank_by,
     )
     for line in (*board.notes, *board.warnings):
-        click.echo(line, err=True)
+        tell(line)
     return board
 
 
@@ -232,7 +211,7 @@ def refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool)
         )
     try:
         inputs = json.loads((folder / "run.json").read_text(encoding="utf-8"))["inputs"]
-        known = {Path(each).resolve() for each in inputs}
+        known = {Path(path).resolve() for path in inputs}
     except (OSError, ValueError, KeyError, TypeError):
         return
     if known and known.isdisjoint(Path(path).resolve() for path in expand(files)):

@@ -60,7 +60,7 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
         established = [metric for metric in found if ids or not metric.emerging]
         parts = [_table(established, style, width)]
         if style == "markdown" and not ids:
-            parts.append(_after_the_table())
+            parts = [_before_the_table(), *parts, _after_the_table()]
         elif emerging and not ids and style == "table":
             parts.append(f"{folded(f'Emerging: {_EMERGING}', width)}\n{_emerging(style, everything, width)}")
         elif emerging and not ids:
@@ -148,11 +148,22 @@ def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -
     return render([*_columns(style), "faults"], rows, style)
 
 
+def _before_the_table() -> str:
+    """Title of the page, and how its table is read."""
+    from pateval.catalog import PROPERTIES
+
+    about = (
+        "Every metric that is computed by default, with what it takes and where it comes from. The letters in the "
+        "column *properties* say what was measured of it:"
+    )
+    meanings = "\n".join(f"- `{name[0]}`: {text}" for name, text in PROPERTIES.items())
+    return "\n\n".join(["# All metrics side by side", about, meanings])
+
+
 def _after_the_table() -> str:
     """What the page says below its table."""
-    from pateval.catalog import DEFINITION_HISTORY, PROPERTIES
+    from pateval.catalog import DEFINITION_HISTORY
 
-    meanings = ", ".join(f"`{name[0]}` {text}" for name, text in PROPERTIES.items())
     history = [[line.date, line.functions, str(line.definition), line.change] for line in DEFINITION_HISTORY]
     reach = (
         "Options marked * are reached by `early=`, `delay=` and `window=` of `evaluate` and by `--early`, `--delay` "
@@ -170,7 +181,7 @@ def _after_the_table() -> str:
         "part of an id."
     )
     emerging = ["## Emerging", f"Emerging metrics are {_EMERGING}", _emerging("markdown")]
-    return "\n\n".join([f"Properties: {meanings}.", reach, shape, *emerging, "## Definition history", rule, table])
+    return "\n\n".join([reach, shape, *emerging, "## Definition history", rule, table])
 
 
 def _in_full(metric: Metric, width: int | None) -> str:

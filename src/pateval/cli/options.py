@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -242,6 +242,36 @@ metrics = click.option(
     help="Metrics to compute, all by default (`pateval metrics` lists them): ids, ids with options such as "
     "'pate(early=20,delay=20)', or package.module:function. May be repeated.",
 )
+rank_by = click.option(
+    "--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed."
+)
+workers = click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default."
+)
+
+
+class MetricOptions(TypedDict):
+    """What the command line says about the metrics of a leaderboard; see `pateval.leaderboard`."""
+
+    metrics: list[str] | None
+    early: tuple[Any, ...]
+    delay: tuple[Any, ...]
+    max_gap: str | None
+    missing: str
+    window: int | str
+    threshold: float | str
+
+
+def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--metrics``, ``--threshold`` and all lengths; the command gets them as one argument ``parameters``."""
+
+    @functools.wraps(command)
+    def call(*arguments: Any, **values: Any) -> Any:
+        parameters = {name: values.pop(name) for name in MetricOptions.__annotations__}
+        parameters["metrics"] = metric_names(parameters["metrics"])
+        return command(*arguments, parameters=parameters, **values)
+
+    return metrics(on_clock(window(threshold(call))))
 
 
 def split(value: str | None) -> list[str] | None:

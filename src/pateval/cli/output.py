@@ -108,8 +108,8 @@ def _refuse(out: Path, overwrite: bool, parameters: dict[str, Any]) -> None:
     if not overwrite:
         raise click.UsageError(f"-o {out}: the file is there already; --overwrite replaces it")
     for value in parameters.values():
-        for each in value if isinstance(value, tuple) else [value]:
-            if isinstance(each, (str, Path)) and each is not out and Path(each).exists() and out.samefile(each):
+        for given in value if isinstance(value, tuple) else [value]:
+            if isinstance(given, (str, Path)) and given is not out and Path(given).exists() and out.samefile(given):
                 raise click.UsageError(f"-o {out}: the file is read by this command and cannot be its output, too")
 
 

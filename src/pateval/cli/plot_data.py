@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,7 @@ class Selection:
     Attributes
     ----------
     columns : dict
-        What the caller says about the columns, as `pateval.io.find_layout` takes it. A time column that is named, not
-        guessed, becomes the axis.
+        What the caller says about the columns, as `pateval.io.find_layout` takes it.
     only : list of str or None
         The detectors wanted.
     only_series : str or None
@@ -58,42 +57,45 @@ class Drawable:
         Which series each step belongs to, where there are several.
     scores : dict
         Scores by detector.
-    values, times : ndarray or None
-        The series itself and its clock, where asked for.
+    values : ndarray or None
+        The series itself, where asked for.
+    axis : dict
+        ``times`` and ``time_unit`` of the horizontal axis, where the files have times.
     notes : tuple of str
-        What was guessed in reading.
+        What was guessed in reading, and what is left out.
     steps : dict
         Which steps count and when they were, as PATE takes it: ``times``, ``time_unit``, ``ignore`` and ``missing``.
+        With several detectors a step that one of them has no score for is ignored for all, where such are ignored.
     """
 
     labels: npt.NDArray[np.bool_]
     series: npt.NDArray[np.intp] | None
     scores: dict[str, npt.NDArray[Any]]
     values: npt.NDArray[Any] | None
-    times: npt.NDArray[Any] | None
+    axis: dict[str, Any]
     notes: tuple[str, ...]
-    steps: dict[str, Any] = field(default_factory=dict)
+    steps: dict[str, Any]
 
-    def counted(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Mark the steps that count and have a score."""
-        present = ~np.isnan(scores.astype(np.float64))
-        return present & ~self.steps["ignore"] if "ignore" in self.steps else present
+    @property
+    def labels_that_count(self) -> npt.NDArray[np.bool_]:
+        """Truth at the steps that are not left out."""
+        return self.labels[~self.steps["ignore"]] if "ignore" in self.steps else self.labels
 
 
-def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
+def read_drawable(files: Sequence[str], selection: Selection) -> Drawable:
     """Read the wanted detectors; they must lie on the same series with the same labels."""
-    from pateval.cli.detector_data import clock_and_ignored
+    from pateval.cli.detector_data import clock_and_ignored, layout_of_one
     from pateval.io import TableError, expand, find_layout, open_table, scored_series
 
     parts: dict[str, list[tuple[str, Any, Any]]] = {}
-    times: dict[str, dict[str, npt.NDArray[Any] | None]] = {}
     items: dict[str, list[ScoredSeries]] = {}
     notes: list[str] = []
     sources: list[tuple[Source, Layout, list[str]]] = []
     found: list[str] = []
-    for path in expand(files):
+    paths = expand(files)
+    for path in paths:
         source = open_table(path)
-        layout = find_layout(source, **selection.columns)
+        layout = layout_of_one(find_layout(source, **selection.columns), selection.columns, len(paths))
         notes += layout.notes
         taken: list[str] = []
         for item in scored_series(source, layout):
@@ -104,7 +106,6 @@ def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
                 checked = item.checked(allow_missing=selection.missing != "error")
                 parts.setdefault(item.title, []).append((item.series, *checked))
                 items.setdefault(item.title, []).append(item)
-                times.setdefault(item.title, {})[item.series] = None if layout.time_guessed else _axis(item)
                 taken.append(item.title)
         if taken:
             sources.append((source, layout, taken))
@@ -121,15 +122,18 @@ def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
     sizes = [labels.size for _, labels, _ in parts[first]]
     by_series = {name: {part: scores for part, _, scores in several} for name, several in parts.items()}
     scores = {name: np.concatenate([known[part] for part in order]) for name, known in by_series.items()}
-    clocks = [clock for name in order if (clock := times[first][name]) is not None]
+    steps = {"missing": selection.missing, **clock_and_ignored(items[first], selection.needs_times)}
+    if selection.missing == "ignore":
+        steps, note = _without_missing(scores, steps)
+        notes += note
     return Drawable(
         np.concatenate([labels for _, labels, _ in parts[first]]),
         np.repeat(np.arange(len(sizes)), sizes) if len(sizes) > 1 else None,
         scores,
         None if selection.value is None else _extra_column(*sources[0], selection.value, order),
-        np.concatenate(clocks) if clocks else None,
+        _axis(items[first]),
         tuple(notes),
-        {"missing": selection.missing, **clock_and_ignored(items[first], selection.needs_times)},
+        steps,
     )
 
 
@@ -161,10 +165,29 @@ def _extra_column(source: Source, layout: Layout, detectors: list[str], column: 
     return np.concatenate([parts[name] for name in order])
 
 
-def _axis(item: ScoredSeries) -> npt.NDArray[Any] | None:
-    """Times as an axis draws them: dates, or numbers as they stand."""
-    times = item.times
-    return times.view("datetime64[ns]") if times is not None and item.has_dates else times
+def _without_missing(scores: dict[str, npt.NDArray[Any]], steps: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Ignore the steps that some detector has no score for, and say how many they are."""
+    size = next(iter(scores.values())).size
+    ignored = steps.get("ignore", np.zeros(size, dtype=np.bool_))
+    absent = np.zeros(size, dtype=np.bool_)
+    for values in scores.values():
+        absent |= np.isnan(values.astype(np.float64))
+    absent &= ~ignored
+    if not absent.any():
+        return steps | {"missing": "error"}, []
+    for_all = "" if len(scores) == 1 else ", for all detectors"
+    note = f"{np.count_nonzero(absent):,} of {size:,} steps have no score: they are left out{for_all}"
+    return steps | {"missing": "error", "ignore": ignored | absent}, [note]
+
+
+def _axis(items: Sequence[ScoredSeries]) -> dict[str, Any]:
+    """Times as an axis draws them: dates, or numbers as they stand where all are in the same unit."""
+    if any(item.times is None for item in items) or len({(item.has_dates, item.time_unit) for item in items}) > 1:
+        return {}
+    times = np.concatenate([item.times for item in items])
+    if items[0].has_dates:
+        return {"times": times.view("datetime64[ns]")}
+    return {"times": times, "time_unit": items[0].time_unit}
 
 
 class SavedRanks:

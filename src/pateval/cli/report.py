@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
     from pateval.io import ColumnNames
@@ -36,12 +37,9 @@ if TYPE_CHECKING:
 )
 @click.option("--title", help="What to call it; by default the name of the folder or file.")
 @options.columns
-@options.metrics
-@click.option("--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed.")
-@options.on_clock
-@options.window
-@options.threshold
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.metric_options
+@options.rank_by
+@options.workers
 @click.option(
     "--doubt",
     callback=options.steps_or_duration,
@@ -57,14 +55,8 @@ def command(
     budget: float,
     title: str | None,
     columns: ColumnNames,
-    metrics: tuple[str, ...],
+    parameters: options.MetricOptions,
     rank_by: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
     workers: int | None,
     doubt: int | str | None,
 ) -> None:
@@ -86,27 +78,21 @@ def command(
         board = leaderboard(
             list(files),
             **columns,
-            metrics=options.metric_names(metrics),
+            **parameters,
             rank_by=rank_by,
-            early=early,
-            delay=delay,
-            max_gap=max_gap,
-            missing=missing,
-            window=window,
-            threshold=threshold,
             workers=workers,
             doubt=doubt,
             progress=True,
         )
         for line in (*board.notes, *board.failures, *board.warnings):
-            click.echo(line, err=True)
+            tell(line)
         written = report_of_board(board, path, budget=budget, title=title or title_of(files))
     for name in written.left_out[:10]:
-        click.echo(f"left out to keep within {budget:g} MB: {name}", err=True)
+        tell(f"left out to keep within {budget:g} MB: {name}")
     if len(written.left_out) > 10:
-        click.echo(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them", err=True)
+        tell(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them")
     for name in written.missing[:10]:
-        click.echo(f"no timeline, since its input is gone or has changed: {name}", err=True)
+        tell(f"no timeline, since its input is gone or has changed: {name}")
     click.echo(written.sentence())
 
 

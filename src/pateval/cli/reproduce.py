@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pateval.cli.messages import tell
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -94,8 +96,8 @@ def command(
 
     if name is None:
         width = max(map(len, EXPERIMENTS))
-        for each, entry in EXPERIMENTS.items():
-            click.echo(hanging(f"{each.ljust(width)}  ", entry.about))
+        for experiment, entry in EXPERIMENTS.items():
+            click.echo(hanging(f"{experiment.ljust(width)}  ", entry.about))
         click.echo(f"{_ALL.ljust(width)}  All of them.")
         return 0
     if name != _ALL and name not in EXPERIMENTS:
@@ -110,7 +112,7 @@ def command(
     _refuse_other_content(folder or Path(DEFAULT_FOLDER), EXPERIMENTS if name == _ALL else [name], overwrite=overwrite)
     if folder is None:
         folder = Path(DEFAULT_FOLDER)
-        click.echo(f"writing to {folder}; choose another folder with -o", err=True)
+        tell(f"writing to {folder}; choose another folder with -o")
     settings = ExperimentSettings(
         root=root,
         scores=scores,
@@ -120,7 +122,7 @@ def command(
         seeds=seeds,
         train=train,
         device=device,
-        tell=lambda line: click.echo(line, err=True),
+        tell=tell,
     )
     if name != _ALL:
         _make(name, folder, settings)
@@ -137,10 +139,10 @@ def _make_all(folder: Path, settings: ExperimentSettings) -> int:
         try:
             _make(name, folder, settings)
         except MissingInputError as missing:
-            click.echo(f"{name} skipped: {missing}", err=True)
+            tell(f"{name} skipped: {missing}")
         except (ValueError, OSError, ImportError) as error:
             failed = 1
-            click.echo(f"{name} failed: {error}", err=True)
+            tell(f"{name} failed: {error}")
     return failed
 
 

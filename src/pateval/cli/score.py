@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def command(
 ) -> None:
     """Compute all metrics of the detectors in FILE... (`-` for standard input).
 
-    A file holds labels and one or many score columns, or a detector column; with several files, each is a detector
-    named by the file. Several series in a file are pooled where a metric allows it, else their mean is shown. Runs of a
-    detector are shown one by one; a leaderboard takes their mean.
+    A file holds labels and one or many score columns, or a detector column. Files with one score column are a detector
+    each, named by the file; files with the same several columns are series. Several series are pooled where a metric
+    allows it, else their mean is shown. Runs of a detector are shown one by one; a leaderboard takes their mean.
 
     Beside the values stands what random scores reach on the same labels; a star marks a detector that is not above it.
     """
@@ -102,7 +103,7 @@ def command(
     shows_area = any(metric.id == "auc_roc" for metric in wanted)
     has_buffers = any("early" in metric.global_options for metric in wanted)
     for line in _of_data(detectors, early if has_buffers else (), delay if has_buffers else (), shows_area=shows_area):
-        click.echo(line, err=True)
+        tell(line)
 
 
 _SAME_CHANCE = 0.01  # what random scores reach on labels that are nearly the same may differ by less
@@ -177,7 +178,9 @@ def _text(results: dict[str, Evaluation], wanted: list[str], style: str, width: 
     levels = {
         metric: [found.chance[metric] for found in results.values() if metric in found.chance] for metric in wanted
     }
-    one_level = bool(first.chance) and all(max(each) - min(each) < _SAME_CHANCE for each in levels.values() if each)
+    one_level = bool(first.chance) and all(
+        max(reached) - min(reached) < _SAME_CHANCE for reached in levels.values() if reached
+    )
     header, cells = ["metric"], [[first.label(metric)] for metric in wanted]
     if one_level:
         header.append("chance")
@@ -209,11 +212,12 @@ def _tell(results: dict[str, Evaluation]) -> None:
     first = next(iter(results.values()))
     for name, found in results.items():
         if found.threshold_rule is not None:
-            click.echo(f"{name}: predictions where {found.prediction_text}", err=True)
+            tell(f"{name}: predictions where {found.prediction_text}")
         for note in found.notes:
-            click.echo(f"{name}: {note}", err=True)
+            tell(f"{name}: {note}")
     reasons = {f"{metric}: {reason}" for found in results.values() for metric, reason in found.reasons.items()}
     for reason in sorted(reasons):
-        click.echo(reason, err=True)
+        tell(reason)
     if first.means:
-        click.echo(f"{len(first.means)} metrics are means over the series; the others pool all steps", err=True)
+        means = "1 metric is a mean" if len(first.means) == 1 else f"{len(first.means)} metrics are means"
+        tell(f"{means} over the series; the others pool all steps")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from pateval.cli import options
+
 
 @click.command("verify", short_help="Is a saved leaderboard what its inputs give?")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
@@ -19,13 +21,15 @@ import click
     help="Pairs of a detector and a series that are computed again.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the sample.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes here; one per core by default.")
+@options.workers
 @click.option("--format", "style", type=click.Choice(["table", "json"]), default="table", help="How to print.")
 def command(folder: Path, everything: bool, sample: int, seed: int, workers: int | None, style: str) -> None:
     """Compute a leaderboard again from the files it names, some values or all, and compare.
 
-    DIR is what 'pateval leaderboard ... -o DIR' wrote. Values, signatures, the digests of the inputs and the tables
-    beside the scores are compared; the cache is not looked at. The exit status is 1 where something does not agree.
+    DIR is what 'pateval leaderboard ... -o DIR' wrote. Values, chance, signatures and the digests of the inputs are
+    compared with what the inputs give; means, ranks, groups, tests and agreement with what the values give. Pooled
+    values and moved labels are computed again with --all only. The cache is not looked at. The exit status is 1 where
+    something does not agree.
     """
     from pateval.leaderboards.verification import verify
 

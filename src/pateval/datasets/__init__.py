@@ -55,7 +55,7 @@ def info(name: str | None = None) -> list[Dataset]:
         return list(DATASETS)
     known = _find(name)
     if known is None:
-        raise ValueError(f"there is no data set {name!r}; known are {', '.join(each.name for each in DATASETS)}")
+        raise ValueError(f"there is no data set {name!r}; known are {', '.join(dataset.name for dataset in DATASETS)}")
     return [known]
 
 
@@ -94,7 +94,7 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
     known = _find(text)
     if known is not None:
         place = Path(root) if root is not None else data_root()
-        folder = next((place / each for each in known.folders if (place / each).is_dir()), None)
+        folder = next((place / name_on_disk for name_on_disk in known.folders if (place / name_on_disk).is_dir()), None)
         if folder is None and Path(text).is_dir():
             folder = Path(text)
         if folder is None:
@@ -103,7 +103,7 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
         return _read(known.reader, folder)
     path = Path(text)
     if not path.exists():
-        names = ", ".join(each.name for each in DATASETS)
+        names = ", ".join(dataset.name for dataset in DATASETS)
         raise ValueError(f"{text!r} is neither a folder nor a known data set; known are {names}")
     if path.is_dir():
         for module in ("smd", "telemanom", "psm", "swat", "nab", "ucr", "ecg", "tsb_ad"):
@@ -115,8 +115,8 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
 def _find(name: str) -> Dataset | None:
     """Find a data set by its name, or by a folder name that only one of them has."""
     plain = _plain(name)
-    named = [each for each in DATASETS if _plain(each.name) == plain]
-    others = [each for each in DATASETS if plain in map(_plain, each.folders)]
+    named = [dataset for dataset in DATASETS if _plain(dataset.name) == plain]
+    others = [dataset for dataset in DATASETS if plain in map(_plain, dataset.folders)]
     return named[0] if named else others[0] if len(others) == 1 else None
 
 

@@ -107,10 +107,10 @@ def _fetch_one(
     progress: Callable[[str, int, int | None], None],
 ) -> Fetched:
     record = _Record(folder)
-    kept = record.whole(download, folder)
-    if kept is not None:
-        tell(f"already here: {kept.path}")
-        return kept
+    at_hand = record.whole(download, folder)
+    if at_hand is not None:
+        tell(f"already here: {at_hand.path}")
+        return at_hand
     failures: list[FetchError] = []
     for mirror in download.mirrors:
         tell(f"fetching {mirror.url}")

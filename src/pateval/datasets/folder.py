@@ -63,9 +63,7 @@ def read(folder: Path) -> list[Series]:
     return found
 
 
-def read_pair(
-    train: Path | None, test: Path, name: str, *, label: str | None = None, label_file: Path | None = None
-) -> list[Series]:
+def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | None = None) -> list[Series]:
     """Read one training file and one test file, which may hold several series.
 
     Parameters
@@ -76,8 +74,6 @@ def read_pair(
         Test stretch.
     name : str
         Of the series, where the file holds only one.
-    label : str, optional
-        The label column; guessed by name otherwise.
     label_file : Path, optional
         Where the labels are if not in the test file.
 
@@ -87,8 +83,8 @@ def read_pair(
     """
     table = read_table(test)
     truth = table if label_file is None else read_table(label_file)
-    column = label or _named(truth, guesses.LABELS, "labels")
-    if column is None or column not in truth.columns:
+    column = _named(truth, guesses.LABELS, "labels")
+    if column is None:
         raise TableError(f"{truth.where}: no column looks like labels; its columns are {', '.join(truth.columns)}")
     values = matrix.labels(truth, column)
     matrix.same_length(label_file or test, values, table.rows)
@@ -100,28 +96,30 @@ def read_pair(
         raise TableError(f"{training.where}: there is no column {key!r} to tell series apart")
     known = {} if training is None else _split(training, key)
     found = []
-    for each, rows in _split(table, key).items():
+    for series_name, rows in _split(table, key).items():
         mine = None
         if training is not None:
-            chosen = known.get(each)
+            chosen = known.get(series_name)
             if chosen is None:
-                raise TableError(f"{training.where}: column {key!r} has no rows for {each!r}, which the test file has")
+                raise TableError(
+                    f"{training.where}: column {key!r} has no rows for {series_name!r}, which the test file has"
+                )
             mine = _take(training, chosen, key)
-        found.append(_series(each, _take(table, rows, key), mine, values[rows]))
+        found.append(_series(series_name, _take(table, rows, key), mine, values[rows]))
     return found
 
 
 def _series(name: str, table: Table, training: Table | None, values: BoolArray) -> Series:
-    left_out = tuple(each for each in table.columns if not _is_feature(table, each))
+    left_out = tuple(column for column in table.columns if not _is_feature(table, column))
     names, test = matrix.features(table, drop=left_out)
     train = None
     if training is not None:
-        absent = [each for each in names if each not in training.columns]
+        absent = [column for column in names if column not in training.columns]
         if absent:
             raise TableError(f"{training.where}: there is no column {absent[0]!r}, which {table.where} has")
-        ordered = Table(training.name, {each: training.columns[each] for each in names}, training.where)
+        ordered = Table(training.name, {column: training.columns[column] for column in names}, training.where)
         train = matrix.features(ordered, dtype=test.dtype)[1]
-    notes = [line for each in (training, table) if each is not None for line in _unordered(each, name)]
+    notes = [line for source in (training, table) if source is not None for line in _unordered(source, name)]
     return Series(name, test, values, train, names, left_out=left_out, notes=tuple(notes))
 
 

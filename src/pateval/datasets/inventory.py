@@ -34,9 +34,9 @@ class Contents:
 def contents_of(series: Sequence[Series]) -> Contents:
     """Describe series that were loaded."""
     return Contents(
-        tuple(part for each in series for part in each.parts),
-        sum(each.train_steps for each in series),
-        sum(each.steps for each in series),
+        tuple(part for record in series for part in record.parts),
+        sum(record.train_steps for record in series),
+        sum(record.steps for record in series),
     )
 
 

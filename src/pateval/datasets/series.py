@@ -158,16 +158,16 @@ def join(series: Sequence[Series], name: str) -> Series:
             raise ValueError(
                 f"series {first.name!r} and {other.name!r} cannot be joined: only one has a training stretch"
             )
-    trains = [each.train for each in series if each.train is not None]
+    trains = [record.train for record in series if record.train is not None]
     return Series(
         name,
-        np.concatenate([each.test for each in series]),
-        np.concatenate([each.labels for each in series]),
+        np.concatenate([record.test for record in series]),
+        np.concatenate([record.labels for record in series]),
         np.concatenate(trains) if trains else None,
         first.features,
-        tuple(part for each in series for part in each.parts),
-        _shifted([(each.boundaries, each.steps) for each in series]),
-        _shifted([(each.train_boundaries, each.train_steps) for each in series]),
+        tuple(part for record in series for part in record.parts),
+        _shifted([(record.boundaries, record.steps) for record in series]),
+        _shifted([(record.train_boundaries, record.train_steps) for record in series]),
     )
 
 

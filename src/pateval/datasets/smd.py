@@ -88,13 +88,13 @@ def interpretation(folder: Path) -> dict[str, list[tuple[int, int, tuple[int, ..
     """
     causes: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
     original = _original(folder) or folder
-    for path in sorted((original / "interpretation_label").glob("machine-*.txt"), key=lambda each: _order(each.stem)):
+    for path in sorted((original / "interpretation_label").glob("machine-*.txt"), key=lambda file: _order(file.stem)):
         events = causes.setdefault(path.stem, [])
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             match = re.fullmatch(r"\s*(\d+)-(\d+):([\d,\s]+)", line)
             if match:
                 events.append(
-                    (int(match[1]), int(match[2]), tuple(int(each) for each in match[3].split(",") if each.strip()))
+                    (int(match[1]), int(match[2]), tuple(int(text) for text in match[3].split(",") if text.strip()))
                 )
             elif line.strip():
                 raise TableError(f"{path}: line {number} is not of the form start-stop:feature,feature")

@@ -44,7 +44,10 @@ def read(folder: Path) -> list[Series]:
     if _original(folder) is not None:
         return read_msl(folder) + read_smap(folder)
     return [
-        each for name in ("MSL", "SMAP") if (folder / f"{name}_test.parquet").exists() for each in _read(folder, name)
+        record
+        for name in ("MSL", "SMAP")
+        if (folder / f"{name}_test.parquet").exists()
+        for record in _read(folder, name)
     ]
 
 

@@ -195,8 +195,8 @@ class Autoencoder(DeepDetector):
         model, window = ready.model, self.settings.window
         matrix = series_matrix(values, features=ready.scaling.features)
 
-        def absolute(some: Tensor) -> Tensor:
-            rows = scale_windows(some)
+        def absolute(batch: Tensor) -> Tensor:
+            rows = scale_windows(batch)
             return torch.abs(model(rows) - rows).mean(dim=1)
 
         def errors(part: FloatMatrix) -> FloatMatrix:

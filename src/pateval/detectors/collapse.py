@@ -86,5 +86,5 @@ def rank_correlation(first: Tensor, second: Tensor) -> float:
     """
     if bool((first == first[0]).all()) or bool((second == second[0]).all()):
         return math.nan
-    ranks = torch.stack([each.argsort(stable=True).argsort().double() for each in (first, second)])
+    ranks = torch.stack([values.argsort(stable=True).argsort().double() for values in (first, second)])
     return float(torch.corrcoef(ranks)[0, 1])

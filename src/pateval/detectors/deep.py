@@ -132,7 +132,7 @@ def fit_together(
     """
     count = len(detectors)
     data = {"boundaries": boundaries, "test": test, "test_boundaries": test_boundaries}
-    with cpu_threads(1 if any(each.one_thread for each in detectors) else None):
+    with cpu_threads(1 if any(detector.one_thread for detector in detectors) else None):
         jobs = [
             TrainingJob(
                 detector.plan(train, **data),  # type: ignore[arg-type]  # the mapping mixes the types of three parameters

@@ -74,8 +74,8 @@ class PCA:
         centre = rows.mean(axis=0)
         variances, directions = np.linalg.eigh(np.cov(rows, rowvar=False, bias=True).reshape(rows.shape[1], -1))
         explained = np.cumsum(np.maximum(variances[::-1], 0))
-        kept = int(np.searchsorted(explained, self.settings.share * explained[-1])) + 1
-        self._fitted = scaling, centre, directions[:, ::-1][:, :kept]
+        components = int(np.searchsorted(explained, self.settings.share * explained[-1])) + 1
+        self._fitted = scaling, centre, directions[:, ::-1][:, :components]
         return self
 
     def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:

@@ -191,7 +191,8 @@ class TrainingRecord:
             "threads": self.threads,
             "losses": [[e.number, _short(e.loss)] for e in rows],
             "validation": [[e.number, *map(_short, e.validation)] for e in rows if e.validation],
-            "reconstruction": {name: each.to_dict() for name, each in measured.items() if each is not None} or None,
+            "reconstruction": {name: errors.to_dict() for name, errors in measured.items() if errors is not None}
+            or None,
             "collapse": None if reasons is None else list(reasons),
         }
 

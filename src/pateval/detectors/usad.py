@@ -247,7 +247,7 @@ class USAD(DeepDetector):
 
         def scores(part: FloatMatrix) -> FloatMatrix:
             windows = window_view(to_device(part, ready.device), window, 1)
-            found = in_batches(ready.model, lambda some: usad_scores(ready.model, some).mean(dim=-1), windows, rows)
+            found = in_batches(ready.model, lambda batch: usad_scores(ready.model, batch).mean(dim=-1), windows, rows)
             return lay_last(found.cpu().numpy(), window)
 
         return score_parts(ready.scaling(matrix), window, boundaries, scores)

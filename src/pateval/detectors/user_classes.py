@@ -72,8 +72,12 @@ class UserClass:
         if not inspect.isclass(kind) or not hasattr(kind, "fit"):
             raise TypeError(f"{path} is no class with fit and decision_function or score_samples")
         parameters = inspect.signature(kind).parameters.values()
-        named = tuple(each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY))
-        return cls(path, kind, named, any(each.kind is each.VAR_KEYWORD for each in parameters))
+        named = tuple(
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        )
+        return cls(path, kind, named, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters))
 
     @property
     def name(self) -> str:

@@ -31,7 +31,8 @@ def detector_columns(scores: Any, predictions: Any) -> dict[str, tuple[Any, Any]
         columns = by_name[what]
         if given is not None and (columns is None or list(columns) != names):
             raise ValueError(
-                f"scores and predictions must be of the same detectors in the same order; got {in_words(names)}"
+                "scores and predictions must be of the same detectors in the same order; got "
+                f"{in_words(names)} and {'one without a name' if columns is None else in_words(list(columns))}"
             )
     return {
         name: tuple(None if columns is None else columns[name] for columns in by_name.values())  # type: ignore[misc]  # two

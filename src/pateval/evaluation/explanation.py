@@ -114,11 +114,11 @@ def explain(
     )
     require_anomaly(truth)
     level = rule.choose(ScoredSteps(truth, values, timeline.starts, timeline.clock))
-    kept = timeline.original(np.arange(truth.size))
+    counted = timeline.original(np.arange(truth.size))
     all_labels, all_predictions = (np.zeros(timeline.size, dtype=np.bool_) for _ in range(2))
-    all_labels[kept], all_predictions[kept] = truth, rule.predictions(values, level)
+    all_labels[counted], all_predictions[counted] = truth, rule.predictions(values, level)
     left_out = np.ones(timeline.size, dtype=np.bool_)
-    left_out[kept] = False
+    left_out[counted] = False
     found = explain_predictions(
         all_labels,
         all_predictions,

@@ -194,7 +194,7 @@ def _channel_recording(
     *on_steps: object,
 ) -> Recording:
     """Check labels of steps by channels, which know neither a clock nor steps left out."""
-    if any(each is not None for each in on_steps):
+    if any(given is not None for given in on_steps):
         raise ValueError("times, max_gap and ignore need one label per step; these labels are steps by channels")
     values: FloatArray | None = None
     predicted: BoolArray | None = None
@@ -215,7 +215,7 @@ def _on_clock(
     timeline = recording.timeline
     if timeline.step_numbers is None and timeline.clock is None:
         return None
-    everywhere = None if predicted is None else timeline.spread(predicted)
+    everywhere = None if predicted is None else timeline.on_all_steps(predicted)
     data = {
         "series": None if recording.starts.size == 1 else series_numbers(recording.starts, recording.labels.size),
         "times": None if timeline.clock is None else recording.times,

@@ -101,8 +101,8 @@ class Stretch:
 
     def _result(self, metric: Metric, options: dict[str, Any]) -> Any:
         """Do the work of a metric, or take it over from a metric with the same work and options."""
-        work = metric.function if metric.shared is None else metric.shared.compute
-        key = (work, repr(metric.work_options(options)))
+        compute = metric.function if metric.shared is None else metric.shared.compute
+        key = (compute, repr(metric.compute_options(options)))
         if key not in self.results:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CoarseScoresWarning)  # noted once, by evaluate

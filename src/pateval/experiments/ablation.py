@@ -102,7 +102,7 @@ def compute(settings: ExperimentSettings) -> Ablation:
         curves[dataset] = {}
         for detector, all_runs in scored.items():
             settings.tell(f"{dataset}: {detector}, {len(SIZES)} sizes, {len(all_runs)} runs")
-            curves[dataset][detector] = np.mean([_curve(each.labels, each.scores) for each in all_runs], axis=0)
+            curves[dataset][detector] = np.mean([_curve(run.labels, run.scores) for run in all_runs], axis=0)
             runs[dataset, detector] = len(all_runs)
         settings.tell(f"{dataset}: random scores, {settings.seeds} draws")
         curves[dataset][RANDOM] = _random(scored, settings.seeds)

@@ -102,13 +102,13 @@ def compute(settings: ExperimentSettings) -> Chance:
         raise MissingInputError(f"chance needs the labels of at least one data set: {missing[0]}")
     catalogue = [metric.id for metric in find_metrics(None)]
     in_paper, in_all, percents = [], [], {}
-    for each in found:
-        percents[each.name] = _percent(each.name)
+    for label_set in found:
+        percents[label_set.name] = _percent(label_set.name)
         for kind in KINDS:
-            settings.tell(f"{each.name}: {kind}")
-            in_paper.append(_paper_row(each, kind, percents[each.name], settings.seeds))
-            in_all.append(_full_row(each, kind, percents[each.name], catalogue, settings.seeds))
-    sizes = {each.name: (each.labels.size, each.events, each.share) for each in found}
+            settings.tell(f"{label_set.name}: {kind}")
+            in_paper.append(_paper_row(label_set, kind, percents[label_set.name], settings.seeds))
+            in_all.append(_full_row(label_set, kind, percents[label_set.name], catalogue, settings.seeds))
+    sizes = {label_set.name: (label_set.labels.size, label_set.events, label_set.share) for label_set in found}
     return Chance(tuple(in_paper), tuple(in_all), sizes, percents, settings.seeds, tuple(missing))
 
 
@@ -156,16 +156,16 @@ def knowing_nothing(
     return flagged.astype(np.float64), flagged
 
 
-def _paper_row(each: LabelSet, kind: str, percent: float, seeds: int) -> ChanceRow:
-    labels = each.whole_windows()
+def _paper_row(label_set: LabelSet, kind: str, percent: float, seeds: int) -> ChanceRow:
+    labels = label_set.whole_windows()
     one_series = np.zeros(1, dtype=np.intp)
-    return _row(each.name, kind, labels, one_series, None, percent, PAPER_METRICS, seeds)
+    return _row(label_set.name, kind, labels, one_series, None, percent, PAPER_METRICS, seeds)
 
 
-def _full_row(each: LabelSet, kind: str, percent: float, catalogue: list[str], seeds: int) -> ChanceRow:
-    starts = np.flatnonzero(np.r_[True, each.series[1:] != each.series[:-1]])
+def _full_row(label_set: LabelSet, kind: str, percent: float, catalogue: list[str], seeds: int) -> ChanceRow:
+    starts = np.flatnonzero(np.r_[True, label_set.series[1:] != label_set.series[:-1]])
     named = {metric: metric for metric in catalogue}
-    return _row(each.name, kind, each.labels, starts, each.series, percent, named, min(seeds, 2))
+    return _row(label_set.name, kind, label_set.labels, starts, label_set.series, percent, named, min(seeds, 2))
 
 
 def _row(

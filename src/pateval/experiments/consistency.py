@@ -118,25 +118,25 @@ def compute(settings: ExperimentSettings) -> Consistency:
     flagged = _flagged_shares(settings)
     triples = tuple(
         TripleRow(
-            each.name,
+            label_set.name,
             detector,
             triple,
-            triple_bounds(triple, *_counts(each)),
-            flagged.get((each.name, detector)),
+            triple_bounds(triple, *_counts(label_set)),
+            flagged.get((label_set.name, detector)),
         )
-        for each in found
+        for label_set in found
         for place, detector in enumerate(paper.DETECTORS)
-        for triple in [_triple(each.name, place)]
+        for triple in [_triple(label_set.name, place)]
     )
     shares = tuple(
         ShareRow(
-            each.name,
-            paper.BENCHMARK_TIMES[each.name].anomalous_percent,
-            100 * each.share,
-            paper.BENCHMARK_TIMES[each.name].steps,
-            each.labels.size,
+            label_set.name,
+            paper.BENCHMARK_TIMES[label_set.name].anomalous_percent,
+            100 * label_set.share,
+            paper.BENCHMARK_TIMES[label_set.name].steps,
+            label_set.labels.size,
         )
-        for each in found
+        for label_set in found
     )
     ratios = {name: times.pate / times.auc_pr for name, times in paper.BENCHMARK_TIMES.items()}
     return Consistency(triples, shares, ratios, tuple(missing))
@@ -151,9 +151,9 @@ def _triple(dataset: str, place: int) -> tuple[float, float, float]:
 
 def _counts(labels: LabelSet) -> tuple[int, int]:
     """Anomalous and normal steps within whole windows."""
-    kept = labels.whole_windows()
-    anomalous = int(np.count_nonzero(kept))
-    return anomalous, kept.size - anomalous
+    truth = labels.whole_windows()
+    anomalous = int(np.count_nonzero(truth))
+    return anomalous, truth.size - anomalous
 
 
 def _flagged_shares(settings: ExperimentSettings) -> dict[tuple[str, str], float]:
@@ -162,10 +162,10 @@ def _flagged_shares(settings: ExperimentSettings) -> dict[tuple[str, str], float
         return {}
     folder = score_folder(settings, "consistency")
     return {
-        (dataset, detector): float(each.flagged.mean())
+        (dataset, detector): float(scored.flagged.mean())
         for dataset in paper.DATASETS
-        for detector, each in read_dataset(folder, dataset).items()
-        if each.flagged is not None
+        for detector, scored in read_dataset(folder, dataset).items()
+        if scored.flagged is not None
     }
 
 

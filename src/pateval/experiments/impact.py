@@ -121,29 +121,29 @@ class Impact:
     def of(self, dataset: str, detector: str) -> list[Values]:
         """The runs of one detector on one data set, without the earlier training."""
         return [
-            each
-            for each in (*self.runs, *self.baselines)
-            if (each.dataset, each.detector, each.earlier) == (dataset, detector, False)
+            values
+            for values in (*self.runs, *self.baselines)
+            if (values.dataset, values.detector, values.earlier) == (dataset, detector, False)
         ]
 
     def within(self, dataset: str, run: int, *, earlier: bool = False) -> tuple[int, int]:
         """How many printed cells a run comes within .03 of, and how many it has."""
         away = [
             abs(difference)
-            for each in self.runs
-            if (each.dataset, each.run, each.earlier) == (dataset, run, earlier)
+            for values in self.runs
+            if (values.dataset, values.run, values.earlier) == (dataset, run, earlier)
             for metric in paper.IMPACT_VALUES
-            if (difference := each.difference(metric)) is not None
+            if (difference := values.difference(metric)) is not None
         ]
         return sum(value <= CLOSE for value in away), len(away)
 
     def seeds(self, dataset: str) -> list[int]:
         """Seeds of which at least one detector has a run."""
-        return sorted({each.run for each in self.runs if each.dataset == dataset and not each.earlier})
+        return sorted({values.run for values in self.runs if values.dataset == dataset and not values.earlier})
 
     def has_earlier(self, dataset: str) -> bool:
         """Whether there is an earlier training on a data set."""
-        return any(each.earlier and each.dataset == dataset for each in self.runs)
+        return any(values.earlier and values.dataset == dataset for values in self.runs)
 
 
 def compute(settings: ExperimentSettings) -> Impact:
@@ -167,8 +167,8 @@ def compute(settings: ExperimentSettings) -> Impact:
     trainings: list[TrainingRow] = []
     for dataset in present:
         scored = read_runs(folder, dataset)
-        kept = {} if before is None else read_runs(before, dataset)
-        found = [_evaluated(each, settings) for all_runs in scored.values() for each in all_runs]
+        runs_before = {} if before is None else read_runs(before, dataset)
+        found = [_evaluated(run, settings) for all_runs in scored.values() for run in all_runs]
         first = next(iter(scored.values()))[0]
         machines[dataset] = np.unique(first.series).size
         missing += _missing_runs(dataset, scored)
@@ -179,8 +179,8 @@ def compute(settings: ExperimentSettings) -> Impact:
             for detector, all_runs in scored.items():
                 subsets |= _over_subsets(detector, all_runs[0])
         gaps += find_gaps(dataset, scored, found, found, subsets)
-        earlier = [replace(_evaluated(each, settings), earlier=True) for [each] in kept.values()]
-        gaps += find_gaps(dataset, kept, earlier, [*earlier, *found], subsets)
+        earlier = [replace(_evaluated(run, settings), earlier=True) for [run] in runs_before.values()]
+        gaps += find_gaps(dataset, runs_before, earlier, [*earlier, *found], subsets)
         runs += [*found, *earlier]
         for place in (folder, before, protocol_folder(settings, HELD_OUT)):
             if place is not None:
@@ -193,8 +193,8 @@ def compute(settings: ExperimentSettings) -> Impact:
         tuple(runs),
         tuple(baselines),
         tuple(
-            _chance(each.name, f"{kind}, all labels", kind, each.whole_windows(), settings.seeds)
-            for each in whole
+            _chance(label_set.name, f"{kind}, all labels", kind, label_set.whole_windows(), settings.seeds)
+            for label_set in whole
             for kind in ("random", "constant")
         ),
         subsets,
@@ -206,9 +206,9 @@ def compute(settings: ExperimentSettings) -> Impact:
     )
 
 
-def _evaluated(each: Scored, settings: ExperimentSettings) -> Values:
-    settings.tell(f"{each.dataset}: {each.detector}, seed {each.run}")
-    return Values(each.dataset, each.detector, each.run, measured(each.labels, each.scores, each.flagged))
+def _evaluated(scored: Scored, settings: ExperimentSettings) -> Values:
+    settings.tell(f"{scored.dataset}: {scored.detector}, seed {scored.run}")
+    return Values(scored.dataset, scored.detector, scored.run, measured(scored.labels, scored.scores, scored.flagged))
 
 
 def _squared_zscores(dataset: str, settings: ExperimentSettings) -> tuple[Series, Scores, Scores] | None:
@@ -229,14 +229,18 @@ def _trainings(folder: Path, dataset: str, plain: tuple[Series, Scores, Scores] 
     if not (folder / dataset).is_dir():
         return []
     shown = {name: detector for detector, name in paper.DETECTOR_NAMES.items()}
-    scored = {(each.detector, each.run): each for runs in read_runs(folder, dataset).values() for each in runs}
+    scored = {(one.detector, one.run): one for runs in read_runs(folder, dataset).values() for one in runs}
     rows = []
     for row in training_verdicts([folder / dataset]):
         detector, run = shown.get(str(row["detector"]), str(row["detector"])), row["run"] or 0
-        each = scored.get((detector, run))
+        run_scores = scored.get((detector, run))
         correlation = None
-        if each is not None and plain is not None and np.array_equal(plain[0].labels[: each.labels.size], each.labels):
-            correlation = rank_correlation(each.scores, plain[1][: each.scores.size])
+        if (
+            run_scores is not None
+            and plain is not None
+            and np.array_equal(plain[0].labels[: run_scores.labels.size], run_scores.labels)
+        ):
+            correlation = rank_correlation(run_scores.scores, plain[1][: run_scores.scores.size])
         rows.append(TrainingRow(folder.name, dataset, detector, run, str(row["verdict"]), correlation))
     return rows
 
@@ -299,18 +303,20 @@ def _baselines(
     return found
 
 
-def _over_subsets(detector: str, each: Scored) -> dict[tuple[str, str], tuple[float, float]]:
+def _over_subsets(detector: str, scored: Scored) -> dict[tuple[str, str], tuple[float, float]]:
     """Mean and deviation over subsets of machines; the threshold is that of all of them."""
-    names = np.unique(each.series)
-    place = np.searchsorted(names, each.series)
+    names = np.unique(scored.series)
+    place = np.searchsorted(names, scored.series)
     draw = np.random.default_rng(0)
     found = []
     for _ in range(DRAWS):
         chosen = np.zeros(names.size, dtype=np.bool_)
         chosen[draw.permutation(names.size)[:KEPT_MACHINES]] = True
-        kept = chosen[place]
+        drawn = chosen[place]
         found.append(
-            measured(each.labels[kept], each.scores[kept], None if each.flagged is None else each.flagged[kept])
+            measured(
+                scored.labels[drawn], scored.scores[drawn], None if scored.flagged is None else scored.flagged[drawn]
+            )
         )
     return {
         (detector, metric): (
@@ -336,7 +342,7 @@ def _missing_runs(dataset: str, scored: dict[str, list[Scored]]) -> list[str]:
     said += [
         f"{dataset}: {detector} has no training scores, and so no threshold."
         for detector, runs in scored.items()
-        if any(each.threshold is None for each in runs)
+        if any(run.threshold is None for run in runs)
     ]
     return said
 

@@ -85,10 +85,10 @@ class Gap:
 
     def at_another_share(self) -> str:
         """Which share of flagged steps would give the printed value, and what becomes of the other cells then."""
-        share = min(self.shares, key=lambda each: abs(self.shares[each][self.metric] - self.printed))
+        share = min(self.shares, key=lambda tried: abs(self.shares[tried][self.metric] - self.printed))
         value = self.shares[share][self.metric]
         if abs(value - self.printed) > CLOSE:
-            return f"none of the shares tried ({', '.join(f'{each:g}' for each in sorted(self.shares))} %) gives it"
+            return f"none of the shares tried ({', '.join(f'{tried:g}' for tried in sorted(self.shares))} %) gives it"
         others = [
             f"{metric} {self.shares[share][metric]:.2f} for {given:.2f}"
             for metric in THRESHOLDED
@@ -110,7 +110,7 @@ def find_gaps(
     """Look into every cell of the first run that is not close to the printed value; ``known`` are all trainings."""
     gaps = []
     for detector, (first, *_) in scored.items():
-        mine = next(each for each in found if each.detector == detector)
+        mine = next(values for values in found if values.detector == detector)
         shares: dict[float, dict[str, float]] | None = None
         for metric in paper.IMPACT_VALUES:
             difference, value = mine.difference(metric), printed(dataset, detector, metric)
@@ -133,7 +133,7 @@ def find_gaps(
                     metric,
                     value,
                     mine.values[metric],
-                    tuple(each.values[metric] for each in known if each.detector == detector),
+                    tuple(values.values[metric] for values in known if values.detector == detector),
                     subsets.get((detector, metric), (0.0, None))[1] if dataset == SUBSET_DATASET else None,
                     best,
                     configured,

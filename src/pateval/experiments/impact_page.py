@@ -100,22 +100,22 @@ def _tables(found: Impact, counts: Counts) -> list[ReportTable]:
                 ),
                 *([kind, *_cells(found, name, kind)] for kind in BASELINES if found.of(name, kind)),
                 *(
-                    [each.detector, *(_number(each.values[metric]) for metric in PAPER_METRICS)]
-                    for each in found.whole
-                    if each.dataset == name
+                    [run.detector, *(_number(run.values[metric]) for metric in PAPER_METRICS)]
+                    for run in found.whole
+                    if run.dataset == name
                 ),
             ],
             in_csv=False,
         )
         for name in found.datasets
     ]
-    if others := [each for each in found.whole if each.dataset not in found.datasets]:
+    if others := [run for run in found.whole if run.dataset not in found.datasets]:
         tables.append(
             ReportTable(
                 "chance-only",
                 "Chance where there are labels and no features",
                 ["data set", "detector", *PAPER_METRICS],
-                [[each.dataset, each.detector, *each.values.values()] for each in others],
+                [[run.dataset, run.detector, *run.values.values()] for run in others],
                 decimals=3,
                 in_csv=False,
             )
@@ -165,7 +165,7 @@ def _tables(found: Impact, counts: Counts) -> list[ReportTable]:
                     name,
                     detector,
                     len(runs),
-                    *(_spread([each.values[metric] for each in runs]) for metric in PAPER_METRICS),
+                    *(_spread([run.values[metric] for run in runs]) for metric in PAPER_METRICS),
                 ]
                 for name in found.datasets
                 for detector in paper.DETECTORS
@@ -212,16 +212,16 @@ def _tables(found: Impact, counts: Counts) -> list[ReportTable]:
             ["data set", "detector", "run", "metric", "ours", "printed", "difference"],
             [
                 [
-                    each.dataset,
-                    each.detector,
-                    _EARLIER if each.earlier else f"seed {each.run}",
+                    run.dataset,
+                    run.detector,
+                    _EARLIER if run.earlier else f"seed {run.run}",
                     metric,
                     value,
-                    _printed(each, metric),
-                    each.difference(metric),
+                    _printed(run, metric),
+                    run.difference(metric),
                 ]
-                for each in (*found.runs, *found.baselines, *found.whole)
-                for metric, value in each.values.items()
+                for run in (*found.runs, *found.baselines, *found.whole)
+                for metric, value in run.values.items()
             ],
             in_page=False,
         ),
@@ -291,8 +291,8 @@ def _number(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.3f}"
 
 
-def _printed(each: Any, metric: str) -> float | None:
-    return printed(each.dataset, each.detector, metric)
+def _printed(run: Any, metric: str) -> float | None:
+    return printed(run.dataset, run.detector, metric)
 
 
 def _spread(values: list[float]) -> str:
@@ -373,7 +373,7 @@ def draw(found: Impact, dataset: str) -> Any:
         if not runs:
             continue
         looks = line_style(place)
-        values = np.array([[each.values[metric] for metric in metrics] for each in runs])
+        values = np.array([[run.values[metric] for metric in metrics] for run in runs])
         x = np.arange(len(metrics)) + 0.165 * (place - 2)
         ax.vlines(x, values.min(axis=0), values.max(axis=0), color=looks.colour, linewidth=1.5, zorder=2)
         shape = {"linestyle": "none", "marker": looks.marker, "markersize": 5.5, "color": looks.colour}

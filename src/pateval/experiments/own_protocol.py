@@ -105,15 +105,15 @@ def compute(settings: ExperimentSettings, datasets: tuple[str, ...]) -> OwnProto
             settings.tell(f"{dataset}, own protocol: {detector}, {len(runs)} seeds")
             percent = threshold_ratio(paper.DETECTOR_NAMES[detector], dataset)
             triples = []
-            for each in runs:
-                training = training_scores(each)
+            for run in runs:
+                training = training_scores(run)
                 flagged = None
                 if training is None:
-                    missing.append(f"{dataset}, own protocol: {detector}, seed {each.run} has no training scores.")
+                    missing.append(f"{dataset}, own protocol: {detector}, seed {run.run} has no training scores.")
                 else:
-                    flagged = each.scores > quantile_threshold(training, fraction=percent / 100)
-                triples.append((each.labels, each.scores, flagged))
-            seeds = tuple(each.run for each in runs)
+                    flagged = run.scores > quantile_threshold(training, fraction=percent / 100)
+                triples.append((run.labels, run.scores, flagged))
+            seeds = tuple(run.run for run in runs)
             rows.append(_row(dataset, detector, seeds, runs[0].series, triples))
         first = next(iter(scored.values()))[0]
         rows += _baselines(dataset, first.labels, first.series, settings, missing)

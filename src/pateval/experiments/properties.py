@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from pateval.auditing import PAIRS, pair_values, probe
@@ -86,13 +86,13 @@ def compute(settings: ExperimentSettings) -> Properties:
             for metric, row in named.items()
         )
         evidence = tuple(
-            each
+            comparison
             for row in rows
             for name in PROPERTIES
             if name in row.claimed ^ row.measured
-            for each in _evidence(row, name)
+            for comparison in _evidence(row, name)
         )
-        delayed = {metric: "delayed" in each.properties for metric, each in probe(_WITH_BUFFER).items()}
+        delayed = {metric: "delayed" in result.properties for metric, result in probe(_WITH_BUFFER).items()}
     return Properties(rows, evidence, delayed)
 
 
@@ -182,19 +182,7 @@ def report(found: Properties) -> Report:
                     "value of the first",
                     "value of the second",
                 ],
-                [
-                    [
-                        each.metric,
-                        each.property,
-                        each.claimed,
-                        each.measured,
-                        each.better,
-                        each.worse,
-                        each.value_better,
-                        each.value_worse,
-                    ]
-                    for each in found.evidence
-                ],
+                [astuple(comparison) for comparison in found.evidence],
                 decimals=4,
             ),
         ),

@@ -106,16 +106,21 @@ def compute(settings: ExperimentSettings) -> PrintedRanks:
         folder = score_folder(settings, "ranks")
         for dataset in datasets_in(folder):
             scored = read_dataset(folder, dataset)
-            if set(scored) != set(paper.DETECTORS) or any(each.flagged is None for each in scored.values()):
+            if set(scored) != set(paper.DETECTORS) or any(run.flagged is None for run in scored.values()):
                 settings.tell(f"{dataset}: not all five detectors with their thresholds are here; left out")
                 continue
             settings.tell(f"scoring {dataset}")
             datasets.append(dataset)
             for detector in paper.DETECTORS:
-                each = scored[detector]
+                run = scored[detector]
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", CoarseScoresWarning)
-                    found = evaluate(each.labels, each.scores, each.flagged, metrics=list(_OURS.values()))
+                    found = evaluate(
+                        run.labels,
+                        run.scores,
+                        run.flagged,
+                        metrics=list(_OURS.values()),
+                    )
                 for metric, value in zip(_OURS, found.values(), strict=True):
                     values.setdefault(metric, {}).setdefault(dataset, []).append(float(value))
     ours = {metric: rank_test(metric, list(by_dataset.values())) for metric, by_dataset in values.items()}

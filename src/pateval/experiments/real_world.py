@@ -122,7 +122,7 @@ class RealWorld:
             name: max(abs(cell.found - cell.printed) for cell in self.cells(name) if cell.detector == "mvn")
             for name in self.stand_ins
         }
-        return min(away.items(), key=lambda each: each[1])
+        return min(away.items(), key=lambda pair: pair[1])
 
 
 def compute(settings: ExperimentSettings) -> RealWorld:
@@ -287,10 +287,10 @@ def _weather_values(settings: ExperimentSettings) -> npt.NDArray[np.float64]:
         records = load("UCR", root=settings.root or data_root())
     except (ValueError, OSError) as error:
         raise MissingInputError(_absent("the weather series (UCR 005)", "UCR")) from error
-    for each in records:
-        if each.name.startswith(WEATHER_SERIES) and each.train is not None and len(each.train) == WEATHER_TRAIN:
-            values = np.concatenate([each.train, each.test])[:, 0]
-            if int(np.argmax(each.labels)) + WEATHER_TRAIN == WEATHER_ANOMALY:
+    for record in records:
+        if record.name.startswith(WEATHER_SERIES) and record.train is not None and len(record.train) == WEATHER_TRAIN:
+            values = np.concatenate([record.train, record.test])[:, 0]
+            if int(np.argmax(record.labels)) + WEATHER_TRAIN == WEATHER_ANOMALY:
                 return values
     raise MissingInputError(_absent("the weather series (UCR 005)", "UCR"))
 
@@ -300,7 +300,7 @@ def _ecg_record(settings: ExperimentSettings) -> tuple[Series, bool]:
     if settings.ecg is not None:
         return read_record(settings.ecg), True
     try:
-        records = {each.name: each for each in load("MBA_ECG", root=settings.root or data_root())}
+        records = {record.name: record for record in load("MBA_ECG", root=settings.root or data_root())}
     except (ValueError, OSError) as error:
         raise MissingInputError(_absent("the ECG (MBA)", "MBA_ECG")) from error
     for name in (ECG_SEGMENT, ECG_STAND_IN):

@@ -11,11 +11,11 @@ import numpy as np
 
 from pateval.coarse import CoarseScoresWarning
 from pateval.evaluation import evaluate, explain
-from pateval.events import find_events
 from pateval.experiments import paper_tables as paper
 from pateval.experiments.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.pate.score import pate
+from pateval.timelines import read_recording
 
 if TYPE_CHECKING:
     from pateval._validation import BoolArray
@@ -255,7 +255,7 @@ def draw_scores() -> Any:
     cases = paper.scenarios()
     axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
     axis.apply(ax)
-    shade_events(ax, axis, find_events(cases["S1"][0]), early=BUFFER, delay=BUFFER)
+    shade_events(ax, axis, read_recording(cases["S1"][0]), early=BUFFER, delay=BUFFER)
     for row, (_, predictions) in enumerate(cases.values()):
         shown = predictions[slice(*_SHOWN)]
         base = len(cases) - 1 - row
@@ -279,7 +279,7 @@ def draw_predictions(found: Scenarios) -> Any:
     cases = paper.scenarios()
     axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
     axis.apply(ax)
-    shade_events(ax, axis, find_events(cases["S1"][0]), early=BUFFER, delay=BUFFER)
+    shade_events(ax, axis, read_recording(cases["S1"][0]), early=BUFFER, delay=BUFFER)
     named: set[str] = set()
     for row, (name, (labels, predictions)) in enumerate(cases.items()):
         low = (len(cases) - 1 - row + 0.15) / len(cases)

@@ -121,15 +121,15 @@ def _read(path: Path, detector: str, dataset: str) -> list[Scored]:
     runs = np.unique(columns["run"]).tolist() if "run" in columns else [None]
     found = []
     for run in runs:
-        kept: Any = slice(_steps_in_whole_windows(record)) if run is None else columns["run"] == run
-        scores = columns["score"][kept].astype(np.float64)
+        rows: Any = slice(_steps_in_whole_windows(record)) if run is None else columns["run"] == run
+        scores = columns["score"][rows].astype(np.float64)
         found.append(
             Scored(
                 detector,
                 dataset,
-                columns["label"][kept].astype(np.bool_),
+                columns["label"][rows].astype(np.bool_),
                 scores,
-                columns["series"][kept],
+                columns["series"][rows],
                 _threshold(path, record, scores, DETECTOR_NAMES[detector], dataset, run),
                 record.get("seed") or 0 if run is None else run,
                 path,
@@ -156,8 +156,8 @@ def thresholds_at(scored: Scored, percents: Sequence[float]) -> dict[float, floa
         return {}
     record = read_metadata(scored.source)
     if "thresholds" in record:
-        kept = {float(percent): float(value) for percent, value in record["thresholds"].items()}
-        return {percent: kept[percent] for percent in percents if percent in kept}
+        thresholds = {float(percent): float(value) for percent, value in record["thresholds"].items()}
+        return {percent: thresholds[percent] for percent in percents if percent in thresholds}
     training = training_scores(scored)
     if training is None:
         return {}

@@ -88,13 +88,13 @@ def compute(settings: ExperimentSettings) -> Segments:
     limits, rows = {}, []
     for name, detectors in scored.items():
         # Detectors with other windows drop other tails: the stretches lie where all of them have scores.
-        first = min(detectors.values(), key=lambda each: each.labels.size)
+        first = min(detectors.values(), key=lambda detector: detector.labels.size)
         limits[name] = choose_stretches(first)
         inside = np.zeros(first.labels.size, dtype=np.bool_)
         for start, stop in limits[name]:
             inside[start:stop] = True
         pieces = np.repeat(np.arange(len(limits[name])), [stop - start for start, stop in limits[name]])
-        rows += [_row(each, inside, pieces) for each in detectors.values()]
+        rows += [_row(detector, inside, pieces) for detector in detectors.values()]
     return Segments(limits, scored, tuple(rows))
 
 
@@ -116,7 +116,7 @@ def choose_stretches(scored: Scored) -> list[tuple[int, int]]:
             best = max(best, (held, -first))
         if best[0] and high - low >= LENGTH // 3:
             candidates.append((best[0], low - best[1], min(low - best[1] + LENGTH, high)))
-    candidates.sort(key=lambda each: (-each[0], each[1]))
+    candidates.sort(key=lambda candidate: (-candidate[0], candidate[1]))
     return sorted((start, stop) for _, start, stop in candidates[:STRETCHES])
 
 
@@ -235,14 +235,16 @@ def draw(found: Segments, dataset: str) -> Any:
 
     detectors = found.scored[dataset]
     # Detectors with other windows drop other tails; the stretches lie where all of them have scores.
-    first = min(detectors.values(), key=lambda each: each.labels.size)
+    first = min(detectors.values(), key=lambda detector: detector.labels.size)
     steps = first.labels.size
-    scaled = {name: at for name, each in detectors.items() if (at := each.threshold) is not None and at > 0}
+    scaled = {name: at for name, detector in detectors.items() if (at := detector.threshold) is not None and at > 0}
     return plots.segments(
         first.labels,
         {
-            name: np.minimum(each.scores[:steps] / scaled[name], _CUT) if name in scaled else each.scores[:steps]
-            for name, each in detectors.items()
+            name: np.minimum(detector.scores[:steps] / scaled[name], _CUT)
+            if name in scaled
+            else detector.scores[:steps]
+            for name, detector in detectors.items()
         },
         limits=found.limits[dataset],
         threshold=dict.fromkeys(scaled, 1.0),

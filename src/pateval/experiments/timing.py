@@ -119,7 +119,7 @@ def compute(settings: ExperimentSettings) -> Timing:
                     continue  # it is slow, and the share matters little
                 cells += _climb(name, function, kind, share, settings)
     sets, _ = labels_at_hand(("MSL", "PSM", "SMD", "SWaT"), settings)
-    at_hand = {each.name: each for each in sets}
+    at_hand = {label_set.name: label_set for label_set in sets}
     rows = []
     for dataset, times in paper.BENCHMARK_TIMES.items():
         if times.steps > settings.largest:

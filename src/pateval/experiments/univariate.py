@@ -199,7 +199,7 @@ def _examples(
             labels,
             {
                 "perfect": perfect.score(values, labels=labels),
-                **{detector: each.score(values) for detector, each in fitted.items()},
+                **{detector: model.score(values) for detector, model in fitted.items()},
             },
             buffer,
         )

@@ -82,7 +82,7 @@ class PateMetric(TorchMetric):
                 f"{tuple(target.shape)}"
             )
         rows = np.repeat(np.arange(preds.shape[0]), preds.shape[1]) if preds.ndim == 2 else None
-        scores, labels = (each.detach().cpu().numpy().reshape(-1) for each in (preds, target))
+        scores, labels = (tensor.detach().cpu().numpy().reshape(-1) for tensor in (preds, target))
         seen = PateAccumulator(self._empty.early, self._empty.delay, self._empty.thresholds)
         for name, counts in seen.update(labels, scores, series=rows).counts.items():
             state = getattr(self, name)

@@ -43,7 +43,9 @@ def read_npz(content: Content) -> tuple[dict[str, Column], tuple[str, ...]]:
             ) from error
         raise damaged(where, "NPZ", error) from error
     if not columns:
-        raise TableError(f"{where}: the archive holds no arrays")
+        raise TableError(
+            f"{where}: the archive holds no arrays; save them by name, with numpy.savez(path, label=..., score=...)"
+        )
     named: dict[str, Column] = {}
     for name, array in columns.items():
         if array.ndim not in (1, 2):

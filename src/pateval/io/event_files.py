@@ -128,7 +128,9 @@ def read_events(table: Table, *, closed: bool = False, series: str | None = None
     starts, dates = _bounds(table, start)
     stops, stop_dates = _bounds(table, stop)
     if dates != stop_dates:
-        raise TableError(f"{table.where}: of columns {start!r} and {stop!r} one holds dates and the other numbers")
+        raise TableError(
+            f"{table.where}: of columns {start!r} and {stop!r} one holds dates and the other numbers; write both alike"
+        )
     wrong = np.flatnonzero(stops < starts if closed else stops <= starts)
     if wrong.size:
         row = int(wrong[0])
@@ -179,6 +181,8 @@ def _names(table: Table, key: str) -> list[str | None]:
     names: list[str | None] = []
     for row, value in enumerate(table.columns[key].tolist(), start=1):
         if is_missing(value):
-            raise TableError(f"{table.where}: column {key!r} names nothing in row {row}")
+            raise TableError(
+                f"{table.where}: column {key!r} names nothing in row {row}; fill it in, or take the row out"
+            )
         names.append(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
     return names

@@ -87,7 +87,7 @@ def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
             matches = [Path(match) for match in sorted(glob.glob(str(item), recursive=True))] or [path]
         else:
             matches = [path]
-        found.extend(each for match in matches for each in _expand_one(match))
+        found.extend(path for match in matches for path in _expand_one(match))
     return found
 
 
@@ -114,7 +114,7 @@ def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
     if all(_format(piece) == "parquet" for piece, _ in pieces):
         source = ParquetFiles(name, tuple(pieces), str(path))
         if source.rows == 0:
-            raise TableError(f"{path}: the table holds no rows")
+            raise TableError(f"{path}: there are no rows; at least one time step is needed")
         return source
     tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
     return _concatenate(tables, name, str(path)) if os.path.isdir(path) else tables[0]
@@ -164,7 +164,7 @@ def _is_one_table(folder: Path) -> bool:
     if any("=" in entry.name and entry.is_dir() for entry in _visible(folder)):
         return True
     files = _data_files(folder)
-    return bool(files) and all(each.name.startswith(("part-", "part.")) for each in files)
+    return bool(files) and all(file.name.startswith(("part-", "part.")) for file in files)
 
 
 def _visible(folder: Path) -> list[Path]:
@@ -226,7 +226,7 @@ def _format(path: Path) -> str | None:
 def _stem(path: Path) -> str:
     name = path.name or path.resolve().name
     for suffixes in (PACKED, SUFFIXES):
-        suffix = next((each for each in suffixes if name.lower().endswith(each)), "")
+        suffix = next((ending for ending in suffixes if name.lower().endswith(ending)), "")
         name = name[: len(name) - len(suffix)] or name
     return name
 
@@ -240,7 +240,7 @@ def _read_file(path: Path) -> Table:
     else:
         table = _from_content(_stem(path), read_content(path), str(_format(path)))
     if table.rows == 0:
-        raise TableError(f"{table.where}: the table holds no rows")
+        raise TableError(f"{table.where}: there are no rows; at least one time step is needed")
     return table
 
 

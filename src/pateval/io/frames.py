@@ -53,11 +53,11 @@ def as_table(data: object, *, name: str | None = None) -> Table | ParquetFiles:
     where = "the table" if name is None else name
     columns = _from_mapping(data, where) if isinstance(data, Mapping) else _from_frame(data, where)
     if not columns:
-        raise TableError(f"{where}: there are no columns")
+        raise TableError(f"{where}: there are no columns; labels and scores are needed")
     require_equal_lengths(columns, where, "columns")
     table = Table(name, columns, where)
     if table.rows == 0:
-        raise TableError(f"{where}: the table holds no rows")
+        raise TableError(f"{where}: there are no rows; at least one time step is needed")
     return table
 
 

@@ -48,12 +48,16 @@ def read_json(text: Text) -> tuple[dict[str, Column], tuple[str, ...]]:
     try:
         value = json.loads(text.data)
     except json.JSONDecodeError as error:
-        hint = "; one object a line is read from a file called .jsonl" if error.msg == "Extra data" else ""
+        hint = "write or fetch it again"
+        if error.msg == "Extra data":
+            hint = "one object a line is read from a file called .jsonl"
         raise TableError(
-            f"{text.where}: not valid JSON in line {error.lineno} ({error.msg}), perhaps truncated or damaged{hint}"
+            f"{text.where}: not valid JSON in line {error.lineno} ({error.msg}), perhaps truncated or damaged; {hint}"
         ) from error
     except RecursionError as error:
-        raise TableError(f"{text.where}: the JSON is too deeply nested to be a table") from error
+        raise TableError(
+            f"{text.where}: the JSON is too deeply nested to be a table; write a list of objects like {_EXAMPLE}"
+        ) from error
     columns = _table(value)
     if columns is None:
         raise TableError(

@@ -5,26 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.clocks import unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns
+from pateval.io.column_values import check_labels, first_value, is_number, not_numbers
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.parquet import ParquetFiles
-from pateval.io.series import is_time
-from pateval.io.source import NoScoresError, Table, TableError, is_missing, listed_columns, missing_column
+from pateval.io.series import is_time, why_no_time
+from pateval.io.source import NoScoresError, Table, TableError, missing_column
 from pateval.io.step_columns import unordered_steps
-from pateval.io.text_files import DECIMAL_COMMA
-from pateval.label_classes import as_text, from_words, positive_values, remedy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pateval.io.source import Column
+from pateval.label_classes import positive_values
 
 Source = Table | ParquetFiles
 
@@ -190,15 +185,15 @@ def find_layout(
         channels, of_scores = channel_columns(kinds)
         if channels:
             wanted = of_scores if wanted is None else wanted
-            named.guesses.append(f"labels of {len(channels)} channels {_shortened(channels)} with {_shortened(wanted)}")
+            named.guesses.append(f"labels of {len(channels)} channels {listed(channels, 6)} with {listed(wanted, 6)}")
     if channels:
         label = None
         wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
-        for each in channels:
-            named.take("label", each)
+        for column in channels:
+            named.take("label", column)
     named.take("label", label)
-    for each in wanted or ():
-        named.take("score", each)
+    for column in wanted or ():
+        named.take("score", column)
     named.take("series", series)
     named.take("detector", detector)
     named.take("run", run)
@@ -212,7 +207,7 @@ def find_layout(
         if label is None:
             raise TableError(
                 f"{source.where}: no column looks like labels; name it (label=..., --label) among "
-                f"{listed_columns(named.left())}"
+                f"{listed(named.left(), 20)}"
             )
     place_of_scores = len(named.guesses)
     by_file = isinstance(score, str) or bool(channels) or (wanted is not None and len(wanted) == 1)
@@ -240,13 +235,13 @@ def find_layout(
     elif wanted is None:
         wanted = _guess_scores(source, named)
         by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
-        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {_shortened(wanted)}")
-    for each in wanted:
-        if kinds[each] != "number":
-            raise _not_numbers(source, each, kinds[each])
+        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {listed(wanted, 6)}")
+    for column in wanted:
+        if kinds[column] != "number":
+            raise not_numbers(source, column, kinds[column])
     chosen = positive_values(positive)
     if label is not None:
-        _check_labels(source, label, kinds[label], chosen)
+        check_labels(source, label, kinds[label], chosen)
     guessed = ", ".join(named.guesses)
     if guessed:
         notes.insert(len(source.notes), f"{source.where}: guessed {guessed}")
@@ -325,7 +320,7 @@ class _Named:
         """Give the one column that is called like it a role; several of them are refused."""
         found = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
         if len(found) > 1:
-            which = f"{_shortened(found[:-1])} and {found[-1]!r}"
+            which = f"{listed(found[:-1], 6)} and {found[-1]!r}"
             raise TableError(f"{self._where}: {which} look like the {role}; name one ({role}=..., --{role})")
         if not found:
             return None
@@ -339,14 +334,14 @@ def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
     names = [name for name in named.left() if guesses.is_time(name)]
     usable = []
     for name in names:
-        value = _first_value(source, name)
+        value = first_value(source, name)
         if is_time(value):
             usable.append(name)
         elif len(names) == 1:
-            why = f"{in_words(str(value))} is neither a date such as 2024-01-31T12:00:00 nor a number"
+            why = f"{in_words(str(value))} {why_no_time(value)}"
             return None, [f"{source.where}: column {name!r} is not used as time: {why}"]
     if len(usable) > 1:
-        return None, [f"{source.where}: {_shortened(usable)} look like times, and none is used; name one with --time"]
+        return None, [f"{source.where}: {listed(usable, 6)} look like times, and none is used; name one with --time"]
     if not usable:
         return None, []
     named.roles[usable[0]] = "time"
@@ -364,7 +359,7 @@ def _guess_scores(source: Source, named: _Named) -> list[str]:
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
     raise NoScoresError(
         f"{source.where}: no column looks like scores; name it (score=..., --score) among "
-        f"{listed_columns(named.left())}{hint}"
+        f"{listed(named.left(), 20)}{hint}"
     )
 
 
@@ -374,87 +369,8 @@ def _may_be_score(source: Source, name: str, kind: str) -> bool:
     if kind == "text" and isinstance(source, Table):
         # Scores with a word among them are a damaged score column, not a column to pass over in silence.
         values = source.columns[name][:1000]
-        return sum(_is_number(value) for value in values) > len(values) / 2
+        return sum(is_number(value) for value in values) > len(values) / 2
     return kind == "number"
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]  # that is the question
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _shortened(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:6]))
-    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
-
-
-def _batches(source: Source, name: str) -> Iterator[tuple[int, Column]]:
-    """Yield one column in pieces, each with the number of its first row."""
-    if isinstance(source, Table):
-        yield 0, source.columns[name]
-    else:
-        for offset, columns in source.batches([name]):
-            yield offset, columns[name]
-
-
-def _first_value(source: Source, name: str) -> object:
-    """Return the first value of a column that is not missing; None where all are."""
-    for _, column in _batches(source, name):
-        for value in column:
-            if not is_missing(value):
-                found: object = value
-                return found
-    return None
-
-
-def _not_numbers(source: Source, name: str, kind: str) -> TableError:
-    """Say where the first score stands that is not a number."""
-    for offset, column in _batches(source, name):
-        for row, value in enumerate(column, start=offset + 1):
-            if (isinstance(value, (str, np.str_)) and not _is_number(value)) or kind != "text":
-                what = {"text": "text", "time": "a date or time"}.get(kind, f"a {type(value).__name__}")
-                remedy_text = "correct it, or leave the cell empty and say --missing ignore" if kind == "text" else ""
-                if kind == "text" and DECIMAL_COMMA.fullmatch(str(value).strip()):
-                    remedy_text = "write decimal points, or separate the columns by semicolons"
-                return TableError(
-                    f"{source.where}: column {name!r} holds {what} in row {row}, {in_words(str(value))}; scores are "
-                    f"numbers{': ' if remedy_text else ''}{remedy_text}"
-                )
-    return TableError(
-        f"{source.where}: column {name!r} holds numbers written as text; scores are numbers: store them as such"
-    )
-
-
-def _check_labels(source: Source, label: str, kind: str, positive: tuple[str, ...]) -> None:
-    """Refuse words that do not say what is an anomaly, and classes that do not occur."""
-    if kind == "number" and not positive:
-        return  # looked at when a series is read
-    if kind in ("time", "other"):
-        what = "dates or times" if kind == "time" else "neither numbers nor words"
-        raise TableError(f"{source.where}: column {label!r} holds {what}; labels are 0 or 1, or words")
-    found: dict[str, int] = {}
-    for offset, column in _batches(source, label):
-        values = np.unique(column) if column.dtype.kind in "biuf" else column  # of numbers no row is named
-        for row, value in enumerate(values.tolist(), start=offset + 1):
-            if not is_missing(value):
-                found.setdefault(as_text(value), row)
-    if positive:
-        absent = [name for name in positive if name not in found]
-        if absent:
-            raise TableError(
-                f"{source.where}: column {label!r} holds no label {in_words(absent[0])}; its labels are "
-                f"{_shortened([*found])}"
-            )
-        return
-    odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
-    if odd:
-        name = next((each for each in odd if not _is_number(each)), odd[0])
-        raise TableError(
-            f"{source.where}: column {label!r} holds text in row {found[name]}, {in_words(name)}; {remedy(list(found))}"
-        )
 
 
 def _with_events(source: Source, layout: Layout, events: object, closed: bool) -> Layout:
@@ -467,7 +383,7 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         given = as_table(events, name=None if isinstance(events, (str, os.PathLike)) else "the events")
         table = given if isinstance(given, Table) else read_table(given.where)
         events = read_events(table, closed=closed, series=layout.series)
-    has_dates = layout.time is not None and not isinstance(_first_value(source, layout.time), (int, float, np.number))
+    has_dates = layout.time is not None and not isinstance(first_value(source, layout.time), (int, float, np.number))
     if events.has_dates and not has_dates:
         raise TableError(
             f"{events.where}: events are given as dates, and {source.where} has no column of dates; name it with --time"
@@ -482,17 +398,25 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
     known = {unit.series for unit in list_units(source, layout)}
     named = events.series
     if not named and len(known) > 1:
-        raise TableError(f"{events.where}: no column names the series of an event, and {source.where} has {len(known)}")
+        raise TableError(
+            f"{events.where}: no column names the series of an event, and {source.where} has {len(known)}; "
+            "add one called 'series'"
+        )
+    if named and not named & known and layout.series is None:
+        raise TableError(
+            f"{events.where}: events are of series {listed(sorted(named), 6)}, and {source.where} has no column of "
+            "series; name it with --series, or leave the column out of the events"
+        )
     if named and not named & known:
         raise TableError(
-            f"{events.where}: its series ({_shortened(sorted(named))}) are none of {source.where} "
-            f"({_shortened(sorted(known))})"
+            f"{events.where}: its series ({listed(sorted(named), 6)}) are none of {source.where} "
+            f"({listed(sorted(known), 6)}); name them alike"
         )
     notes = [*layout.notes, *events.notes, events.describe()]
     if unused := guesses.equals((name for name in source.kinds() if name not in layout.scores), guesses.LABELS):
         notes.append(f"{source.where}: column {unused[0]!r} is not used: the events say what is an anomaly")
     if missing := sorted(named - known):
         notes.append(
-            f"{events.where}: {_shortened(missing)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
+            f"{events.where}: {listed(missing, 6)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
         )
     return replace(layout, events=events, notes=tuple(notes))

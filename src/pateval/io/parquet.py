@@ -108,7 +108,7 @@ class ParquetFiles:
         for group in self._overlapping(start, stop):
             stored = self.fragments[group.piece].metadata.row_group(group.number)
             columns = (stored.column(place) for place in range(stored.num_columns))
-            total += sum(each.total_compressed_size for each in columns if each.path_in_schema in wanted)
+            total += sum(column.total_compressed_size for column in columns if column.path_in_schema in wanted)
         return total
 
     def batches(

@@ -31,9 +31,9 @@ def saved_layout(record: Mapping[str, Any]) -> Layout:
 
 
 def _known(kind: type[Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    names = {each.name for each in fields(kind)}
+    names = {field.name for field in fields(kind)}
     return {name: _frozen(value) for name, value in record.items() if name in names}
 
 
 def _frozen(value: Any) -> Any:
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -20,7 +20,7 @@ from pateval._validation import (
     scores_with_gaps,
 )
 from pateval._wording import in_words
-from pateval.clocks import Times, time_numbers, unit_nanoseconds
+from pateval.clocks import FIRST_YEAR, LAST_YEAR, Times, time_numbers, unit_nanoseconds
 from pateval.io.event_files import EventIntervals
 from pateval.io.source import Column, TableError, is_missing
 from pateval.label_classes import classes, from_words, mark_positive, remedy, without_label
@@ -35,6 +35,22 @@ def is_time(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def why_no_time(value: object) -> str:
+    """Say why a value is no time.
+
+    Examples
+    --------
+    >>> why_no_time("31/01/2024")
+    'is neither a date such as 2024-01-31T12:00:00 nor a number'
+    >>> why_no_time("9999-12-31")
+    'lies outside the years 1678 to 2261'
+    """
+    year = re.match(r"(\d{4,})-\d\d-\d\d", str(value))
+    if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
+        return f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}"
+    return "is neither a date such as 2024-01-31T12:00:00 nor a number"
 
 
 _UNLABELLED = ": fill it in, or leave such steps out with --ignore COLUMN (ignore=...)"
@@ -139,7 +155,10 @@ class ScoredSeries:
         """Return labels and scores of steps by channels."""
         _ = self.times
         if self.ignore is not None:
-            raise TableError(f"{self._place(self.ignore_column)}: labels of several channels cannot leave steps out")
+            raise TableError(
+                f"{self._place(self.ignore_column)}: labels of several channels cannot leave steps out; name "
+                "one channel with --label, or leave --ignore away"
+            )
         column = self.label_column
         try:
             labels = binary_array(self.labels, "labels", channels=True)
@@ -159,7 +178,7 @@ class ScoredSeries:
         labels, ignored = self.labels, self.ignore
         if labels.dtype.kind in "OUT":
             # Words; what is neither a word nor a number stays what it is, and is refused below.
-            read = (lambda each: mark_positive(each, self.positive)) if self.positive else from_words
+            read = (lambda values: mark_positive(values, self.positive)) if self.positive else from_words
             absent = without_label(labels)
             words = read(labels[~absent])
             if words is not None:
@@ -275,10 +294,13 @@ class ScoredSeries:
         except (TypeError, ValueError):
             place = next((place for place, value in enumerate(values) if not is_time(value)), None)
             if place is None:
-                raise TableError(f"{self._place(self.time_column)}: some times are dates, and others numbers") from None
-            what = f"the value in row {self.row(place)}, {in_words(str(values[place]))}"
+                raise TableError(
+                    f"{self._place(self.time_column)}: some times are dates, and others numbers; write "
+                    "all of them alike"
+                ) from None
             raise TableError(
-                f"{self._place(self.time_column)}: {what}, is neither a date such as 2024-01-31T12:00:00 nor a number"
+                f"{self._place(self.time_column)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
+                f"{why_no_time(values[place])}; correct it, or read without times by --time none"
             ) from None
         return times, unit is not None
 

@@ -5,13 +5,14 @@ Every failure is a `TableError`: one sentence that names the file and, where the
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval._wording import in_words, shortened
+from pateval._wording import listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,20 +122,9 @@ def missing_column(where: str, name: str, present: Iterable[str], role: str = ""
     columns, name = [str(column) for column in present], shortened(name)
     near = difflib.get_close_matches(name, columns, n=1) or [c for c in columns if c.lower() == name.lower()]
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    shown = listed_columns(columns)
-    return TableError(f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {shown}")
-
-
-def listed_columns(columns: Sequence[str]) -> str:
-    """Name columns for a message, the first twenty of them.
-
-    Examples
-    --------
-    >>> listed_columns(["label", "score"])
-    "'label', 'score'"
-    """
-    shown = ", ".join(map(in_words, columns[:20]))
-    return shown + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+    return TableError(
+        f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {listed(columns, 20)}"
+    )
 
 
 def require_readable(path: Path) -> None:
@@ -145,15 +135,17 @@ def require_readable(path: Path) -> None:
     except OSError as error:
         raise TableError(f"{path}: {reason(error)}") from error
     if empty:
-        raise TableError(f"{path}: the file is empty")
+        raise TableError(f"{path}: the file is empty; write or fetch it again")
 
 
 def reason(error: OSError) -> str:
     """Say in a few words why the system refused a file."""
+    if isinstance(error, FileNotFoundError) and os.path.islink(error.filename or ""):
+        return "it is a link to a file that is not there; make the link anew, or name the file itself"
     known = {
         FileNotFoundError: "there is no such file or folder",
-        PermissionError: "no permission to read it",
-        IsADirectoryError: "it is a folder, not a file",
+        PermissionError: "no permission to read it; change its permissions, or copy it as its owner",
+        IsADirectoryError: "it is a folder, not a file; name a file in it",
     }
     return known.get(type(error), error.strerror or str(error))
 
@@ -190,7 +182,7 @@ def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
 
 
 def _kind_of_array(column: Column) -> str:
-    kind = {
+    kinds = {
         "b": "number",
         "i": "number",
         "u": "number",
@@ -201,13 +193,13 @@ def _kind_of_array(column: Column) -> str:
         "T": "text",
     }
     if column.dtype.kind != "O":
-        return kind.get(column.dtype.kind, "other")
+        return kinds.get(column.dtype.kind, "other")
     found = {type(value) for value in column if not is_missing(value)}
     if str in found:
         return "text"
-    if any(issubclass(each, (bool, int, float, np.number, np.bool_)) for each in found) or not found:
+    if any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in found) or not found:
         return "number"
-    return "time" if any(each.__name__ in ("datetime", "date", "time", "Timestamp") for each in found) else "other"
+    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in found) else "other"
 
 
 def kind_of_arrow(type_: Any) -> str:
@@ -224,3 +216,22 @@ def kind_of_arrow(type_: Any) -> str:
     if tests.is_temporal(type_):
         return "time"
     return "number" if tests.is_null(type_) else "other"
+
+
+def merged_notes(notes: Sequence[str]) -> list[str]:
+    """Say once for all files what is the same for all of them.
+
+    Examples
+    --------
+    >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
+    ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
+    """
+    texts: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, text = note.partition(": ")
+        texts.setdefault(text or where, []).append(where)
+    return [
+        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
+        for text, places in texts.items()
+        for places in [[place for place in places if place != text] or [text]]
+    ]

@@ -39,7 +39,7 @@ def unordered_steps(source: object, taken: dict[str, str]) -> list[str]:
         order = np.arange(column.size)
         is_new = np.zeros(max(column.size - 1, 0), dtype=np.bool_)
         if apart:
-            codes = [np.unique(source.columns[each].astype(str), return_inverse=True)[1] for each in apart]
+            codes = [np.unique(source.columns[key].astype(str), return_inverse=True)[1] for key in apart]
             order = np.lexsort(codes)
             for code in codes:
                 is_new |= code[order][1:] != code[order][:-1]

@@ -40,7 +40,7 @@ def read_text_table(text: Text, usual: str) -> tuple[dict[str, Column], tuple[st
         notes.append(f"{where}: {comments} comment line{'s' if comments > 1 else ''} left out")
     lines = _first_lines(data)
     if not lines:
-        raise TableError(f"{where}: the table holds no rows")
+        raise TableError(f"{where}: there are no rows; at least one time step is needed")
     delimiter = _delimiter(lines, usual)
     if delimiter == " ":
         data = re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", data)
@@ -71,8 +71,8 @@ def _without_comments(data: bytes) -> tuple[bytes, int]:
         is_header = any(map(_is_number, values)) and not any(map(_is_number, names))
         if len(names) == len(values) > 1 and is_header:
             lines[first - 1] = header + b"\n"
-    kept = [line for line in lines if not line.startswith(b"#")]
-    return b"".join(kept), len(lines) - len(kept)
+    rows = [line for line in lines if not line.startswith(b"#")]
+    return b"".join(rows), len(lines) - len(rows)
 
 
 def _first_lines(data: bytes) -> list[str]:
@@ -136,8 +136,9 @@ def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Any:
     except (pa.ArrowException, OSError, ValueError) as error:
         if wrong and wrong[0].number is not None:
             row = wrong[0]
+            cells = f"{row.actual_columns} {'cell' if row.actual_columns == 1 else 'cells'}"
             raise TableError(
-                f"{where}: row {row.number - 1} has {row.actual_columns} cells, and the header {row.expected_columns}; "
+                f"{where}: row {row.number - 1} has {cells}, and the header {row.expected_columns}; "
                 f"the file is damaged, or a cell with {_NAMES.get(delimiter, 'commas')} lacks its quotes"
             ) from None
         raise damaged(where, "CSV", error) from error

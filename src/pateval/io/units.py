@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray
+from pateval._wording import listed
 from pateval.io.series import ScoredSeries
 from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
 
@@ -96,9 +97,8 @@ def interleaving_note(source: Source, units: Sequence[Unit]) -> str | None:
     names = list(dict.fromkeys(unit.series for unit in units if unit.interleaved))
     if not names:
         return None
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return (
-        f"{source.where}: rows of series {names[0]!r}{more} are not contiguous; they are taken together in file order"
+        f"{source.where}: rows of series {listed(names, 1)} are not contiguous; they are taken together in file order"
     )
 
 
@@ -153,7 +153,7 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
                 piece = {name: columns[name][inside] for name in wanted}
                 pieces.append(piece | ({_ROWS: inside + offset} if unit.interleaved else {}))
         done = [unit for unit in parts if unit.stop <= end]
-        for unit in sorted(done, key=lambda each: each.stop):
+        for unit in sorted(done, key=lambda one: one.stop):
             yield _assembled(source, layout, unit, parts.pop(unit))
 
 
@@ -366,7 +366,9 @@ def _encoded(
         if code is None:
             if is_missing(value):
                 row = offset + int(heads[index]) + 1
-                raise TableError(f"{source.where}: column {key!r} names nothing in row {row}")
+                raise TableError(
+                    f"{source.where}: column {key!r} names nothing in row {row}; fill it in, or take the row out"
+                )
             code = known[value] = numbers.setdefault(_text(value), len(numbers))
         codes[index] = code
     return heads, codes, list(numbers)

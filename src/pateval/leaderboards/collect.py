@@ -151,7 +151,7 @@ class Collector:
         for place, buffers in enumerate(settings.pooled_buffers):
             for entry, d in enumerate(self.entries.detector_code.tolist()):
                 jobs = np.flatnonzero(self.entries.of_job == entry)
-                counts = [each for job in jobs if (each := self._counts.read(int(job), place)) is not None]
+                counts = [of_job for job in jobs if (of_job := self._counts.read(int(job), place)) is not None]
                 values = pooled.pooled_values(counts) if counts else {}
                 for metric, how in wanted.items():
                     if (how.early, how.delay) == buffers and how.rule in values:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pateval._validation import count, positive_integer
-from pateval._wording import in_words
+from pateval._wording import in_words, named_error
 from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ class WorkerPool:
         first = replace(
             settings,
             metrics=others,
-            event_metrics=tuple(each for each in settings.event_metrics if each not in ids),
-            doubt_metrics=tuple(each for each in settings.doubt_metrics if each not in ids),
+            event_metrics=tuple(name for name in settings.event_metrics if name not in ids),
+            doubt_metrics=tuple(name for name in settings.doubt_metrics if name not in ids),
         )
         second = replace(
             settings,
             metrics=here,
-            event_metrics=tuple(each for each in settings.event_metrics if each in ids),
-            doubt_metrics=tuple(each for each in settings.doubt_metrics if each in ids),
+            event_metrics=tuple(name for name in settings.event_metrics if name in ids),
+            doubt_metrics=tuple(name for name in settings.doubt_metrics if name in ids),
             pooled_buffers=() if others else settings.pooled_buffers,
         )
         return first, second, [note]
@@ -182,11 +182,11 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                 try:
                     outcomes = future.result()
                 except (BrokenExecutor, CancelledError) as error:
-                    raise RuntimeError(f"the executor stopped working ({type(error).__name__}: {error})") from error
+                    raise RuntimeError(f"the executor stopped working ({named_error(error)})") from error
                 except Exception as error:
                     # Nothing raises inside a batch, so this is the way there or back: a killed worker, say.
                     if len(batch.jobs) > 1:
-                        again.extend((each, attempt) for each in batch.split())
+                        again.extend((half, attempt) for half in batch.split())
                     elif attempt < ATTEMPTS:
                         again.append((batch, attempt + 1))
                     else:
@@ -194,7 +194,7 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                             failed(
                                 batch.jobs[0],
                                 batch.purpose,
-                                f"lost {attempt} times: {type(error).__name__}: {_line(error)}",
+                                f"lost {attempt} times: {named_error(error)}",
                             )
                         ]
                 else:
@@ -231,7 +231,7 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> 
                 retried.append(batch)
                 pool.broken = True
             except Exception as error:
-                yield [failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
+                yield [failed(job, batch.purpose, f"{named_error(error)}") for job in batch.jobs]
             else:
                 yield outcomes
         if pool.broken:
@@ -377,7 +377,3 @@ def missing_modules(modules: tuple[str, ...]) -> list[str]:
         except Exception:  # whatever a user's file may raise when it is run
             missing.append(module)
     return missing
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

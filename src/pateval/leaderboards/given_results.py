@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.catalog import catalogue
 from pateval.io import ParquetFiles, Table, TableError, as_table
 from pateval.io.source import is_missing, missing_column
@@ -199,8 +199,8 @@ class _Columns:
             texts = [name for name in others if name not in described and not _mostly_numbers(columns[name])]
             chosen = [name for name in others if name not in described and name not in texts]
             if described or texts:
-                listed = ", ".join(map(in_words, [*described, *texts]))
-                self._notes.append(f"{self._source.where}: no detectors, but descriptions of the series: {listed}")
+                others_said = ", ".join(map(in_words, [*described, *texts]))
+                self._notes.append(f"{self._source.where}: no detectors, but descriptions of the series: {others_said}")
         else:
             chosen = list(detectors)
             for name in chosen:
@@ -272,8 +272,7 @@ def _facts(
     unknown = [name for name, metric in known.items() if metric is None]
     if unknown and higher_is_better is None:
         are = "is" if len(unknown) == 1 else "are"
-        listed = ", ".join(map(in_words, unknown))
-        notes.append(f"{where}: {listed} {are} not in the catalogue; higher values are taken as better")
+        notes.append(f"{where}: {listed(unknown, 8)} {are} not in the catalogue; higher values are taken as better")
     return {
         name: MetricFacts(higher_is_better is not False, None)
         if metric is None

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.io import (
+    ColumnNames,
     Layout,
     ParquetFiles,
     Source,
@@ -29,6 +30,7 @@ from pateval.io import (
     list_units,
     open_table,
 )
+from pateval.io.source import merged_notes
 from pateval.leaderboards.runs import Entries
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
+_COLUMN_ROLES = ("label", "score", "series", "detector", "run", "time", "ignore")
 _LONGEST_PATH = 4096  # characters
 _MOST_KEPT_BYTES = 1 << 27  # of tables read from text, JSON and NumPy files; a worker that holds one has little more
 
@@ -104,7 +107,7 @@ class JobTable(Sequence[Job]):
 
     def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
         if isinstance(index, slice):
-            return [self[each] for each in range(len(self))[index]]
+            return [self[job] for job in range(len(self))[index]]
         place = range(len(self))[index]
         detector, series = self.detectors[self.detector_code[place]], self.series[self.series_code[place]]
         layout = self.layouts[self.source[place]]
@@ -161,21 +164,10 @@ class Plan:
 def make_plan(
     data: object,
     *,
-    label: str | None = DEFAULT_LABEL,
-    score: str | Sequence[str] | None = DEFAULT_SCORE,
-    series: str | None = None,
-    detector: str | None = None,
-    run: str | None = None,
-    time: str | None = None,
-    time_unit: str | None = None,
-    ignore: str | None = None,
-    sort: bool = False,
-    positive: object = None,
-    events: object = None,
-    closed_events: bool = False,
     needs_times: str = "",
     strict: bool = False,
     keep_going: bool = False,
+    **columns: Unpack[ColumnNames],
 ) -> Plan:
     """Open every source, decide which column is which, and list the jobs.
 
@@ -183,10 +175,6 @@ def make_plan(
     ----------
     data : path, frame, mapping, or a collection of them
         See :func:`pateval.leaderboards.leaderboard`.
-    label, score, series, detector, run : str, optional
-        Column names; None is guessed and announced.
-    time, time_unit, ignore, sort, positive, events, closed_events
-        As in :func:`pateval.io.find_layout`.
     needs_times : str
         What cannot be computed without times, in words; a source that has none is then refused.
     strict : bool
@@ -194,6 +182,8 @@ def make_plan(
         has them.
     keep_going : bool
         Leave out what cannot be used, with its reason, instead of raising.
+    **columns
+        As in :func:`pateval.io.find_layout`; labels and scores that are not mentioned are ``label`` and ``score``.
 
     Returns
     -------
@@ -204,7 +194,8 @@ def make_plan(
     TableError
         If a source cannot be used, or nothing is left to compute.
     """
-    _check_names(label=label, score=score, series=series, detector=detector, time=time, run=run, ignore=ignore)
+    named: ColumnNames = {"label": DEFAULT_LABEL, "score": DEFAULT_SCORE, **columns}
+    _check_names(named)
     failures: list[Failure] = []
 
     def refuse(where: str, error: TableError) -> None:
@@ -220,29 +211,17 @@ def make_plan(
         except TableError as error:
             refuse(where, error)
     if not strict:
-        label = _known(label, DEFAULT_LABEL, opened)
-        score = _known(score, DEFAULT_SCORE, opened) if isinstance(score, str) else score
+        if named["label"] == DEFAULT_LABEL and _is_absent(DEFAULT_LABEL, opened):
+            named["label"] = None
+        if named["score"] == DEFAULT_SCORE and _is_absent(DEFAULT_SCORE, opened):
+            named["score"] = None
     sources: list[Source | Path] = []
     layouts: list[Layout] = []
     table = _JobTableBuilder()
     kept_bytes = 0
     for source in opened:
         try:
-            layout = find_layout(
-                source,
-                label=label,
-                score=score,
-                series=series,
-                detector=detector,
-                run=run,
-                time=time,
-                time_unit=time_unit,
-                ignore=ignore,
-                sort=sort,
-                positive=positive,
-                events=events,
-                closed_events=closed_events,
-            )
+            layout = find_layout(source, **named)
             if needs_times and layout.time is None:
                 raise TableError(
                     f"{source.where}: {needs_times} is a duration, which needs a column of times; name it with --time "
@@ -266,7 +245,7 @@ def make_plan(
     jobs = table.finish(layouts)
     if not len(jobs):
         raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
-    return Plan(jobs, tuple(sources), tuple(layouts), (*_merged(notes), *_unevenness(jobs)), tuple(failures))
+    return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *_unevenness(jobs)), tuple(failures))
 
 
 def plan_of(opened: Iterable[tuple[Source, Layout]]) -> Plan:
@@ -285,11 +264,11 @@ def plan_of(opened: Iterable[tuple[Source, Layout]]) -> Plan:
     return Plan(table.finish(layouts), tuple(source for source, _ in pairs), layouts, (), ())
 
 
-def _check_names(**names: object) -> None:
+def _check_names(columns: ColumnNames) -> None:
     """Refuse what is no name of a column; only scores may have several."""
-    for role, name in names.items():
-        several = role == "score" and isinstance(name, Sequence) and all(isinstance(each, str) for each in name)
-        if name is not None and not isinstance(name, str) and not several:
+    for role, name in columns.items():
+        several = role == "score" and isinstance(name, Sequence) and all(isinstance(one, str) for one in name)
+        if role in _COLUMN_ROLES and name is not None and not isinstance(name, str) and not several:
             wanted = "the name of a column" + (", or a list of names" if role == "score" else "")
             raise TypeError(f"{role} must be {wanted}; got {in_words(name)}")
 
@@ -394,10 +373,8 @@ def _holds_tables(data: Mapping[object, object]) -> bool:
     return bool(data) and all(isinstance(value, (str, os.PathLike)) or _is_table(value) for value in data.values())
 
 
-def _known(name: str | None, default: str, opened: Sequence[Source]) -> str | None:
-    if name != default or any(default in source.kinds() for source in opened):
-        return name
-    return None
+def _is_absent(column: str, opened: Sequence[Source]) -> bool:
+    return not any(column in source.kinds() for source in opened)
 
 
 def _group(layout: Layout, detector: str, series: str, score: str, run: str) -> tuple[str, ...]:
@@ -406,19 +383,6 @@ def _group(layout: Layout, detector: str, series: str, score: str, run: str) -> 
         detector = detector.removesuffix(f":{score}")
     named = ((layout.series, series), (layout.detector, detector), (layout.run, run))
     return tuple(value for key, value in named if key is not None)
-
-
-def _merged(notes: Sequence[str]) -> list[str]:
-    """Say once for all files what is the same for all of them."""
-    texts: dict[str, list[str]] = {}
-    for note in dict.fromkeys(notes):
-        where, _, text = note.partition(": ")
-        texts.setdefault(text or where, []).append(where)
-    return [
-        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
-        for text, places in texts.items()
-        for places in [[place for place in places if place != text] or [text]]
-    ]
 
 
 def _unevenness(jobs: JobTable) -> Iterator[str]:
@@ -448,17 +412,5 @@ def _unevenness(jobs: JobTable) -> Iterator[str]:
         usual = int(steps[np.lexsort((first, -counts))[0]])
         different = entries.detector_code[np.flatnonzero((column > 0) & (column != usual))]
         odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
-        others = ", ".join(str(each) for each in steps.tolist() if each != usual)
+        others = ", ".join(str(length) for length in steps.tolist() if length != usual)
         yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
-
-
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """Name the first few and count the rest.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    "'a', 'b' and 2 more"
-    """
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 RULES = {"pate": TRAPEZOID, "pate_ap": AVERAGE_PRECISION}
 THRESHOLDS_IN_ALL = 16_384  # of all series of a detector together
-_FEWEST, _MOST = 32, 1024  # of one series
+_MIN_THRESHOLDS, _MAX_THRESHOLDS = 32, 1024  # of one series
 _BYTES_IN_MEMORY = 16_000_000
 _MOST_COUNTS = 100_000  # thresholds x pairs of buffers of one series: what is sent back for it
 
@@ -47,7 +47,7 @@ def thresholds_per_series(series: int) -> int:
     >>> [thresholds_per_series(series) for series in (4, 58, 2000)]
     [1024, 282, 32]
     """
-    return max(_FEWEST, min(_MOST, THRESHOLDS_IN_ALL // max(series, 1)))
+    return max(_MIN_THRESHOLDS, min(_MAX_THRESHOLDS, THRESHOLDS_IN_ALL // max(series, 1)))
 
 
 class PooledMetric(NamedTuple):

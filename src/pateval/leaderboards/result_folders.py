@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words, listed, shortened
 from pateval.io import TableError
 from pateval.io.files import read_table
 from pateval.io.source import is_missing
@@ -28,7 +28,6 @@ _NO_METRIC = re.compile(
 )
 # TSB-AD publishes its values in one table per metric, under such a name.
 _MERGED = re.compile(r".*merged_?table.*", re.IGNORECASE)
-_ROWS_SHOWN = 5
 
 
 def long_table(folder: Path) -> tuple[dict[str, list[Any]], list[str]]:
@@ -82,10 +81,10 @@ def _tsb_ad(folder: Path, files: list[Path]) -> tuple[dict[str, list[Any]], list
                 values = [None] * len(values)
             rows += [(str(name), path.stem, metric, value) for metric, value in zip(metrics, values, strict=True)]
         if failed:
-            listed = ", ".join(map(str, failed[:_ROWS_SHOWN])) + (" ..." if len(failed) > _ROWS_SHOWN else "")
+            rows_said = f"{'row' if len(failed) == 1 else 'rows'} {listed(failed, 5)}"
             notes.append(
-                f"{path}: every metric is 0 in {len(failed)} rows ({listed}), which TSB-AD's scripts write where a "
-                "detector failed; they count as missing"
+                f"{path}: every metric is 0 in {rows_said}, which TSB-AD's scripts write where a detector failed; it "
+                "counts as missing"
             )
     return _columns(rows), notes
 

@@ -16,7 +16,7 @@ from pateval.catalog import canonical_id, find_metrics
 from pateval.clocks import canonical_lengths, duration_text, is_duration
 from pateval.evaluation.circumstances import clock_field, what_needs_times
 from pateval.io import TableError
-from pateval.leaderboards import cache as kept
+from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics, pooled
 from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, make_batches, make_chance_batches
 from pateval.leaderboards.collect import Collector
@@ -258,8 +258,8 @@ def choose(
         chosen,
         parameters,
         {metric.id: metric.cache_token() for metric in chosen},
-        cache=None if cache is None else kept.prepare(cache),
-        code=kept.fingerprint(),
+        cache=None if cache is None else result_cache.prepare(cache),
+        code=result_cache.fingerprint(),
         draws=count(chance, "chance"),
         seed=non_negative_integer(seed, "seed"),
         event_draws=count(event_draws, "event_draws"),
@@ -334,7 +334,7 @@ def compute(
                 run.look_for_missing(make_batches(plan), here, this_process)
             run.all(make_batches(plan), here, this_process)
             run.all(make_chance_batches(plan, collector.known_labels() if here.draws else []), here, this_process)
-        board = collector.board(_facts(settings), settings, rank_by, _signatures(settings, plan))
+        board = collector.board(facts_of(settings), settings, rank_by, _signatures(settings, plan))
     has_buffers = any("early" in metric.global_options for metric in settings.metrics)
     checks = [
         *diagnostics.label_differences(plan, collector.labels),
@@ -370,7 +370,8 @@ def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
     )
 
 
-def _facts(settings: Settings) -> dict[str, MetricFacts]:
+def facts_of(settings: Settings) -> dict[str, MetricFacts]:
+    """Return which way each metric points, and what a perfect detector gets."""
     return {
         metric.id: MetricFacts(metric.higher_is_better, metric.best, metric.needs_threshold)
         for metric in settings.metrics
@@ -453,8 +454,8 @@ class _Run:
         folder, line = settings.cache, result.cache_error
         elsewhere = folder is not None and pool.executor is not None
         for key, cells in ((result.key, result.cells), (result.doubt_key, result.doubt)):
-            if elsewhere and key and not line and not kept.has(folder, key):
+            if elsewhere and key and not line and not result_cache.has(folder, key):
                 tokens = {name: token for name in cells if (token := token_of(name, settings)) is not None}
-                line = kept.store(folder, key, record_of(cells, tokens, result.seconds))
+                line = result_cache.store(folder, key, record_of(cells, tokens, result.seconds))
         if line:
             self._lost[line] = self._lost.get(line, 0) + 1

@@ -25,18 +25,22 @@ def describe_run(
         "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
         "columns": [
             {
-                "label": each.label,
-                "scores": list(each.scores),
-                "series": each.series,
-                "detector": each.detector,
-                "run": each.run,
+                "label": layout.label,
+                "scores": list(layout.scores),
+                "series": layout.series,
+                "detector": layout.detector,
+                "run": layout.run,
             }
-            for each in dict.fromkeys(plan.layouts)
+            for layout in dict.fromkeys(plan.layouts)
         ],
         "reading": _reading(plan),
         "parameters": settings.parameters,
         "chance_draws": settings.draws,
-        "doubt": {"amount": settings.doubt, "draws": settings.doubt_draws} if settings.doubt else None,
+        "event_draws": settings.event_draws,
+        "event_metrics": list(settings.event_metrics),
+        "doubt": {"amount": settings.doubt, "draws": settings.doubt_draws, "metrics": list(settings.doubt_metrics)}
+        if settings.doubt
+        else None,
         "seed": settings.seed,
         "code": settings.code,
         "versions": _versions(),

@@ -18,6 +18,7 @@ import numpy as np
 
 from pateval._large_integers import ordered_floats
 from pateval._validation import without_gaps
+from pateval._wording import named_error
 from pateval.coarse import coarseness
 from pateval.evaluation import evaluate
 from pateval.io import TableError
@@ -211,7 +212,7 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
             except TableError as error:
                 yield failed(job, batch.purpose, str(error), bad_input=True)
             except Exception as error:
-                yield failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}")
+                yield failed(job, batch.purpose, named_error(error))
     except (TableError, OSError) as error:
         # The file broke off while it was read: what came before stands.
         for job in waiting.values():
@@ -342,7 +343,9 @@ def _limits_over_events(steps: SeriesSteps, job: Job, settings: Settings) -> tup
     wanted = [f"{metric} {end}" for metric in settings.event_metrics for end in ("low", "high")]
     result = _completed(job, key, wanted, settings, compute)
     cells = result.cells
-    limits = {each: (cells[f"{each} low"].value, cells[f"{each} high"].value) for each in settings.event_metrics}
+    limits = {
+        metric: (cells[f"{metric} low"].value, cells[f"{metric} high"].value) for metric in settings.event_metrics
+    }
     return limits, result.cache_error
 
 
@@ -413,9 +416,9 @@ def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -
             found = evaluate(steps.labels, steps.scores, metrics=chosen, chance=0, **settings.parameters, **steps.data)
         except Exception as error:
             if len(metrics) == 1:
-                return {metrics[0]: Cell(math.nan, f"{_FAILED}{type(error).__name__}: {_line(error)}")}
+                return {metrics[0]: Cell(math.nan, f"{_FAILED}{named_error(error)}")}
             alone = [_evaluated(steps, [metric], settings) for metric in metrics]
-            return {metric: cell for each in alone for metric, cell in each.items()}
+            return {metric: cell for cells in alone for metric, cell in cells.items()}
     return {metric: Cell(found.values_by_id[metric], found.reasons.get(metric, "")) for metric in metrics}
 
 
@@ -459,10 +462,6 @@ def record_of(
         "reasons": {**before.get("reasons", {}), **reasons},
         "seconds": seconds,
     }
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 _stop: Any = None

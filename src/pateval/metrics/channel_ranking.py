@@ -163,9 +163,9 @@ def channel_ranking(labels: ArrayLike, scores: ArrayLike, *, percent: float = 10
     affected = labels.any(axis=1)
     labels, scores = labels[affected], scores[affected]
     channels = labels.shape[1]
-    kept = np.array([min(round(share * count / 100), channels) for count in range(channels + 1)])
+    cutoffs = np.array([min(round(share * count / 100), channels) for count in range(channels + 1)])
     count = np.count_nonzero(labels, axis=1)
-    counted = np.arange(channels) < kept[count][:, None]
+    counted = np.arange(channels) < cutoffs[count][:, None]
     ranked = np.where(counted, _labels_by_rank(labels, scores), 0.0)
     discount = 1 / np.log2(np.arange(2, channels + 2))
     ideal = np.cumsum(discount)[count - 1]

@@ -79,7 +79,7 @@ def mean_detection_delay(
     """
     labels, predictions = binary_pair(labels, predictions)
     delays, lengths = _delays(labels, predictions)
-    found = _some(delays < lengths)
+    found = _require_detected(delays < lengths)
     return float(np.mean(_measured(runs(labels)[0][found], delays[found], labels.size, unit, times, time_unit)))
 
 
@@ -189,7 +189,7 @@ def mean_detection_offset(
     labels, predictions = binary_pair(labels, predictions)
     early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     offsets = _onset_offsets(labels, predictions, early)
-    near = _some(offsets <= min(delay, labels.size))
+    near = _require_detected(offsets <= min(delay, labels.size))
     return float(np.mean(_measured(runs(labels)[0][near], offsets[near], labels.size, unit, times, time_unit)))
 
 
@@ -308,7 +308,7 @@ def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> Int
     return np.append(alarms, np.iinfo(np.intp).max)[nearest] - onsets
 
 
-def _some(detected: BoolArray) -> BoolArray:
+def _require_detected(detected: BoolArray) -> BoolArray:
     if not detected.any():
         raise UndefinedMetricError("the metric is undefined: no event is detected, so there is no delay to measure")
     return detected

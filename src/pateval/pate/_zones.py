@@ -80,7 +80,7 @@ class ZoneLimits:
     def early_limit(self, delay: float) -> Numbers:
         """How far each event's early zone can reach: into what the delayed zone of the event before has left."""
         taken = np.zeros_like(self._free_before)
-        taken[1:] = self._steps_within(self.delayed_reach(delay), forward=True)[:-1]
+        taken[1:] = self.delayed_counts(self.delayed_reach(delay))[:-1]
         left = self._free_before - np.where(self._follows, taken, 0)
         return self._distance(self._events.starts - left, self._events.starts)
 
@@ -94,16 +94,24 @@ class ZoneLimits:
         """How far each event's early zone reaches."""
         return np.minimum(early, self.early_limit(delay))
 
+    def delayed_counts(self, reach: Numbers) -> IntArray:
+        """How many steps after each event its zone holds."""
+        return self._steps_within(reach, forward=True)
+
+    def early_counts(self, reach: Numbers) -> IntArray:
+        """How many steps before each event its zone holds."""
+        return self._steps_within(reach, forward=False)
+
     def delayed_steps(self, reach: Numbers) -> ZoneSteps:
         """Steps after the events, as far as their zones reach."""
-        counts = self._steps_within(reach, forward=True)
+        counts = self.delayed_counts(reach)
         owners, places = np.repeat(np.arange(counts.size), counts), within(np.zeros_like(counts), counts)
         steps = self._events.stops[owners] + places
         return ZoneSteps(steps, owners, self._distance(self._events.stops[owners] - 1, steps))
 
     def early_steps(self, reach: Numbers) -> ZoneSteps:
         """Steps before the events, as far as their zones reach."""
-        counts = self._steps_within(reach, forward=False)
+        counts = self.early_counts(reach)
         owners, places = np.repeat(np.arange(counts.size), counts), within(np.zeros_like(counts), counts)
         steps = self._events.starts[owners] - 1 - places
         return ZoneSteps(steps, owners, self._distance(steps, self._events.starts[owners]))

@@ -67,7 +67,7 @@ def explain_predictions(
     tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
     rows = _describe(events, predicted, points)
     precision, recall, f1 = (float(np.mean(column)) for column in zip(*weights.figures, strict=True))
-    return Explanation(points, rows, precision, recall, f1, tp, fp, fn, given_early, given_delay)
+    return Explanation(points, rows, precision, recall, f1, tp, fp, fn, given_early, given_delay, timeline)
 
 
 def _as_given(buffers: Any, name: str) -> Any:
@@ -75,7 +75,7 @@ def _as_given(buffers: Any, name: str) -> Any:
     if is_duration(buffers) or not isinstance(buffers, Iterable):
         return single(buffers, name)
     require_few(buffers, name)
-    return tuple(single(each, name) for each in buffers)
+    return tuple(single(buffer, name) for buffer in buffers)
 
 
 def _places_in_series(timeline: Timeline, series: object) -> tuple[IntArray, npt.NDArray[Any] | None]:
@@ -110,18 +110,17 @@ class _Weights:
         self.missed_sum = float(self.missed.sum())
         self.predicted_sum = int(np.count_nonzero(predictions))
         self.hits = int(np.count_nonzero(self.hit))
-        self.found = np.zeros(labels.size)  # summed over the pairs
+        self.worth = np.zeros(labels.size)  # of a detection in a zone, summed over the pairs
         self.figures: list[PRF] = []
 
     def add(self, early: float, delay: float) -> None:
         """Count one pair of buffers."""
         found = float(self.hits)
         for reach, zone, code in self._zones(early, delay):
-            counts = self.predictions[zone.steps] & ((code == DELAYED) | self.detected[zone.events])
             weights = zone_weight(reach[zone.events], zone.distances, self.limits.half_length[zone.events])
-            gained = np.where(counts, weights, 0.0)
-            self.found[zone.steps] += gained
-            found += float(gained.sum())
+            worth = np.where((code == DELAYED) | self.detected[zone.events], weights, 0.0)
+            self.worth[zone.steps] += worth
+            found += float(worth[self.predictions[zone.steps]].sum())
         self.figures.append(PRF.from_counts(found, self.predicted_sum - found, self.missed_sum))
 
     def points(self, early: float, delay: float, steps: IntArray, series: npt.NDArray[Any] | None) -> StepWeights:
@@ -135,10 +134,11 @@ class _Weights:
             codes[zone.steps[self.predictions[zone.steps]]] = code
         owner[self.inside] = self.event_of
         codes[self.inside] = np.where(self.hit, TRUE, np.where(self.detected[self.event_of], PARTLY, TOTALLY))
-        found = self.found / len(self.figures)
-        wrong = np.where(outside, 1.0 - found, 0.0)
-        found[self.inside] = self.hit
-        return StepWeights(steps, codes, owner, found, wrong, self.missed, series)
+        worth = self.worth / len(self.figures)
+        worth[self.inside] = 1.0
+        found = np.where(self.predictions, worth, 0.0)
+        wrong = np.where(outside, 1.0 - worth, 0.0)
+        return StepWeights(steps, codes, owner, found, wrong, self.missed, worth, series)
 
     def _zones(self, early: float, delay: float) -> tuple[tuple[Any, ZoneSteps, int], ...]:
         after, ahead = self.limits.delayed_reach(delay), self.limits.early_reach(early, delay)

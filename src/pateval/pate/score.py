@@ -304,5 +304,8 @@ def _given_thresholds(
         )
     if isinstance(thresholds, (str, bytes, Mapping)):
         raise TypeError(f"thresholds must be a positive integer or numbers; got {in_words(thresholds)}")
-    values = finite_array(thresholds if isinstance(thresholds, np.ndarray) else list(thresholds), "thresholds")
+    given = thresholds if isinstance(thresholds, np.ndarray) else list(thresholds)
+    if len(given) == 0:
+        raise ValueError("thresholds must hold at least one number; got an empty collection")
+    values = finite_array(given, "thresholds")
     return np.sort(values.astype(np.float64))[::-1]

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import non_negative_integer, require_anomaly
+from pateval._validation import require_anomaly
+from pateval.clocks import Duration, read_buffers
 from pateval.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import mean_area, rank_steps
@@ -15,7 +16,16 @@ from pateval.timelines import read_scores
 
 
 def pate_at_sizes(
-    labels: npt.ArrayLike, scores: npt.ArrayLike, sizes: Iterable[int], *, series: npt.ArrayLike | None = None
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    sizes: Iterable[int | Duration],
+    *,
+    series: npt.ArrayLike | None = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
 ) -> npt.NDArray[np.float64]:
     """PATE with ``early = delay = size``, for each size.
 
@@ -25,10 +35,12 @@ def pate_at_sizes(
         Truth for each time step.
     scores : array-like of float
         Higher is more anomalous.
-    sizes : iterable of int
-        Buffer lengths in steps.
+    sizes : iterable of int or of durations
+        Buffer lengths in steps or on ``times``.
     series : array-like, optional
         Which series each step belongs to.
+    times, time_unit, max_gap, ignore, missing
+        As in `pate`.
 
     Returns
     -------
@@ -40,12 +52,13 @@ def pate_at_sizes(
     >>> pate_at_sizes([0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2], [0, 2]).round(3).tolist()
     [0.792, 0.883]
     """
-    truth, values, timeline = read_scores(labels, scores, series=series)
+    truth, values, timeline = read_scores(
+        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
     require_anomaly(truth)
-    lengths = [min(non_negative_integer(size, "sizes"), truth.size) for size in sizes]
-    if not lengths:
-        raise ValueError("sizes must hold at least one buffer length")
+    lengths, in_time = read_buffers(list(sizes), "sizes", timeline.clock, timeline.size)
+    clock = timeline.zone_clock(in_time=in_time)
     reaches = (min(lengths), max(lengths))
-    steps = rank_steps(values, timeline.events(truth), reaches, reaches)
+    steps = rank_steps(values, timeline.events(truth), reaches, reaches, clock=clock)
     warn_if_coarse(values, "pate", "pate_ap")
     return np.array([mean_area(steps, (length,), (length,), TRAPEZOID) for length in lengths])

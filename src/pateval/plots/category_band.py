@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from pateval._validation import IntArray
 from pateval.events import runs
+from pateval.explanations import CATEGORIES
 from pateval.plots.canvas import WIDTH, one_axes
+from pateval.plots.series_panels import mark_left_out
 from pateval.plots.styling import (
     ALARM,
     CATEGORY_COLOURS,
@@ -28,7 +30,8 @@ from pateval.plots.weights import potential_weights
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.explanations import Explanation, StepWeights
+    from pateval.explanations import Explanation
+    from pateval.timelines import Timeline
 
 # Which category a column shows where several share it: what speaks against the detector comes first.
 _SHOWN_FIRST = ("outside", "totally missed", "true detection", "partly missed", "early", "delayed")
@@ -59,8 +62,10 @@ def categories(
     ----------
     explanation : Explanation
         What `pateval.explain` returned.
-    times, time_unit, limits
-        As in `series`.
+    times, time_unit
+        Times of all recorded steps for the axis, and their unit where they are numbers; by default steps are counted.
+    limits : tuple of int, optional
+        Draw only the recorded steps ``limits[0] <= t < limits[1]``.
     ax : Axes, optional
         Where to draw.
 
@@ -76,13 +81,13 @@ def categories(
     >>> ax.get_ylabel()
     'weight'
     """
-    points = explanation.points
-    axis = time_axis(len(points), times=times, time_unit=time_unit, limits=limits)
+    timeline = explanation.explained_steps
+    axis = time_axis(timeline.size, times=times, time_unit=time_unit, limits=limits, timeline=timeline)
     ax = one_axes(ax, (WIDTH, 3.0))
     axis.apply(ax)
     shade_known_events(ax, axis, explanation)
     _draw_weights(ax, axis, explanation)
-    draw_band(ax, axis, points, low=0.02, high=0.11)
+    draw_band(ax, axis, explanation, low=0.02, high=0.11)
     ax.set_ylim(-0.2, 1.05)
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
     ax.set_ylabel("weight")
@@ -93,27 +98,30 @@ def categories(
 
 
 def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation, *, marked: bool = False) -> None:
-    """Shade the events of an explanation, and mark them above the curves where asked for."""
-    starts, stops = explanation.event_places()
-    draw_spans(ax, *axis.spans(starts, stops), facecolors=EVENT, alpha=0.55, label="event")
+    """Shade the events of an explanation and what does not count, and mark events above the curves where asked for."""
+    spans = axis.spans(*explanation.explained_steps.recorded_runs(*explanation.event_places()))
+    draw_spans(ax, *spans, facecolors=EVENT, alpha=0.55, label="event")
+    mark_left_out(ax, axis)
     if marked:
-        spans = axis.spans(starts, stops)
         draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
 
 
-def draw_band(ax: Axes, axis: TimeAxis, points: StepWeights, *, low: float, high: float, named: bool = True) -> None:
+def draw_band(
+    ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float, high: float, named: bool = True
+) -> None:
     """Draw the categories of the steps as a band between two shares of the axes' height.
 
     Where a column of the picture holds several categories, the gravest is shown, as in the timeline of an explanation.
     """
-    shown = axis.cut(points.category)
+    # A step that is left out is quiet here: no category is drawn there.
+    shown = axis.cut(explanation.explained_steps.on_all_steps(explanation.points.codes))
     begins = np.arange(shown.size)
     if shown.size > COLUMNS:
         begins = np.unique(np.linspace(0, shown.size, COLUMNS, endpoint=False).astype(np.intp))
     ends = np.append(begins[1:], shown.size)
     taken = np.zeros(begins.size, dtype=np.bool_)
     for name in _SHOWN_FIRST:
-        present = np.logical_or.reduceat(shown == name, begins) & ~taken
+        present = np.logical_or.reduceat(shown == CATEGORIES.index(name), begins) & ~taken
         taken |= present
         starts, stops = runs(present)
         if starts.size:
@@ -137,7 +145,6 @@ def _draw_weights(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:
     potential = potential_weights(explanation)
     inside = ~np.isnan(potential.false_negative)
     owned = explanation.points.event >= 0
-    nowhere = np.full(inside.size, np.nan)
     curves = [
         ("TP weight", potential.true_positive, potential.detected & owned, owned, 2.8),
         ("FP weight", 1 - potential.true_positive, potential.detected & ~inside, owned & ~inside, 1.4),
@@ -147,23 +154,27 @@ def _draw_weights(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:
     thin = 1.0 if axis.positions.size <= COLUMNS else 0.4
     for name, weights, active, shown, width in curves:
         colour = _WEIGHT_COLOURS[name]
-        dotted = np.where(shown, weights, nowhere)
-        solid = np.where(active, weights, nowhere)
+        dotted, solid = (_over_all(explanation.explained_steps, weights, where) for where in (shown, active))
         ax.plot(*_steps(axis, dotted), color=colour, linestyle=(0, (1, 1.4)), linewidth=1.2 * thin, zorder=3)
         ax.plot(*_steps(axis, solid), color=colour, linewidth=width * thin, label=name, zorder=4)
     ax.plot([], [], color=QUIET, linestyle=(0, (1, 1.4)), linewidth=1.2, label="potential")
+
+
+def _over_all(
+    timeline: Timeline, weights: npt.NDArray[np.float64], where: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """Weights at their places among all recorded steps, NaN where there are none."""
+    return np.where(timeline.on_all_steps(where), timeline.on_all_steps(weights), np.nan)
 
 
 def _steps(axis: TimeAxis, weights: npt.NDArray[np.float64]) -> tuple[Any, Any]:
     """The curve of some weights: each step as wide as it lasts, so that a step alone is a dash and not lost."""
     shown = axis.cut(weights)
     if shown.size > COLUMNS:
-        return _kept_visible(axis, shown)
-    half = axis.half_step
-    positions = np.repeat(axis.positions, 2)
-    positions[0::2] -= half
-    positions[1::2] += half
-    return positions, np.repeat(shown, 2)
+        return axis.broken(*_kept_visible(axis, shown))
+    positions = np.stack([axis.lefts, axis.rights], axis=-1).ravel()
+    holes = 2 * axis.holes
+    return np.insert(positions, holes, positions[holes]), np.insert(np.repeat(shown, 2), holes, np.nan)
 
 
 def _kept_visible(axis: TimeAxis, shown: npt.NDArray[np.float64]) -> tuple[Any, Any]:

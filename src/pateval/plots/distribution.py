@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import positive_integer, require_anomaly, scored_pair
+from pateval._validation import positive_integer, require_anomaly
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, legend_above, styled
+from pateval.timelines import read_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +22,15 @@ def score_distribution(
     scores: npt.ArrayLike,
     *,
     threshold: float | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
     bins: int = 50,
     log: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the shares of steps by score, inside events and outside, each adding up to 1.
+
+    Where steps without a score count as normal, each adds up to the share of its steps that have one.
 
     Parameters
     ----------
@@ -35,6 +40,8 @@ def score_distribution(
         Higher is more anomalous.
     threshold : float, optional
         The threshold in use.
+    ignore, missing
+        Steps to leave out, and what becomes of missing scores, as in `pate`.
     bins : int
         Number of intervals of the scores.
     log : bool
@@ -53,13 +60,18 @@ def score_distribution(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('anomaly score', 'share of steps')
     """
-    truth, values = scored_pair(labels, scores)
+    truth, values, _ = read_scores(labels, scores, ignore=ignore, missing=missing)
     require_anomaly(truth)
+    present = values > -np.inf  # A missing score that counts as normal is below all others.
+    if not present.any():
+        raise ValueError("there is nothing to draw: every score is missing")
     bins = positive_integer(bins, "bins")
     ax = one_axes(ax, (5.2, 3.2))
-    low, high = float(values.min()), float(values.max())
+    low, high = float(values[present].min()), float(values[present].max())
     edges = np.linspace(low, high, bins + 1) if high > low else np.array([low - 0.5, low + 0.5])
-    outside, inside = (np.histogram(values[mask], edges)[0] / max(int(mask.sum()), 1) for mask in (~truth, truth))
+    outside, inside = (
+        np.histogram(values[mask & present], edges)[0] / max(int(mask.sum()), 1) for mask in (~truth, truth)
+    )
     ax.stairs(
         outside,
         edges,
@@ -67,7 +79,7 @@ def score_distribution(
         facecolor="#D9D9D9",
         edgecolor=QUIET,
         linewidth=0.8,
-        label=f"outside events ({int((~truth).sum()):,} steps)",
+        label=f"outside events ({_counted(~truth, present)})",
     )
     ax.stairs(
         inside,
@@ -77,7 +89,7 @@ def score_distribution(
         hatch="////",
         edgecolor=CATEGORY_COLOURS["true detection"],
         linewidth=1.2,
-        label=f"inside events ({int(truth.sum()):,} steps)",
+        label=f"inside events ({_counted(truth, present)})",
         zorder=3,
     )
     if threshold is not None:
@@ -93,3 +105,8 @@ def score_distribution(
     ax.set_ylabel("share of steps" + (" (log scale)" if log else ""))
     legend_above(ax)
     return ax
+
+
+def _counted(mask: npt.NDArray[np.bool_], present: npt.NDArray[np.bool_]) -> str:
+    absent = int(np.count_nonzero(mask & ~present))
+    return f"{int(np.count_nonzero(mask)):,} steps" + (f", {absent:,} without a score" if absent else "")

@@ -141,7 +141,7 @@ def buffer_heat_map(
     >>> ax.get_xlabel()
     'delay: buffer after an event (steps)'
     """
-    unit = "time" if any(isinstance(each, str) for each in (*early, *delay)) else "steps"
+    unit = "time" if any(isinstance(length, str) for length in (*early, *delay)) else "steps"
     ax = heat_map(
         values,
         rows=list(early),

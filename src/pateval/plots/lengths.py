@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.clocks import Clock, Duration, duration_text, is_duration, nanoseconds, readable_unit
+from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import legend_above, line_style, styled
-from pateval.plots.weights import potential_weights
+from pateval.timelines import read_zone_buffers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pateval.explanations import Explanation
 
+_SHARES = (0.25, 0.5, 0.75)  # of the delay: the distances drawn by default, besides the first step
+
 
 @styled
 def weights_by_length(
-    explanation: Explanation, *, distances: Sequence[int] | None = None, ax: Axes | None = None
+    explanation: Explanation, *, distances: Sequence[int | Duration] | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw what a delayed detection is worth against the length of the event it follows.
 
@@ -27,13 +31,16 @@ def weights_by_length(
     (delay − j) / (delay + (L − 1) / 2). Points are the events of the explanation; one that lies below its line has a
     zone cut short by the next event or the end of the series.
 
+    Where the delay is a duration, so are distances and lengths: an event lasts from its first step to one median
+    interval after its last one, and that interval takes the place of 1.
+
     Parameters
     ----------
     explanation : Explanation
-        What `pateval.explain` returned, with a positive delay.
-    distances : sequence of int, optional
-        Steps after the event, at most the delay; by default the first step, a quarter, a half and three quarters of
-        the delay.
+        What `pateval.explain` returned, with one positive delay.
+    distances : sequence of int or of durations, optional
+        Steps, or time, after the event, at most the delay; by default the first step, a quarter, a half and three
+        quarters of the delay.
     ax : Axes, optional
         Where to draw.
 
@@ -48,35 +55,41 @@ def weights_by_length(
     >>> ax = pv.plots.weights_by_length(pv.explain(labels, labels, early=4, delay=4))
     >>> ax.get_xlabel(), len(ax.get_lines())
     ('event length (steps)', 6)
+    >>> times = np.datetime64("2026-03-01T00:00") + 10 * np.arange(18).astype("timedelta64[m]")
+    >>> ax = pv.plots.weights_by_length(pv.explain(labels, labels, early=0, delay="40min", times=times))
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('event length (min)', ['10 min after', '20 min after', '30 min after'])
     """
-    delay = explanation.delay
-    if not isinstance(delay, int) or delay < 1:
-        raise ValueError("weights against event length need a delayed zone: explain with a positive number of steps")
-    if distances is None:
-        distances = sorted({1, *(round(delay * share) for share in (0.25, 0.5, 0.75))} - {0})
-    if any(not 1 <= distance <= delay for distance in distances):
-        raise ValueError(f"distances must lie between 1 and the delay, {delay}; got {list(distances)}")
-    worth = potential_weights(explanation).true_positive
-    owner = explanation.points.event
-    starts, stops = explanation.event_places()
-    lengths = stops - starts
+    timeline, given = explanation.explained_steps, explanation.delay
+    _, delays, clock = read_zone_buffers(timeline, explanation.early, explanation.delay)
+    delay = delays[0]
+    if isinstance(given, tuple) or not delay:
+        raise ValueError("weights against event length need a delayed zone: explain with one positive delay")
+    events = timeline.events(explanation.is_inside())
+    limits = ZoneLimits(events, clock)
+    # One unit of the clock on the axis, and how far apart steps lie: steps are counted where the delay is.
+    unit, size, interval = "steps", 1.0, 1.0
+    if clock is not None and is_duration(given):
+        interval = clock.median_interval(timeline.starts) or 1.0
+        unit, size = _unit(clock, min(delay, float(np.median(2 * limits.half_length + interval))))
+    after = _distances(distances, delay, interval, clock if is_duration(given) else None)
+    lengths = 2 * limits.half_length + interval
+    reach = limits.delayed_reach(delay)
     ax = one_axes(ax, (5.2, 3.4))
-    grid = np.unique(np.geomspace(1, max(int(lengths.max()), 10) * 1.3, 200))
-    for place, distance in enumerate(distances):
+    longest = max(float(lengths.max()), 10 * interval) * 1.3
+    grid = np.unique(np.geomspace(interval, longest, 200))
+    for place, distance in enumerate(after):
         looks = line_style(place)
         ax.plot(
-            grid,
-            (delay - distance) / (delay + (grid - 1) / 2),
+            grid / size,
+            (delay - distance) / (delay + (grid - interval) / 2),
             color=looks.colour,
             linestyle=looks.dashes,
-            label=f"{distance} step{'s' if distance > 1 else ''} after",
+            label=f"{distance / size:,.4g} {'step' if unit == 'steps' and distance == 1 else unit} after",
         )
-        steps = stops + distance - 1
-        reached = steps < owner.size
-        reached[reached] &= owner[steps[reached]] == np.flatnonzero(reached)
         ax.plot(
-            lengths,
-            np.where(reached, worth[np.minimum(steps, owner.size - 1)], 0.0),
+            lengths / size,
+            zone_weight(reach, np.full(len(events), distance), limits.half_length),
             linestyle="none",
             marker=looks.marker,
             markersize=4,
@@ -87,10 +100,35 @@ def weights_by_length(
             zorder=4,
         )
     ax.set_xscale("log")
-    ax.set_xlim(grid[0] / 1.08, grid[-1])
+    ax.set_xlim(grid[0] / size / 1.08, grid[-1] / size)
     ax.set_ylim(0, 1.02)
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("event length (steps)")
-    ax.set_ylabel(f"TP weight of a detection (delay {delay})")
+    ax.xaxis.set_major_formatter("{x:,g}")
+    ax.set_xlabel(f"event length ({unit})")
+    written = duration_text(given) if is_duration(given) else given
+    ax.set_ylabel(f"TP weight of a detection (delay {written})")
     legend_above(ax)
     return ax
+
+
+def _unit(clock: Clock, length: float) -> tuple[str, float]:
+    """Name of a unit in which a length of the clock is at least 1, and how many units of the clock it is."""
+    one = clock.nanoseconds or 1
+    unit, size = readable_unit(length * one)
+    return unit, size / one
+
+
+def _distances(
+    given: Sequence[int | Duration] | None, delay: float, interval: float, clock: Clock | None
+) -> list[float]:
+    """Distances after an event in units of the clock; in steps without one."""
+    if given is None:
+        parts = [delay * share for share in _SHARES]
+        chosen = {interval, *(parts if clock is not None else map(round, parts))}
+        return sorted(distance for distance in chosen if 0 < distance <= delay)
+    found: list[Any] = list(given)
+    if clock is not None:
+        found = [clock.length(nanoseconds(distance, "distances")) for distance in found]
+    least = 1 if clock is None else 0
+    if any(not least <= distance <= delay for distance in found):
+        raise ValueError(f"distances must lie between {least} and the delay, {delay:g}; got {list(given)}")
+    return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.clocks import Duration, is_duration, nanoseconds, readable_unit
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import PALE, QUIET, legend_above, line_style, styled
 
@@ -113,7 +114,7 @@ def line_chart(
 
 @styled
 def buffer_sizes(
-    sizes: Sequence[int],
+    sizes: Sequence[int | Duration],
     values: Mapping[str, npt.ArrayLike],
     *,
     random: str | None = None,
@@ -124,8 +125,8 @@ def buffer_sizes(
 
     Parameters
     ----------
-    sizes : sequence of int
-        Buffer lengths in steps, increasing.
+    sizes : sequence of int or of durations
+        Buffer lengths in steps or in time, increasing.
     values : mapping of str to array-like
         PATE of each detector at each size; `pate_by_sizes` computes them.
     random : str, optional
@@ -145,10 +146,17 @@ def buffer_sizes(
     >>> ax = plots.buffer_sizes([0, 50, 100], {"lstm": [0.3, 0.4, 0.45], "random": [0.1, 0.15, 0.2]}, random="random")
     >>> ax.get_xlabel()
     'buffer size, early = delay (steps)'
+    >>> ax = plots.buffer_sizes(["0s", "30min", "2h"], {"lstm": [0.3, 0.4, 0.45]})
+    >>> ax.get_xlabel(), ax.get_lines()[0].get_xdata().tolist()
+    ('buffer size, early = delay (min)', [0.0, 30.0, 120.0])
     """
-    return line_chart(
-        sizes, values, x_label="buffer size, early = delay (steps)", y_label=y_label, reference=random, ax=ax
-    )
+    positions: list[Any] = [float(nanoseconds(size, "sizes")) if is_duration(size) else size for size in sizes]
+    unit = "steps"
+    if any(is_duration(size) for size in sizes):
+        unit, length = readable_unit(min((size for size in positions if size), default=0.0))
+        positions = [size / length for size in positions]
+    label = f"buffer size, early = delay ({unit})"
+    return line_chart(positions, values, x_label=label, y_label=y_label, reference=random, ax=ax)
 
 
 @styled

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import binary_array, non_negative_integer, number_array, series_starts
-from pateval.events import Events, find_events
+from pateval._validation import number_array
+from pateval.clocks import Duration, is_duration, single
+from pateval.events import runs
 from pateval.plots.canvas import WIDTH, panels, several_axes
 from pateval.plots.styling import (
     ALARM,
@@ -19,6 +20,7 @@ from pateval.plots.styling import (
     EVENT,
     EVENT_MARK,
     INK,
+    LEFT_OUT,
     MARK_HEIGHT,
     QUIET,
     legend_above,
@@ -28,6 +30,7 @@ from pateval.plots.styling import (
 )
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
 from pateval.plots.weights import find_zones
+from pateval.timelines import Recording, read_recording, read_zone_buffers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,12 +48,14 @@ def series(
     scores: Scores | None = None,
     *,
     values: npt.ArrayLike | None = None,
-    early: int = 0,
-    delay: int = 0,
+    early: int | Duration = 0,
+    delay: int | Duration = 0,
     threshold: Thresholds | None = None,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
     time_unit: str | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
     limits: tuple[int, int] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> tuple[Axes, ...]:
@@ -64,19 +69,24 @@ def series(
     labels : array-like of 0/1
         Truth for each time step.
     scores : array-like, or mapping of str to array-like, optional
-        Scores of a detector, or of several by name; a panel each.
+        Scores of a detector, or of several by name; a panel each. NaN is a gap.
     values : array-like, optional
         The series itself, in the uppermost panel.
-    early, delay : int
-        Buffers in steps; where they are positive their zones are shaded.
+    early, delay : int or duration
+        Buffers in steps or on ``times``; where they are positive their zones are shaded: the steps that `pate` weighs.
     threshold : float, or mapping of str to float, optional
         The threshold in use, for all detectors or by name.
     series : array-like, optional
         Which series each step belongs to; boundaries are drawn as lines.
     times : array-like, optional
-        Dates or increasing numbers, one per step, for the horizontal axis.
+        Dates or increasing numbers, one per step, for the horizontal axis and for durations. Several series whose times
+        overlap are drawn one after the other, step by step.
     time_unit : str, optional
         Unit of numeric times.
+    max_gap : duration, optional
+        Holes in time longer than this part events and zones; curves are interrupted there.
+    ignore : array-like of 0/1, optional
+        Steps that are left out, as `pate` takes them; they are shaded, and scores are not drawn there.
     limits : tuple of int, optional
         Draw only the steps ``limits[0] <= t < limits[1]``.
     ax : Axes, or sequence of Axes, optional
@@ -93,21 +103,30 @@ def series(
     >>> axes = plots.series([0, 0, 1, 1, 0, 0], [0.1, 0.2, 0.9, 0.4, 0.3, 0.1], early=1, delay=1, threshold=0.5)
     >>> axes[0].get_xlabel(), axes[0].get_ylabel()
     ('time step', 'anomaly score')
+    >>> times = np.datetime64("2026-03-01T00:00") + np.array([0, 1, 2, 3, 8, 9]).astype("timedelta64[h]")
+    >>> clock = {"times": times, "early": "1h", "delay": "6h", "max_gap": "4h"}
+    >>> axes = plots.series([0, 0, 1, 1, 0, 0], [0.1, 0.2, 0.9, 0.4, 0.3, 0.1], **clock)
+    >>> axes[0].get_legend_handles_labels()[1]
+    ['event', 'early zone', 'delayed zone', 'hole']
     """
-    truth = binary_array(labels, "labels")
-    curves = _curves(scores, values, truth.size)
-    axis = time_axis(truth.size, times=times, time_unit=time_unit, limits=limits)
-    starts = series_starts(series, truth.size)
-    events = find_events(truth, starts)
-    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
+    early, delay = single(early, "early"), single(delay, "delay")
+    on_clock = max_gap is not None or is_duration(early) or is_duration(delay)
+    clock: dict[str, Any] = {"times": times, "time_unit": time_unit, "max_gap": max_gap} if on_clock else {}
+    recording = read_recording(labels, series=series, ignore=ignore, **clock)
+    timeline, starts = recording.timeline, recording.starts
+    size = timeline.size
+    curves = _curves(scores, values, size)
+    axis = time_axis(size, times=times, time_unit=time_unit, limits=limits, timeline=timeline)
     axes = several_axes(ax, [1.9 if len(curves) < 3 else 1.3] * len(curves) if len(curves) > 1 else [2.6])
     several = isinstance(scores, Mapping) and len(scores) > 1
     for place, (panel, (name, curve)) in enumerate(zip(axes, curves.items(), strict=True)):
         axis.apply(panel, named=place == len(axes) - 1)
-        shade_events(panel, axis, events, early=early, delay=delay)
+        shade_events(panel, axis, recording, early=early, delay=delay)
         mark_boundaries(panel, axis, starts)
-        at = None if name == VALUES else _threshold_of(threshold, name)
-        draw_curve(panel, axis, curve, colour=INK if name == VALUES else line_style(0).colour, threshold=at)
+        if name == VALUES:
+            draw_curve(panel, axis, curve, colour=INK)
+        else:
+            draw_scores(panel, axis, curve, threshold=_threshold_of(threshold, name))
         if name != VALUES and several:
             name_panel(panel, name, max(map(len, curves)))
         else:
@@ -157,10 +176,9 @@ def segments(
     >>> axes.shape
     (1, 2)
     """
-    truth = binary_array(labels, "labels")
-    curves = _curves(scores, None, truth.size)
-    starts = series_starts(series, truth.size)
-    events = find_events(truth, starts)
+    recording = read_recording(labels, series=series)
+    steps = recording.timeline.size
+    curves = _curves(scores, None, steps)
     if not limits:
         raise ValueError("limits must name at least one stretch of steps")
     shape = len(curves), len(limits)
@@ -170,14 +188,13 @@ def segments(
     else:
         axes = np.asarray(ax, dtype=object).reshape(shape)
     for column, stretch in enumerate(limits):
-        axis = time_axis(truth.size, limits=stretch)
+        axis = time_axis(steps, limits=stretch)
         for row, (name, curve) in enumerate(curves.items()):
             panel: Axes = axes[row, column]
             axis.apply(panel, named=row == len(curves) - 1)
-            shade_events(panel, axis, events, early=early, delay=delay)
-            mark_boundaries(panel, axis, starts)
-            at = _threshold_of(threshold, name)
-            draw_curve(panel, axis, curve, colour=line_style(0).colour, threshold=at, autoscale=column == 0)
+            shade_events(panel, axis, recording, early=early, delay=delay)
+            mark_boundaries(panel, axis, recording.starts)
+            draw_scores(panel, axis, curve, threshold=_threshold_of(threshold, name), autoscale=column == 0)
             if column == 0:
                 name_panel(panel, name, max(map(len, curves)))
     for row, curve in enumerate(curves.values()):
@@ -217,22 +234,38 @@ def _threshold_of(threshold: Thresholds | None, name: str) -> float | None:
     return threshold.get(name) if isinstance(threshold, Mapping) else threshold
 
 
-def shade_events(ax: Axes, axis: TimeAxis, events: Events, *, early: int = 0, delay: int = 0) -> None:
-    """Shade events, and where there are buffers the zones around them."""
-    zones = find_zones(events, early=early, delay=delay)
-    spans = axis.spans(events.starts, events.stops)
+def shade_events(
+    ax: Axes, axis: TimeAxis, recording: Recording, *, early: int | Duration = 0, delay: int | Duration = 0
+) -> None:
+    """Shade events, where there are buffers the zones around them, and what does not count."""
+    timeline = recording.timeline
+    (early_length,), (delay_length,), clock = read_zone_buffers(timeline, early, delay)
+    events = timeline.events(recording.closed_up(recording.labels))
+    zones = find_zones(events, early=early_length, delay=delay_length, clock=clock)
+    spans = axis.spans(*timeline.recorded_runs(events.starts, events.stops))
     draw_spans(ax, *spans, facecolors=EVENT, label="event", zorder=0.5)
     # Scores that fill the panel would hide the shading: events are marked again above all curves.
     draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
-    if early:
-        spans = axis.spans(zones.early_starts, events.starts)
+    if early_length:
+        spans = axis.spans(*timeline.recorded_runs(zones.early_starts, events.starts))
         draw_spans(ax, *spans, facecolors=EARLY_ZONE, label="early zone", zorder=0.4)
-    if delay:
-        spans = axis.spans(events.stops, zones.delayed_stops)
+    if delay_length:
+        spans = axis.spans(*timeline.recorded_runs(events.stops, zones.delayed_stops))
         looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH}
         if spans[0].size <= _MAX_ZONES_HATCHED:
             looks["hatch"] = "...."
         draw_spans(ax, *spans, label="delayed zone", zorder=0.4, **looks)
+    mark_left_out(ax, axis)
+
+
+def mark_left_out(ax: Axes, axis: TimeAxis) -> None:
+    """Shade the steps that do not count, and the holes that part events."""
+    lefts, rights = axis.spans_left_out()
+    if lefts.size:
+        draw_spans(ax, lefts, rights, facecolors=LEFT_OUT, label="left out", zorder=0.3)
+    lefts, rights = axis.spans_of_holes()
+    if lefts.size:
+        draw_spans(ax, lefts, rights, facecolors="white", edgecolors=LEFT_OUT, hatch="xxxx", label="hole", zorder=0.3)
 
 
 def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> None:
@@ -240,7 +273,7 @@ def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> N
     inner = starts[(starts > axis.first) & (starts < axis.stop)]
     if inner.size:
         ax.vlines(
-            axis.positions[inner - axis.first] - axis.half_step,
+            axis.lefts[inner - axis.first],
             0,
             1,
             transform=ax.get_xaxis_transform(),
@@ -249,6 +282,21 @@ def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> N
             linestyles=(0, (1, 2)),
             label="next series",
         )
+
+
+def draw_scores(
+    ax: Axes, axis: TimeAxis, scores: npt.NDArray[Any], *, threshold: float | None = None, autoscale: bool = True
+) -> None:
+    """Draw the scores of a detector where steps count, and mark where it has none."""
+    shown = scores
+    if axis.left_out is not None:
+        shown = np.array(scores, dtype=np.float64)
+        axis.cut(shown)[axis.left_out] = np.nan
+    draw_curve(ax, axis, shown, colour=line_style(0).colour, threshold=threshold, autoscale=autoscale)
+    absent = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(scores.size, dtype=np.bool_)
+    lefts, rights = axis.spans(*runs(absent))
+    if lefts.size:
+        draw_spans(ax, lefts, rights, low=0.0, high=MARK_HEIGHT, facecolors=QUIET, label="no score", zorder=4)
 
 
 def draw_curve(
@@ -262,8 +310,12 @@ def draw_curve(
 ) -> None:
     """Draw a curve over time, thinned where it is long, and the threshold in use."""
     shown = axis.cut(values)
-    positions, heights = envelope(axis.positions, shown)
+    positions, heights = axis.broken(*envelope(axis.positions, shown))
     ax.plot(positions, heights, color=colour, linewidth=0.9, solid_joinstyle="round", zorder=2)
+    starts, stops = runs(~np.isnan(heights))
+    alone = starts[stops - starts == 1]  # a line of one point is not seen
+    if alone.size:
+        ax.plot(positions[alone], heights[alone], linestyle="none", marker=".", markersize=2, color=colour, zorder=2)
     if threshold is not None:
         ax.axhline(threshold, color=ALARM, linewidth=1.0, linestyle=(0, (5, 2)), zorder=3, label="threshold")
     if autoscale:

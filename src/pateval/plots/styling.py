@@ -30,6 +30,7 @@ MARK_HEIGHT = 0.035  # of a panel: the strip at its top that marks events
 EARLY_ZONE = "#DCE8F4"
 DELAYED_ZONE = "#EFEBF5"
 DELAYED_HATCH = "#C6BBDB"
+LEFT_OUT = "#D5D5D5"
 ALARM = "#A8320A"
 COLOUR_MAP = "cividis"  # lightness grows evenly, and it looks the same to red-green blind eyes
 

@@ -56,8 +56,9 @@ def pate_by_sizes(
     labels: npt.ArrayLike,
     scores: Mapping[str, npt.ArrayLike],
     *,
-    sizes: Sequence[int],
+    sizes: Sequence[int | Duration],
     series: npt.ArrayLike | None = None,
+    **on_clock: Any,
 ) -> dict[str, Array]:
     """PATE of each detector with buffers of each size, early and delay alike.
 
@@ -67,10 +68,12 @@ def pate_by_sizes(
         Truth for each time step.
     scores : mapping of str to array-like
         Scores by detector.
-    sizes : sequence of int
-        Buffer lengths in steps.
+    sizes : sequence of int or of durations
+        Buffer lengths in steps or in time.
     series : array-like, optional
         Which series each step belongs to.
+    **on_clock
+        ``times``, ``time_unit``, ``max_gap``, ``ignore`` and ``missing`` as `pate` takes them.
 
     Returns
     -------
@@ -82,4 +85,4 @@ def pate_by_sizes(
     >>> found["a"].round(3).tolist()
     [0.792, 0.883]
     """
-    return {name: pate_at_sizes(labels, values, sizes, series=series) for name, values in scores.items()}
+    return {name: pate_at_sizes(labels, values, sizes, series=series, **on_clock) for name, values in scores.items()}

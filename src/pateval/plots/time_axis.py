@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
+from pateval._validation import BoolArray, IntArray
+from pateval.events import runs
 from pateval.plots.styling import width_in_inches
+from pateval.timelines import Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,39 +33,77 @@ class TimeAxis:
     ----------
     positions : ndarray of float
         Where each drawn step lies.
+    lefts, rights : ndarray of float
+        How far each step is shaded: half the usual distance of two steps, and never beyond the middle between two.
     first, stop : int
         The steps ``first <= t < stop`` are drawn.
-    half_step : float
-        Half the usual distance of two steps; spans reach this far beyond the steps they cover.
     label : str
         Name of the axis, with its unit.
     dates : bool
         Whether positions are dates in matplotlib's count of days.
+    holes : ndarray of int
+        Drawn steps, counted from ``first``, before which there is a hole: nothing is drawn across it.
+    left_out : ndarray of bool or None
+        Drawn steps that do not count; no span covers them.
     """
 
     positions: Array
+    lefts: Array
+    rights: Array
     first: int
     stop: int
-    half_step: float
     label: str
     dates: bool
+    holes: IntArray
+    left_out: BoolArray | None = None
 
     @property
     def limits(self) -> tuple[float, float]:
         """Left and right end of the axis."""
-        return float(self.positions[0]) - self.half_step, float(self.positions[-1]) + self.half_step
+        return float(self.lefts[0]), float(self.rights[-1])
 
     def cut(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The drawn part of an array over all steps."""
         return values[self.first : self.stop]
 
     def spans(self, starts: IntArray, stops: IntArray) -> tuple[Array, Array]:
-        """Left and right ends of the half-open runs of steps that are in sight."""
+        """Left and right ends of the half-open runs of steps that are in sight, cut at holes and left-out steps."""
         starts = np.clip(starts - self.first, 0, self.positions.size)
         stops = np.clip(stops - self.first, 0, self.positions.size)
         seen = stops > starts
-        starts, stops = starts[seen], stops[seen]
-        return self.positions[starts] - self.half_step, self.positions[stops - 1] + self.half_step
+        starts, stops = self._pieces(starts[seen], stops[seen])
+        return self.lefts[starts], self.rights[stops - 1]
+
+    def spans_left_out(self) -> tuple[Array, Array]:
+        """Left and right ends of the runs of steps that do not count."""
+        starts, stops = runs(np.zeros(0, dtype=np.bool_) if self.left_out is None else self.left_out)
+        return self.lefts[starts], self.rights[stops - 1]
+
+    def spans_of_holes(self) -> tuple[Array, Array]:
+        """Left and right ends of the holes; those that left-out steps fill are none."""
+        holes = self.holes
+        if self.left_out is not None:
+            holes = holes[~self.left_out[holes - 1]]
+        return self.rights[holes - 1], self.lefts[holes]
+
+    def broken(self, positions: Array, heights: Array) -> tuple[Array, Array]:
+        """Interrupt a curve at the holes."""
+        places = np.unique(np.searchsorted(positions, self.lefts[self.holes]))
+        places = places[(places > 0) & (places < positions.size)]
+        return np.insert(positions, places, positions[places]), np.insert(heights, places, np.nan)
+
+    def _pieces(self, starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
+        cuts = self.holes
+        if self.left_out is not None:
+            cuts = np.union1d(cuts, np.flatnonzero(self.left_out[1:] != self.left_out[:-1]) + 1)
+        cuts = cuts[cuts > starts.min(initial=self.positions.size)]
+        owner = np.searchsorted(starts, cuts, side="left") - 1
+        cuts = cuts[cuts < stops[owner]]
+        starts, stops = np.union1d(starts, cuts), np.union1d(stops, cuts)
+        if self.left_out is not None:
+            counts = ~self.left_out[starts]
+            starts, stops = starts[counts], stops[counts]
+        return starts, stops
 
     def apply(self, ax: Axes, *, named: bool = True) -> None:
         """Set limits, ticks and the name of the horizontal axis."""
@@ -89,7 +129,12 @@ class TimeAxis:
 
 
 def time_axis(
-    size: int, *, times: object = None, time_unit: str | None = None, limits: tuple[int, int] | None = None
+    size: int,
+    *,
+    times: object = None,
+    time_unit: str | None = None,
+    limits: tuple[int, int] | None = None,
+    timeline: Timeline | None = None,
 ) -> TimeAxis:
     """Lay out a horizontal axis for a series.
 
@@ -98,11 +143,14 @@ def time_axis(
     size : int
         Number of steps of the series.
     times : array-like, optional
-        Dates, or numbers, one per step, increasing; by default steps are counted from 0.
+        Dates, or numbers, one per step, increasing; by default steps are counted from 0. Those of several series that
+        do not follow each other in time are no axis, nor are those that floats cannot tell apart: steps are counted.
     time_unit : str, optional
         Unit of numeric times, for the name of the axis.
     limits : tuple of int, optional
         Draw only the steps ``limits[0] <= t < limits[1]``.
+    timeline : Timeline, optional
+        Where each series begins, which of the steps count, and where there are holes between them.
 
     Returns
     -------
@@ -117,35 +165,65 @@ def time_axis(
     first, stop = (0, size) if limits is None else limits
     if not 0 <= first < stop <= size:
         raise ValueError(f"limits must be two steps with 0 <= first < stop <= {size}; got {limits}")
-    if times is None:
-        return TimeAxis(np.arange(first, stop, dtype=np.float64), first, stop, 0.5, "time step", False)
-    given = np.asarray(times)
-    if given.shape != (size,):
-        raise ValueError(f"times must hold one time per step, {size}; got an array of shape {given.shape}")
-    given = given[first:stop]
-    dates = given.dtype.kind in "MO"
-    if dates:
+    positions = np.arange(first, stop, dtype=np.float64)
+    label, dates = "time step", False
+    if times is not None:
+        given = np.asarray(times)
+        if given.shape != (size,):
+            raise ValueError(f"times must hold one time per step, {size}; got an array of shape {given.shape}")
+        given = given[first:stop]
+        on_clock, dates = _positions(given)
+        ordered = given if given.dtype.kind in "Miuf" else on_clock
+        wrong = ~np.isfinite(on_clock)
+        wrong[1:] |= ~(ordered[1:] > ordered[:-1])
+        falling = np.flatnonzero(wrong)
+        if not np.isin(falling + first, _series_starts(timeline)).all():
+            raise ValueError(f"times must increase from step to step; step {first + int(falling[0])} does not")
+        if falling.size or (np.diff(on_clock) <= 0).any():  # floats cannot tell the nearest times apart
+            dates = False
+        else:
+            positions, label = on_clock, "time" if dates or not time_unit else f"time ({time_unit})"
+    # Cells of counted steps are known; a median of a million distances takes longer than the drawing.
+    lefts, rights = (positions - 0.5, positions + 0.5) if label == "time step" else _cells(positions)
+    holes, left_out = np.empty(0, dtype=np.intp), None
+    if timeline is not None:
+        inner = np.setdiff1d(timeline.stretches, timeline.starts)
+        holes = timeline.original(inner) - first
+        holes = holes[(holes > 0) & (holes < positions.size)]
+        if timeline.step_numbers is not None:
+            left_out = np.ones(size, dtype=np.bool_)
+            left_out[timeline.step_numbers] = False
+            left_out = left_out[first:stop]
+    return TimeAxis(positions, lefts, rights, first, stop, label, dates, holes, left_out)
+
+
+def _series_starts(timeline: Timeline | None) -> IntArray:
+    """Where series begin; the first one does not begin after another."""
+    if timeline is None:
+        return np.empty(0, dtype=np.intp)
+    return (timeline.starts if timeline.recorded_starts is None else timeline.recorded_starts)[1:]
+
+
+def _positions(times: npt.NDArray[Any]) -> tuple[Array, bool]:
+    """Times as numbers, and whether they are matplotlib's count of days."""
+    if times.dtype.kind in "MO":
         from matplotlib.dates import date2num
 
         try:
-            positions = np.asarray(date2num(given), dtype=np.float64)  # type: ignore[no-untyped-call]  # no hints
+            return np.asarray(date2num(times), dtype=np.float64), True  # type: ignore[no-untyped-call]  # no hints
         except (TypeError, ValueError, AttributeError) as error:
             raise TypeError(f"times must be dates or numbers: {error}") from error
-    elif given.dtype.kind in "iuf":
-        positions = given.astype(np.float64)
-    else:
-        raise TypeError(f"times must be dates or numbers; got {given.dtype}")
-    intervals = np.diff(positions)
-    if not np.isfinite(positions).all() or (intervals <= 0).any():
-        wrong = ~np.isfinite(positions)
-        wrong[1:] |= ~(intervals > 0)
-        raise ValueError(
-            f"times must increase from step to step; step {first + int(np.argmax(wrong))} does not "
-            "(several series are drawn one at a time, or without times)"
-        )
-    half = float(np.median(intervals)) / 2 if intervals.size else 0.5
-    label = "time" if dates or not time_unit else f"time ({time_unit})"
-    return TimeAxis(positions, first, stop, half, label, dates)
+    if times.dtype.kind not in "iuf":
+        raise TypeError(f"times must be dates or numbers; got {times.dtype}")
+    return times.astype(np.float64), False
+
+
+def _cells(positions: Array) -> tuple[Array, Array]:
+    """How far each step is shaded to both sides."""
+    halves = np.diff(positions) / 2
+    usual = float(np.median(halves)) if halves.size else 0.5
+    halves = np.minimum(halves, usual)
+    return positions - np.append(usual, halves), positions + np.append(halves, usual)
 
 
 def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS) -> tuple[Array, Array]:
@@ -188,8 +266,8 @@ def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS)
         _, firsts = np.unique(column_of[places], return_index=True)
         chosen.append(places[firsts])
     # A column that is flat or empty gives the same step twice, which draws nothing more.
-    kept = np.sort(np.concatenate(chosen))
-    return positions[kept], values[kept]
+    shown = np.sort(np.concatenate(chosen))
+    return positions[shown], values[shown]
 
 
 def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high: float = 1.0, **looks: Any) -> Any:

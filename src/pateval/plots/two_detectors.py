@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pateval._validation import number_array
 from pateval.plots.canvas import several_axes
 from pateval.plots.category_band import draw_band, shade_known_events
-from pateval.plots.series_panels import draw_curve
+from pateval.plots.series_panels import draw_scores
 from pateval.plots.styling import (
     CATEGORY_COLOURS,
     CATEGORY_HATCHES,
@@ -50,11 +50,11 @@ def comparison(
     explanations : mapping of str to Explanation
         What `pateval.explain` returned for each of the two, on the same labels.
     scores : mapping of str to array-like, optional
-        Their scores; each gets a panel.
+        Their scores at all recorded steps; each gets a panel.
     threshold : mapping of str to float, optional
         Their thresholds, drawn with the scores.
     times, time_unit, limits
-        As in `series`.
+        As in `categories`.
     ax : sequence of Axes, optional
         Where to draw: as many as there are panels.
 
@@ -76,12 +76,15 @@ def comparison(
     if len(explanations) != 2:
         raise ValueError(f"two detectors are compared; got {len(explanations)}: {', '.join(explanations)}")
     first, second = explanations.values()
+    timeline = first.explained_steps
+    size, other_size = timeline.size, second.explained_steps.size
+    if other_size != size:
+        raise ValueError(f"the two explanations must be of the same series; they have {size} and {other_size} steps")
+    if not np.array_equal(first.points.step, second.points.step):
+        raise ValueError("the two explanations must leave out the same steps; pass the same ignore to both")
     if not np.array_equal(first.event_places(), second.event_places()):
         raise ValueError("the two explanations must be of the same labels; their events differ")
-    size = len(first.points)
-    if len(second.points) != size:
-        raise ValueError(f"the two explanations must be of the same series; they have {size} and {len(second.points)}")
-    axis = time_axis(size, times=times, time_unit=time_unit, limits=limits)
+    axis = time_axis(size, times=times, time_unit=time_unit, limits=limits, timeline=timeline)
     curves = (
         {} if scores is None else {name: number_array(scores[name], f"scores of {name!r}") for name in explanations}
     )
@@ -95,13 +98,13 @@ def comparison(
         panel.tick_params(labelbottom=False)
         shade_known_events(panel, axis, first, marked=True)
         at = None if threshold is None else threshold.get(name)
-        draw_curve(panel, axis, curve, colour=line_style(0).colour, threshold=at)
+        draw_scores(panel, axis, curve, threshold=at)
         name_panel(panel, name, max(map(len, curves)))
     bands, recalls = axes[-2:]
     axis.apply(bands)
     shade_known_events(bands, axis, first)
-    draw_band(bands, axis, first.points, low=0.56, high=0.92)
-    draw_band(bands, axis, second.points, low=0.08, high=0.44, named=False)
+    draw_band(bands, axis, first, low=0.56, high=0.92)
+    draw_band(bands, axis, second, low=0.08, high=0.44, named=False)
     bands.set_ylim(0, 1)
     bands.set_yticks([0.74, 0.26], list(explanations))
     bands.tick_params(axis="y", length=0)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import IntArray
+from pateval.clocks import Clock
 from pateval.events import Events
 from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits
@@ -37,8 +38,17 @@ class Zones:
     delayed_stops: IntArray
 
 
-def find_zones(events: Events, *, early: int, delay: int) -> Zones:
+def find_zones(events: Events, *, early: float, delay: float, clock: Clock | None = None) -> Zones:
     """Zones of events: a delayed zone ends before the next event, an early one begins after the delayed zone before it.
+
+    Parameters
+    ----------
+    events : Events
+        The events.
+    early, delay : float
+        Buffers in units of the clock.
+    clock : Clock, optional
+        Times of the steps; by default their numbers.
 
     Examples
     --------
@@ -48,9 +58,9 @@ def find_zones(events: Events, *, early: int, delay: int) -> Zones:
     >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()
     ([1, 6], [6, 10])
     """
-    limits = ZoneLimits(events)
-    early, delay = min(early, int(events.highs.max(initial=0))), min(delay, int(events.highs.max(initial=0)))
-    return Zones(events.starts - limits.early_reach(early, delay), events.stops + limits.delayed_reach(delay))
+    limits = ZoneLimits(events, clock)
+    ahead = limits.early_counts(limits.early_reach(early, delay))
+    return Zones(events.starts - ahead, events.stops + limits.delayed_counts(limits.delayed_reach(delay)))
 
 
 @dataclass(frozen=True)
@@ -96,33 +106,13 @@ def potential_weights(explanation: Explanation) -> PotentialWeights:
     >>> potential_weights(explanation).true_positive.round(2).tolist()
     [0.0, 0.0, 0.33, 1.0, 1.0, 1.0, 0.33, 0.0, 0.0]
     """
-    if not all(isinstance(buffer, (int, np.integer)) for buffer in (explanation.early, explanation.delay)):
-        raise ValueError("potential weights are drawn for buffers in steps; explain with whole numbers of steps")
     points = explanation.points
-    category = points.category
-    detected = np.isin(category, DETECTED_CATEGORIES)
-    true_positive = np.zeros(len(points))
+    detected = np.isin(points.category, DETECTED_CATEGORIES)
     false_negative = np.full(len(points), np.nan)
-    # The steps that belong to an event are one stretch: early zone, event, delayed zone, as they were cut.
-    owned = np.flatnonzero(points.event >= 0)
-    owners = points.event[owned]
-    places = np.arange(len(explanation.events))
-    begins = owned[np.searchsorted(owners, places)]
-    ends = owned[np.searchsorted(owners, places, side="right") - 1]
-    rows = zip(
-        explanation.events, *(each.tolist() for each in (*explanation.event_places(), begins, ends)), strict=True
-    )
-    for event, start, stop, begin, end in rows:
-        centre = (start + stop - 1) / 2
-        inside = slice(start, stop)
-        true_positive[inside] = 1.0
-        if end >= stop:
-            true_positive[stop : end + 1] = (end - np.arange(stop, end + 1)) / (end - centre)
-        if begin < start and event.detected:
-            true_positive[begin:start] = (np.arange(begin, start) - begin) / (centre - begin)
-        false_negative[inside] = _miss_weights(detected[inside])
+    for start, stop in zip(*(values.tolist() for values in explanation.event_places()), strict=True):
+        false_negative[start:stop] = _miss_weights(detected[start:stop])
     inside_events = ~np.isnan(false_negative)
-    return PotentialWeights(detected, inside_events & ~detected, true_positive, false_negative)
+    return PotentialWeights(detected, inside_events & ~detected, points.worth, false_negative)
 
 
 def _miss_weights(detected: npt.NDArray[np.bool_]) -> Array:

@@ -95,7 +95,7 @@ def audit_here(
 def _in_steps(value: Any, track: Track) -> Any:
     """A length, or several, in steps."""
     if isinstance(value, (list, tuple)):
-        return tuple(dict.fromkeys(_in_steps(each, track) for each in value))
+        return tuple(dict.fromkeys(_in_steps(length, track) for length in value))
     if not is_duration(value):
         return value
     clock = read_clock(track.times, track.labels.size, np.zeros(1, dtype=np.intp), track.time_unit)

@@ -88,9 +88,9 @@ def _buffers(parameters: dict[str, Any]) -> dict[str, Any]:
     for name in ("early", "delay"):
         value = parameters.get(name, 100)
         several = value if isinstance(value, (list, tuple)) else [value]
-        if any(is_duration(each) for each in several):
+        if any(is_duration(length) for length in several):
             found["unit"] = "s"
-            found[name] = max(float(nanoseconds(each) / 10**9) if is_duration(each) else 0.0 for each in several)
+            found[name] = max(float(nanoseconds(length) / 10**9) if is_duration(length) else 0.0 for length in several)
         else:
             found[name] = max(several)
     return found

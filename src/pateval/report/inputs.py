@@ -108,7 +108,7 @@ def inputs_of_folder(folder: Path, run: Mapping[str, Any]) -> tuple[list[Input],
         return [], []
     if not reading:
         return [], ["the leaderboard does not say how its inputs were read; compute it again to see them here"]
-    layouts = [saved_layout(each) for each in reading["layouts"]]
+    layouts = [saved_layout(layout) for layout in reading["layouts"]]
     places = [Path(reading["directory"]), Path.cwd(), folder.parent, folder]
     inputs, problems = [], []
     for path, number in zip(paths, reading["layout_of_input"], strict=True):
@@ -155,8 +155,8 @@ def read_inputs(
         For each detector and series what its content must be; whatever differs is left out with a reason.
     """
     steps = dict.fromkeys(series, 0)
-    for each in inputs:
-        for unit in each.units:
+    for of_source in inputs:
+        for unit in of_source.units:
             if unit.series in steps:
                 steps[unit.series] += unit.steps
     group: list[str] = []
@@ -173,13 +173,13 @@ def read_inputs(
 
 def _read_group(inputs: Sequence[Input], names: Sequence[str], digests: Digests | None) -> Iterator[SeriesInput]:
     found = {name: SeriesInput(name) for name in names}
-    for each in inputs:
-        units = [unit for unit in each.units if unit.series in found]
+    for of_source in inputs:
+        units = [unit for unit in of_source.units if unit.series in found]
         if not units:
             continue
         try:
-            source = open_table(each.source) if isinstance(each.source, Path) else each.source
-            for item in read_units(source, each.layout, units):
+            source = open_table(of_source.source) if isinstance(of_source.source, Path) else of_source.source
+            for item in read_units(source, of_source.layout, units):
                 entry, key = found[item.series], (item.detector, item.run)
                 try:
                     labels, scores = item.checked(allow_missing=True)
@@ -196,7 +196,7 @@ def _read_group(inputs: Sequence[Input], names: Sequence[str], digests: Digests 
                 if times is not None and item.has_dates:
                     times = times.astype("datetime64[ns]")
                 entry.tracks[key] = Track(labels, scores.astype(np.float64), ignore, times, item.unit_of_numbers)
-            _read_values(source, each.layout, units, found)
+            _read_values(source, of_source.layout, units, found)
         except (TableError, OSError) as error:
             for unit in units:
                 if (unit.detector, unit.run) not in found[unit.series].tracks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pateval.runner.candidates import Candidate, candidate, user_candidate
 from pateval.runner.run import DetectionPlan, DetectionProgress, DetectionResult, detect, run_plans
-from pateval.runner.work import Protocol
+from pateval.runner.tasks import Protocol
 
 __all__ = [
     "Candidate",

@@ -85,7 +85,7 @@ def candidate(
     if detector not in REGISTRY:
         raise ValueError(f"unknown detector {detector!r}; there are {', '.join(REGISTRY)}")
     chosen = dict(settings or {})
-    fields = {each.name for each in dataclasses.fields(settings_class(detector))}
+    fields = {field.name for field in dataclasses.fields(settings_class(detector))}
     common = {"seed": seed, "device": device}
     chosen |= {key: value for key, value in common.items() if value is not None and key in fields}
     made = make(detector, **chosen)

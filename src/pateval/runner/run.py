@@ -15,7 +15,7 @@ import numpy as np
 from pateval._validation import choice, positive_integer
 from pateval.io.atomic import write_text
 from pateval.runner.store import Store
-from pateval.runner.work import Message, Protocol, Run, Task
+from pateval.runner.tasks import Message, Protocol, Run, Task
 from pateval.runner.workers import run_tasks
 
 if TYPE_CHECKING:
@@ -104,23 +104,23 @@ class DetectionPlan:
         ValueError
             If names repeat, there is nothing to do, or a file holds scores of other settings.
         """
-        _require_distinct([each.name for each in self.candidates], "detectors")
-        _require_distinct([each.name for each in self.data], "series")
-        _require_distinct([part for each in self.data for part in each.parts], "series")
+        _require_distinct([candidate.name for candidate in self.candidates], "detectors")
+        _require_distinct([series.name for series in self.data], "series")
+        _require_distinct([part for series in self.data for part in series.parts], "series")
         choice(self.protocol, "protocol", ("held-out", "paper"))
         place = Path(self.folder)
         place.mkdir(parents=True, exist_ok=True)
         return [
             Store(
                 place,
-                each,
+                candidate,
                 seeds=self.seeds,
                 protocol=self.protocol,
                 single=self.single,
                 overwrite=self.overwrite,
                 about_data=self.about_data,
             )
-            for each in self.candidates
+            for candidate in self.candidates
         ]
 
 
@@ -221,13 +221,15 @@ def run_plans(
     positive_integer(jobs, "jobs")
     _require_distinct([str(Path(plan.folder).resolve()) for plan in plans], "folders")
     stores = [(number, store) for number, plan in enumerate(plans) for store in plan.stores()]
-    digests = {id(each): _digest(each) for plan in plans for each in plan.data}
-    tasks = {store: [store.task(each, digests[id(each)]) for each in plans[number].data] for number, store in stores}
+    digests = {id(series): _digest(series) for plan in plans for series in plan.data}
+    tasks = {
+        store: [store.task(series, digests[id(series)]) for series in plans[number].data] for number, store in stores
+    }
     board = _Board(show, tasks)
     deadline = None if minutes is None else time.time() + 60 * minutes
     results: list[list[DetectionResult]] = [[] for _ in plans]
     # One process finishes a detector before it begins the next; several share what there is to do.
-    for group in [stores] if jobs > 1 else [[each] for each in stores]:
+    for group in [stores] if jobs > 1 else [[numbered] for numbered in stores]:
         waiting = [task for _, store in group for task in _left(store, tasks[store], board, skip)]
         if jobs > 1:
             # The long ones first, so that no single one is left at the end.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pateval.runner.environment import device_of, pateval_version
-from pateval.runner.work import Protocol, Run, Task, read_part
+from pateval.runner.tasks import Protocol, Run, Task, read_part
 from pateval.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Store:
 
     def has(self, run: Run) -> bool:
         """Tell whether a run's scores are in the file or among the parts."""
-        return any(each["key"] == run.key for each in self.runs) or run.part.exists()
+        return any(known["key"] == run.key for known in self.runs) or run.part.exists()
 
     def assemble(self, tasks: Sequence[Task], failures: Mapping[str, str]) -> Path | None:
         """Put the file together: series of this run in its order, then what else the file held.

@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from pateval.runner.work import Message, Task, perform
+from pateval.runner.tasks import Message, Task, perform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -63,7 +63,7 @@ def fragment(
         asset("fragment.html"),
         style=Markup(asset("look.css")),  # noqa: S704  # ours
         headline=headline,
-        pictures=[Markup(each) for each in pictures],  # noqa: S704  # ours
+        pictures=[Markup(picture) for picture in pictures],  # noqa: S704  # ours
         tables=shown,
         lines=lines,
         warnings=warnings,

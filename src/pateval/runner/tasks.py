@@ -1,4 +1,4 @@
-"""One piece of work: the seeds of one detector on one series, fitted, scored, and left in part files.
+"""One task: the seeds of one detector on one series, fitted, scored, and left in part files.
 
 Part files are NumPy's, so that a machine without pyarrow can make them.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._validation import finite_array
+from pateval._wording import named_error
 from pateval.io.atomic import replacing
 from pateval.runner.environment import library_versions, pateval_version
 
@@ -144,7 +145,7 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float | None 
             return
         except Exception as error:  # a run may fail in any way; the others go on
             run.error.write_text(traceback.format_exc())
-            tell(Message(run.key, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]))
+            tell(Message(run.key, "failed", named_error(error)))
 
 
 def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:
@@ -156,8 +157,8 @@ def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:
 def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> bool:
     """Do one run, or several side by side; False where the detector cannot do the latter."""
     detectors = [run.candidate.build() for run in runs]
-    together = len(runs) > 1
-    if together and not all(hasattr(detector, "plan") for detector in detectors):
+    side_by_side = len(runs) > 1
+    if side_by_side and not all(hasattr(detector, "plan") for detector in detectors):
         return False
     series = task.series
     train = series.test if series.train is None else series.train
@@ -174,7 +175,7 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
     with warnings.catch_warnings():
         # A collapse is recorded and told; the class is known by its name because torch may be absent here.
         warnings.filterwarnings("ignore", message="the training collapsed")
-        if together:
+        if side_by_side:
             from pateval.detectors.deep import fit_together
 
             fit_together(detectors, train, **options, progress=shows, checkpoints=[run.checkpoint for run in runs])

@@ -1,0 +1,131 @@
+"""What someone meets who brings files of their own for the first time: which detector is which, and what is said."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import pateval as pv
+from pateval.cli import pateval
+from pateval.demo import save_files
+
+
+def run(*arguments, status=0):
+    done = CliRunner().invoke(pateval, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert done.exit_code == status, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return save_files(tmp_path_factory.mktemp("demo"), series=2)
+
+
+def on_terminal(*arguments, columns):
+    """Run the command with standard error in a terminal of so many columns; return what it shows."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [sys.executable, "-m", "pateval", *map(str, arguments)]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run(command, stderr=follower, stdout=subprocess.DEVNULL, env=environment, check=False)
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(leader, 4096)
+        except OSError:  # all of it is read, and the other end is closed
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(leader)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_messages_break_between_words_in_a_terminal_and_nowhere_else(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("a,b\n1,2\n")
+    piped = subprocess.run([sys.executable, "-m", "pateval", "score", path], capture_output=True, text=True)
+    assert piped.stderr.count("\n") == 1
+    shown = on_terminal("score", path, columns=50)
+    assert shown.split() == piped.stderr.split()
+    lines = shown.splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 50 for line in lines if " " in line.strip())
+    assert lines[0].startswith("pateval:")
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_each_note_hangs_under_its_first_line_in_a_terminal(demo):
+    options = ["--metrics", "pate_ap,point_f1", "--chance", 0]
+    command = [sys.executable, "-m", "pateval", "score", *demo, *options]
+    piped = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stderr
+    shown = on_terminal("score", *demo, *options, columns=60)
+    assert shown.split() == piped.split()
+    assert max(map(len, piped.splitlines())) > 100
+    assert max(map(len, shown.splitlines())) <= 60
+    # What is not indented begins a note: there are as many as lines in a pipe, with the same beginnings.
+    begun = [line for line in shown.splitlines() if not line.startswith("  ")]
+    assert [line.split()[:3] for line in begun] == [line.split()[:3] for line in piped.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["score"], "Missing argument 'FILE...'; 'pateval score --help' shows how it is called"),
+        (["score", "x.csv", "--xyz", "1"], "No such option '--xyz'; 'pateval score --help' shows how it is called"),
+    ],
+)
+def test_wrong_usage_names_the_help(arguments, said):
+    done = subprocess.run([sys.executable, "-m", "pateval", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_the_same_columns_in_several_files_are_the_same_detectors_on_several_series(demo):
+    done = run("score", *demo, "--metrics", "pate_ap", "--early", 24, "--delay", 24, "--chance", 0, "--format", "csv")
+    frames = [pd.read_csv(path) for path in demo]
+    series = np.repeat([0, 1], [len(frame) for frame in frames])
+    both = pd.concat(frames, ignore_index=True)
+    rows = [line.split(",")[:3] for line in done.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == [name for name in both if name.startswith("score_")]
+    for name, _, value in rows:
+        expected = pv.pate_ap(both["label"], both[name], early=24, delay=24, series=series)
+        assert float(value) == pytest.approx(expected, rel=1e-12)
+    assert done.stderr.count("guessed label 'label'") == 1
+
+
+def test_a_detector_on_the_same_series_in_two_files_is_two_detectors(tmp_path):
+    frame = pd.DataFrame({"series": "s", "label": [0, 1, 0], "lstm": [0.1, 0.9, 0.2], "pca": [0.3, 0.1, 0.2]})
+    paths = [tmp_path / name for name in ("one.csv", "two.csv")]
+    for path in paths:
+        frame.to_csv(path, index=False)
+    header = run("score", *paths, "--metrics", "auc_roc", "--chance", 0, "--wide").stdout.splitlines()[0].split()
+    assert header == ["metric", "lstm", "pca", f"{paths[1]}:lstm", f"{paths[1]}:pca"]
+
+
+def test_two_detectors_are_compared_over_files_in_the_order_they_are_named(demo):
+    one, other = "score_window_pca", "score_nearest_window"
+    done = run("compare", *demo, "--only", f"{one},{other}", "--metrics", "pate_ap", "--format", "csv")
+    assert done.stdout.splitlines()[1].startswith("pate_ap,")
+    said = " ".join(run("compare", *demo, "--only", f"{one},{other}", "--metrics", "pate_ap").stdout.split())
+    assert f"difference: {one} less {other}" in said
+    assert "over the 2 series" in said
+
+
+def test_the_column_that_is_named_names_the_detector(demo, tmp_path):
+    said = run("explain", demo[0], "--score", "score_window_pca", "--early", 24, "--delay", 24).stdout
+    assert said.startswith("detector score_window_pca\n")
+    path = tmp_path / "mine.csv"
+    pd.DataFrame({"label": [0, 1, 0], "score": [0.1, 0.9, 0.2]}).to_csv(path, index=False)
+    assert run("explain", path, "--score", "score").stdout.startswith("detector mine\n")
