@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import numpy as np
 import pandas as pd
@@ -31,9 +34,10 @@ def demo(tmp_path_factory):
 def on_terminal(*arguments, columns):
     """Run the command with standard error in a terminal of so many columns; return what it shows."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = [sys.executable, "-m", "pateval", *map(str, arguments)]
-    width = {"COLUMNS": str(columns), "LINES": "24"}
-    subprocess.run(command, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, **width}, check=False)
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run(command, stderr=follower, stdout=subprocess.DEVNULL, env=environment, check=False)
     os.close(follower)
     shown = b""
     while True:
@@ -55,8 +59,24 @@ def test_messages_break_between_words_in_a_terminal_and_nowhere_else(tmp_path):
     assert piped.stderr.count("\n") == 1
     shown = on_terminal("score", path, columns=50)
     assert shown.split() == piped.stderr.split()
-    assert shown.count("\n") > 1
-    assert all(len(line) <= 50 for line in shown.splitlines() if " " in line)
+    lines = shown.splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 50 for line in lines if " " in line.strip())
+    assert lines[0].startswith("pateval:")
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_each_note_hangs_under_its_first_line_in_a_terminal(demo):
+    options = ["--metrics", "pate_ap,point_f1", "--chance", 0]
+    command = [sys.executable, "-m", "pateval", "score", *demo, *options]
+    piped = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stderr
+    shown = on_terminal("score", *demo, *options, columns=60)
+    assert shown.split() == piped.split()
+    assert max(map(len, piped.splitlines())) > 100
+    assert max(map(len, shown.splitlines())) <= 60
+    # What is not indented begins a note: there are as many as lines in a pipe, with the same beginnings.
+    begun = [line for line in shown.splitlines() if not line.startswith("  ")]
+    assert [line.split()[:3] for line in begun] == [line.split()[:3] for line in piped.splitlines()]
 
 
 @pytest.mark.parametrize(

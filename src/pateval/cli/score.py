@@ -220,4 +220,5 @@ def _tell(results: dict[str, Evaluation]) -> None:
     for reason in sorted(reasons):
         tell(reason)
     if first.means:
-        tell(f"{len(first.means)} metrics are means over the series; the others pool all steps")
+        means = "1 metric is a mean" if len(first.means) == 1 else f"{len(first.means)} metrics are means"
+        tell(f"{means} over the series; the others pool all steps")

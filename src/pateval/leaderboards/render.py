@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pateval.io.text_table import TERMINAL_WIDTH, aligned, folded, how_many_fit, latex, markdown, shortened
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, latex, markdown
 from pateval.templates import FragmentTable, fragment
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:
     """Render the overview as aligned plain text; columns that do not fit the width are left out, and named."""
     if width is None:
         return "\n".join([aligned(overview.header, overview.rows, overview.to_the_right), "", *overview.remarks])
-    rows = [[shortened(row[0], _LONGEST_NAME), *row[1:]] for row in overview.rows]
+    rows = [[cut_in_the_middle(row[0], _LONGEST_NAME), *row[1:]] for row in overview.rows]
     count = how_many_fit(overview.header, rows, width)
     table = aligned(overview.header[:count], [row[:count] for row in rows], overview.to_the_right[:count], width=width)
     left_out = overview.header[count:]
