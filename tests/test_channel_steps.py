@@ -70,7 +70,7 @@ def test_the_clock_of_channels():
     found = pv.evaluate(LABELS, SCORES, metrics=ALL, times=times, max_gap="1h", chance=0)
     assert dict(found) == dict(pv.evaluate(LABELS, SCORES, metrics=ALL, chance=0))
     assert found.notes == ("max_gap=1h parts events and zones of PATE only; to the other metrics a series stays one",)
-    with pytest.raises(ValueError, match="increas"):
+    with pytest.raises(ValueError, match="times must increase"):
         pv.evaluate(LABELS, SCORES, metrics=ALL, times=times[::-1])
     with pytest.raises(ValueError, match="ignore must be one-dimensional"):
         pv.evaluate(LABELS, SCORES, ignore=LABELS)
