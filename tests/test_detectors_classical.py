@@ -136,11 +136,11 @@ class FromPyOD(BaseEstimator):
     __module__ = "pyod.models.fake"
 
     def fit(self, data: np.ndarray, y: None = None) -> FromPyOD:  # noqa: ARG002 - PyOD's
-        self.centre = data.mean(axis=0)
+        self.centre_ = data.mean(axis=0)
         return self
 
     def decision_function(self, data: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(data - self.centre, axis=1)
+        return np.linalg.norm(data - self.centre_, axis=1)
 
 
 class Homemade:
