@@ -50,9 +50,8 @@ def _range(context: click.Context, parameter: click.Parameter, value: str | None
         if first.isdigit() and last.isdigit():
             limits = Limits(int(first), int(last) + 1)
         else:
-            limits = Limits(
-                _moment(first), _moment(last) + (_DAY if len(last) == len("2026-03-01") else 1), in_time=True
-            )
+            after = _DAY if len(last) == len("2026-03-01") else 1
+            limits = Limits(_moment(first), _moment(last) + after, in_time=True)
     except (TypeError, ValueError):
         limits = Limits(0, 0)
     if limits.first >= limits.stop:
