@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pateval.metrics as m
 from pateval import threshold_sweeps as sweeps
 from pateval._validation import UndefinedMetricError
-from pateval._wording import in_words
+from pateval._wording import in_words, named_error
 from pateval.metric import FIELDS, SharedWork
 from pateval.metric import Metric as Metric
 from pateval.option_text import read_id
@@ -497,9 +497,8 @@ def _imported(text: str, name: str) -> Metric:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever a user's file may raise when it is run
-        reason = " ".join(str(error).split())
         raise ValueError(
-            f"metric {in_words(text)}: importing {in_words(module_name)} failed: {type(error).__name__}: {reason}"
+            f"metric {in_words(text)}: importing {in_words(module_name)} failed: {named_error(error)}"
         ) from error
     for field in (None, *FIELDS):
         ending = f"_{field}" if field else ""

@@ -18,8 +18,8 @@ from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
 from pateval.evaluation import evaluate
 from pateval.events import find_events
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain, shortened
+from pateval.io.frame_builder import frame_of_rows
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
 from pateval.results import Result
@@ -142,7 +142,7 @@ class Comparison(Result):
         columns, rows = self.table()
         sides = [False] + [True] * (len(columns) - 1)
         if width is not None:
-            columns[1:3] = [shortened(name, _LONGEST_HEADER) for name in self.names]
+            columns[1:3] = [cut_in_the_middle(name, _LONGEST_HEADER) for name in self.names]
         table = aligned(columns, rows, sides) if width is None else fitted(columns, rows, sides, width)
         return "\n".join([table, "", *(folded(line, width) for line in self.remarks())])
 
@@ -168,8 +168,7 @@ class Comparison(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.records()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -293,7 +292,8 @@ def compare(
     draws; *: the better one, where these limits leave out 0
     """
     first, second = (
-        shortened(str(name), _LONGEST_NAME) if isinstance(name, (str, int)) else in_words(name) for name in names
+        cut_in_the_middle(str(name), _LONGEST_NAME) if isinstance(name, (str, int)) else in_words(name)
+        for name in names
     )
     seed = non_negative_integer(seed, "seed")
     on_steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}

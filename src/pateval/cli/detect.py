@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval._wording import listed
 from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
@@ -142,17 +143,12 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
     """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
     for features, left_out in dict.fromkeys((one.features, one.left_out) for one in series):
         if left_out:
-            tell(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}")
+            tell(f"{data}: features are {listed(features, 6)}; not taken as such: {listed(left_out, 6)}")
     notes = list(dict.fromkeys(line for one in series for line in one.notes))
     for line in notes[:_SHOWN_NOTES]:
         tell(line)
     if len(notes) > _SHOWN_NOTES:
         tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
-
-
-def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _list() -> None:

@@ -248,9 +248,9 @@ DRAWINGS: dict[str, Callable[[Request], Any]] = {
 
 def _read(request: Request, *, most: int) -> Drawable:
     """Read the detectors of one figure, no more than it can show."""
-    from pateval.cli.plot_data import read_scores
+    from pateval.cli.plot_data import read_drawable
 
-    data = read_scores(request.files, request.selection)
+    data = read_drawable(request.files, request.selection)
     for note in data.notes:
         tell(note)
     if len(data.scores) > most:

@@ -161,11 +161,13 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
     """
     names = list(columns)
     longest = min(_LONGEST_NAME, max(width // 2, max(map(len, _words(names[0])), default=0)))
-    first = [shortened(row[0], longest) for row in rows]
+    first = [cut_in_the_middle(row[0], longest) for row in rows]
     room = width - 2 - max(map(len, (*_words(names[0]), *first)), default=0)
-    cells = [[head, *(shortened(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)]
+    cells = [
+        [head, *(cut_in_the_middle(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)
+    ]
     names[1:] = [
-        name if max(map(len, _words(name)), default=0) <= room else shortened(name, room) for name in names[1:]
+        name if max(map(len, _words(name)), default=0) <= room else cut_in_the_middle(name, room) for name in names[1:]
     ]
     blocks: list[list[int]] = []
     least = [min(each, room) if place else each for place, each in enumerate(_least_widths(names, cells))]
@@ -230,12 +232,12 @@ def hanging(head: str, text: str, width: int | None = TERMINAL_WIDTH) -> str:
     )
 
 
-def shortened(text: str, longest: int) -> str:
+def cut_in_the_middle(text: str, longest: int) -> str:
     """Leave out the middle of a text that is too long: names often differ at their ends.
 
     Examples
     --------
-    >>> shortened("anomaly_transformer_seed_17", 15)
+    >>> cut_in_the_middle("anomaly_transformer_seed_17", 15)
     'anomaly…seed_17'
     """
     if len(text) <= longest:

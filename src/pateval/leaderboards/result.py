@@ -27,7 +27,7 @@ from pateval.leaderboards.summary import (
     mean_limits,
     number,
     rank_detectors,
-    skill,
+    skills,
 )
 from pateval.results import Result
 from pateval.threshold_rules import ORACLE
@@ -217,7 +217,7 @@ class Leaderboard(Result):
         for m, metric in enumerate(self.metrics):
             values = self.values[:, :, m]
             chance = None if self.chance is None else self.chance.of_metric(m)
-            skills = skill(values, chance, self.facts[metric])
+            above_chance = skills(values, chance, self.facts[metric])
             ranks = self._ranks(metric)
             for d, detector in enumerate(self.detectors):
                 defined = ~np.isnan(values[d])
@@ -233,7 +233,7 @@ class Leaderboard(Result):
                     "high": number(high),
                     "pooled": number(self.pooled.get((detector, metric), math.nan)),
                     "chance": None if chance is None else mean(chance[d, defined]),
-                    "skill": None if skills is None else mean(skills[d]),
+                    "skill": None if above_chance is None else mean(above_chance[d]),
                     "mean_rank": ranks.mean_rank(d),
                 }
                 if self.runs is not None:

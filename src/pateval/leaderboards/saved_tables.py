@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words, one_line, shortened
 from pateval.io import TableError
 from pateval.io.source import is_missing
 from pateval.leaderboards.bootstrap import Interval
@@ -73,7 +73,7 @@ def read_parquet(path: Path, *columns: str) -> Any:
     try:
         table = parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise TableError(f"{path}: {' '.join(str(error).split())[:150]}") from error
+        raise TableError(f"{path}: {one_line(error, 150)}") from error
     for name in columns:
         if name not in table.column_names:
             raise TableError(f"{path}: the column {name!r} is missing; compute the leaderboard again")
@@ -88,7 +88,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise TableError(f"{path}: it cannot be read ({' '.join(str(error).split())[:100]})") from error
+        raise TableError(f"{path}: it cannot be read ({one_line(error, 100)})") from error
 
 
 def read_chance(folder: Path) -> dict[tuple[str, str], dict[str, float | None]] | None:
@@ -314,7 +314,7 @@ def _significance_differences(path: Path, board: Leaderboard) -> list[str]:
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        return [f"{path.name}: it cannot be read ({' '.join(str(error).split())[:100]})"]
+        return [f"{path.name}: it cannot be read ({one_line(error, 100)})"]
     for metric in board.metrics:
         found = written.get(metric) if isinstance(written, dict) else None
         if not isinstance(found, dict):

@@ -208,8 +208,8 @@ def verify(
     return Verification(str(folder), tuple(differences), len(chosen), len(places), values, wrong)
 
 
-def detectable_share(pairs: int, checked: int, sure: float = _SURE) -> float:
-    """Return the smallest share of wrong pairs of which a sample meets one with the given probability.
+def detectable_share(pairs: int, checked: int) -> float:
+    """Return the smallest share of wrong pairs of which a sample meets one with a probability of 95 %.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def detectable_share(pairs: int, checked: int, sure: float = _SURE) -> float:
     if not checked:
         return 1.0
     miss, wrong = 1.0, 0
-    while miss > 1 - sure and wrong < pairs:
+    while miss > 1 - _SURE and wrong < pairs:
         # Drawn without replacement: the sample misses one more wrong pair with this conditional probability.
         miss *= max(0.0, (pairs - checked - wrong) / (pairs - wrong))
         wrong += 1
