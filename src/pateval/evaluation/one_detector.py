@@ -1,4 +1,4 @@
-"""All metrics of one detector on one series, or several, with shared work done once."""
+"""All metrics of one detector, on one series or several."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _channel_recording(
     series: npt.ArrayLike | None,
     *on_steps: object,
 ) -> Recording:
-    """Check labels of steps by channels, which know neither a clock nor steps left out."""
+    """Check labels of steps by channels, for which there is neither a clock nor steps to leave out."""
     if any(given is not None for given in on_steps):
         raise ValueError("times, max_gap and ignore need one label per step; these labels are steps by channels")
     values: FloatArray | None = None
@@ -233,7 +233,7 @@ def _channel_recording(
 def _on_clock(
     recording: Recording, predicted: BoolArray | None, max_gap: Duration | None, *, has_gaps: bool
 ) -> OnClock | None:
-    """The whole recording for PATE, where it knows more than the steps that count."""
+    """The whole recording for PATE, where it has a clock or steps that are left out."""
     timeline = recording.timeline
     if timeline.step_numbers is None and timeline.clock is None:
         return None
