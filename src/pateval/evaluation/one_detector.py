@@ -1,4 +1,4 @@
-"""All metrics of one detector on one series, or several, with shared work done once."""
+"""All metrics of one detector, on one series or several."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _reported(level: Any, rule: ThresholdRule) -> float | None:
 def _on_clock(
     recording: Recording, predicted: BoolArray | None, max_gap: Duration | None, *, has_gaps: bool
 ) -> OnClock | None:
-    """The whole recording for PATE, where it knows more than the steps that count."""
+    """The whole recording for PATE, where it has a clock or steps that are left out."""
     timeline = recording.timeline
     if recording.labels.ndim == 2 or (timeline.step_numbers is None and timeline.clock is None):
         return None
