@@ -33,9 +33,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--from-results",
     "results",
-    metavar="TABLE",
-    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long. --metrics names "
-    "them where no column does, --score the value column of a long table or the detectors of a wide one.",
+    metavar="TABLE_OR_DIR",
+    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long, or a folder of "
+    "results of TimeEval or TSB-AD. --metrics names them where no column does, --score the value column of a long "
+    "table or the detectors of a wide one.",
 )
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
