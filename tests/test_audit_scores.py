@@ -1,8 +1,8 @@
 """Metrics put on trial with the scores of real detectors: what is broken on purpose is found."""
 
 import json
-import shlex
 import math
+import shlex
 
 import numpy as np
 import pandas as pd
