@@ -129,3 +129,38 @@ def test_the_column_that_is_named_names_the_detector(demo, tmp_path):
     path = tmp_path / "mine.csv"
     pd.DataFrame({"label": [0, 1, 0], "score": [0.1, 0.9, 0.2]}).to_csv(path, index=False)
     assert run("explain", path, "--score", "score").stdout.startswith("detector mine\n")
+
+
+def fail(*arguments):
+    """Return what a command says that ends with 2."""
+    done = subprocess.run([sys.executable, "-m", "pateval", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 2
+    return done.stderr
+
+
+def test_a_leaderboard_that_cannot_start_leaves_no_folder(tmp_path):
+    assert "no file matches this pattern" in fail("leaderboard", tmp_path / "*.parquet", "-o", tmp_path / "board")
+    assert not (tmp_path / "board").exists()
+
+
+def test_a_leaderboard_is_not_taken_for_scores(demo, tmp_path):
+    board = tmp_path / "board"
+    run("leaderboard", *demo, "--metrics", "pate_ap", "--chance", 0, "--workers", 1, "-o", board)
+    said = fail("leaderboard", board, "--format", "latex")
+    assert f"{board}: the folder holds a leaderboard, not score files; 'pateval report {board}' shows it" in said
+    (board / "run.json").rename(board / "scores.partial")
+    assert "it is not finished, and the command that began it goes on" in fail("report", board)
+
+
+def test_what_is_missing_is_said_before_what_is_there_already(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.html").write_text("mine")
+    assert "nothing.csv: there is no such file or folder" in fail("report", "nothing.csv")
+
+
+def test_a_star_stands_where_it_is_explained(demo):
+    arguments = ["leaderboard", demo[0], "--chance", 0, "--workers", 1, "--metrics"]
+    assert "*" not in run(*arguments, "pate_ap").stdout
+    with_pate = run(*arguments, "pate_ap,pate").stdout
+    assert "score_constant *" in with_pate
+    assert "* coarse scores" in with_pate

@@ -134,7 +134,7 @@ def test_wide_shows_everything(wide):
     assert NAMES[1] not in narrow
     assert narrow.count("pate") == narrow.count("auc_roc") > 1
     board = ["leaderboard", wide, *COLUMNS, "--workers", 1, "--chance", 0, "--metrics", "pate,auc_roc,vus_pr,point_f1"]
-    assert "not shown for want of room: vus_pr, point_f1 (oracle)" in " ".join(run(*board).split())
+    assert "not shown for want of room (--wide): vus_pr, point_f1 (oracle)" in " ".join(run(*board).split())
     assert "not shown" not in run(*board, "--wide")
     assert NAMES[1] in run(*board, "--wide")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +96,7 @@ def command(
     is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
     --overwrite. The exit status is 1 where something was left out or failed.
     """
+    from pateval.leaderboards.cache import prepare
     from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
     from pateval.leaderboards.run import choose, choose_rank_by, compute
@@ -115,9 +117,8 @@ def command(
         return
     if folder is not None:
         refuse_other_content(folder, files, overwrite=overwrite)
-        folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
-    settings = choose(**parameters, cache=cache, chance=chance, doubt=doubt, seed=seed)
+    settings = choose(**parameters, chance=chance, doubt=doubt, seed=seed)
     rank_by = choose_rank_by(rank_by, settings)
     with ExitStack() as stack:
         try:
@@ -126,6 +127,11 @@ def command(
             plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
                 tell(line)
+            # Only now, so that files that cannot be read leave no empty folder behind.
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            if cache is not None:
+                settings = replace(settings, cache=prepare(cache))
             board = compute(
                 plan,
                 settings,
