@@ -79,12 +79,20 @@ def check(
     ['one-liner']
     """
     items = [data] if isinstance(data, (str, os.PathLike, Series)) else list(data)
-    named = [(title, record) for item in items for title, record in _loaded(item, root)]
+    known = [_title(item) for item in items]
+    named = []
+    for item, title in zip(items, known, strict=True):
+        # Folders of one name are several data sets.
+        is_alone = isinstance(item, Series) or known.count(title) == 1
+        named += [(title if is_alone else os.fspath(item), record) for record in _loaded(item, root)]
     if not named:
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))
     if len(titles) > 1:  # series of several data sets may share names
-        named = [(title, replace(record, name=f"{title}/{record.name}", parts=())) for title, record in named]
+        named = [
+            (title, replace(record, name=record.name if record.name == title else f"{title}/{record.name}", parts=()))
+            for title, record in named
+        ]
     faults: list[DataFault] = []
     checked: list[CheckedSeries] = []
     for done, (title, series) in enumerate(named, start=1):
@@ -106,13 +114,16 @@ def check(
     return DataCheck(tuple(checked), in_order(faults))
 
 
-def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[tuple[str, Series]]:
-    """Series of one item, each with the name of its data set."""
+def _title(item: Checkable) -> str:
+    """Name of the data set of one item."""
     if isinstance(item, Series):
-        return [("series", item)]
+        return "series"
     text = os.fspath(item)
     try:
-        title = info(text)[0].name
+        return info(text)[0].name
     except ValueError:
-        title = Path(text).name.split(".")[0] or text
-    return [(title, record) for record in load(text, root=root)]
+        return Path(text).resolve().name.split(".")[0] or text
+
+
+def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[Series]:
+    return [item] if isinstance(item, Series) else load(os.fspath(item), root=root)

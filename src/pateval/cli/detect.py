@@ -10,7 +10,7 @@ from pateval._wording import listed
 from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pateval.datasets import Series
     from pateval.runner import Candidate
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "--higher-is-anomalous/--lower-is-anomalous",
     "higher",
     default=None,
-    help="What a high value of a class of your own says; needed for package.module:Class.",
+    help="What a high value of package.module:Class says; known of scikit-learn's, PyOD's and aeon's.",
 )
 @click.option("--only", multiple=True, metavar="SERIES", help="Only this series; may be repeated.")
 @click.option("--join", "joined", is_flag=True, help="Lay all series end to end and fit once; no window crosses them.")
@@ -82,11 +82,11 @@ def command(
     goes on where it stopped; a detector that fails on one series does not stop the others, and the exit status is 1.
 
     A detector is one of the list, or package.module:Class for any class with fit and decision_function or
-    score_samples, installed or in the current folder.
+    score_samples, and for a detector of aeon; installed or in the current folder.
 
     Example: pateval detect random pca knn --data MSL -o scores
 
-    Example: pateval detect sklearn.svm:OneClassSVM --lower-is-anomalous --set nu=0.1 --data MSL -o scores
+    Example: pateval detect sklearn.svm:OneClassSVM --set nu=0.1 --data MSL -o scores
     """
     if listing:
         _list()
@@ -209,11 +209,18 @@ def _user_class(
 
     mine = {key: value for wanted, key, value in parsed if wanted in (None, path)}
     made = user_candidate(path, higher_is_anomalous=higher, name=name, seed=seed, settings=mine)
-    window = made.settings["shown_window"]
-    what = f"windows of {window} steps" if window > 1 else "single steps"
-    scaled = "z-scored" if made.settings["shown_standardize"] else "as they are"
-    tell(f"{made.name}: is shown {what}, {scaled} (--set window=N, --set standardize=false)")
+    tell(f"{made.name}: {_what_it_sees(made.settings)}")
     return made
+
+
+def _what_it_sees(settings: Mapping[str, Any]) -> str:
+    window, high = settings["shown_window"], settings["higher_is_anomalous"]
+    scaled = "z-scored" if settings["shown_standardize"] else "not scaled"
+    meaning = f"its {'high' if high else 'low'} values are anomalous"
+    if window is None:
+        return f"is shown the whole series, {scaled} (--set standardize=false); {meaning}"
+    what = f"windows of {window} steps" if window > 1 else "single steps"
+    return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
 def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]:
@@ -252,7 +259,7 @@ def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
     try:
         (known,) = info(_title(data))
     except ValueError:
-        return about
+        return about | {"place": _place(data)}
     about["missing"] = missing(known, found)
     if about["missing"]:
         tell(f"{known.name} is not whole: {about['missing']}")
@@ -285,6 +292,14 @@ def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
         shown = ", ".join(list(known)[:12]) + (" ..." if len(known) > 12 else "")
         raise ValueError(f"there is no series {missing!r}; there are {shown}")
     return [known[name] for name in dict.fromkeys(only)]
+
+
+def _place(data: str) -> str:
+    """Return a digest of where a user's data lie, which tells folders of one name apart and names no folder."""
+    import hashlib
+    from pathlib import Path
+
+    return hashlib.sha256(str(Path(data).resolve()).encode()).hexdigest()[:16]
 
 
 def _title(data: str) -> str:

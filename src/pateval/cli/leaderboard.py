@@ -28,14 +28,22 @@ OUTPUTS = (
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("leaderboard", short_help="Many detectors on many series, with ranks and significance.")
+@click.command(
+    "leaderboard",
+    short_help="Many detectors on many series, with ranks and significance.",
+    epilog=options.examples(
+        "pateval leaderboard scores/*.parquet -o board --report board.html",
+        "pateval leaderboard scores/ --metrics pate_ap,vus_pr --format latex > t.tex",
+    ),
+)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--from-results",
     "results",
-    metavar="TABLE",
-    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long. --metrics names "
-    "them where no column does, --score the value column of a long table or the detectors of a wide one.",
+    metavar="TABLE_OR_DIR",
+    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long, or a folder of "
+    "results of TimeEval or TSB-AD. --metrics names them where no column does, --score the value column of a long "
+    "table or the detectors of a wide one.",
 )
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
 
 
-@click.command("score", short_help="All metrics of the detectors in a file.")
+@click.command(
+    "score",
+    short_help="All metrics of the detectors in a file.",
+    epilog=options.examples(
+        "pateval score mine.csv --metrics pate_ap,vus_pr,point_f1",
+        "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
+        "pateval score mine.csv --time date --early 10min --delay 1h -o values.csv",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @options.metrics
@@ -113,7 +121,7 @@ _SAME_CHANCE = 0.01  # what random scores reach on labels that are nearly the sa
 def _of_data(
     detectors: Sequence[DetectorData], early: Sequence[Any], delay: Sequence[Any], *, shows_area: bool
 ) -> Iterator[str]:
-    """Say what of the data stands against the numbers: labels that differ between files, buffers that are too long."""
+    """Yield warnings about the data: labels that differ between files, buffers that are too long."""
     from pateval.buffers import EventSpacing, long_buffers
 
     if not shows_area:
