@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pateval
 
@@ -60,6 +62,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
+html_sidebars = {"start": [], "choose": [], "how-pate-works": []}  # they have no pages below them to list
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -77,3 +80,13 @@ sphinx_gallery_conf = {
 }
 # numpydoc lists references that the text need not number.
 suppress_warnings = ["config.cache", "ref.footnote"]
+
+
+def keep_initials(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
+    """Escape the point after an initial that begins a reference: it would be read as the first item of a list."""
+    lines[:] = [re.sub(r"^(\s*\.\. \[\d+\] [A-Z])\. ", r"\1\\. ", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Connect what is mended in docstrings."""
+    app.connect("autodoc-process-docstring", keep_initials)

@@ -247,13 +247,12 @@ def disagreement_section(name: str) -> list[str]:
 
 def signature_example(metric: Metric) -> str:
     """Return the signature of a value of the metric, as results carry it."""
-    labels = [0, 0, 1, 1, 0, 0, 0, 1, 0, 0]
+    labels = np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, 0])
+    scores = np.array([0.1, 0.2, 0.9, 0.8, 0.3, 0.15, 0.05, 0.7, 0.12, 0.11])
     if metric.channels:
-        return "see [ids and signatures](../signatures.md)"
+        labels, scores = np.stack([labels, labels[::-1]], axis=1), np.stack([scores, scores[::-1]], axis=1)
     with coarse_scores_allowed():
-        result = pv.evaluate(
-            labels, [0.1, 0.2, 0.9, 0.8, 0.3, 0.15, 0.05, 0.7, 0.12, 0.11], metrics=[metric.id], threshold=0.5
-        )
+        result = pv.evaluate(labels, scores, metrics=[metric.id], threshold=0.5)
     return result.signature(metric.id).replace("|", "\\|")
 
 
@@ -316,13 +315,14 @@ def main(arguments: Iterable[str]) -> None:
             draw_audit(shown_of(metrics), audit, folder / f"{name}-audit.png")
         page = one_page(metrics, None if metrics[0].channels else audit)
         (folder / f"{name}.md").write_text(page + "\n", encoding="utf-8")
-    lines = [
-        "# The metrics, one page each",
-        "",
-        "Every metric of the catalogue: what it computes, what it rewards, what fools it,",
-    ]
-    lines += ["who computes it differently. [The table of all](../metrics.md) has the same facts side by side, and", ""]
-    lines += ["```", "$ pateval metrics --for early-warning,few-alarms", "```", "", "picks by question.", ""]
+    about = (
+        "Each metric of the catalogue has a page. It says what the metric computes and what it rewards, shows with a"
+        " figure how it can be fooled, and names the libraries that compute it differently."
+        " [The table of all metrics](../metrics.md) has the same facts side by side."
+    )
+    ask = "If you do not know where to begin, read [Choose a metric](../choose.md), or ask by question:"
+    lines = ["# Metrics", "", about, "", ask, ""]
+    lines += ["```", "$ pateval metrics --for early-warning,few-alarms", "```", ""]
     ordered = sorted(
         by_function.values(), key=lambda each: list(dict.fromkeys([*FAMILIES.values(), OTHERS])).index(family(each[0]))
     )

@@ -126,7 +126,7 @@ def draw_values(ax: Axes, numbers: npt.NDArray[np.float64], colours: Sequence[st
     rows = np.arange(numbers.size)
     ax.barh(rows, np.nan_to_num(numbers), height=0.6, color=list(colours), lw=0)
     for row, number in zip(rows, numbers, strict=True):
-        text = "undefined" if np.isnan(number) else f"{number:.3g}"
+        text = "undefined" if np.isnan(number) else f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
         place = (max(0.0, np.nan_to_num(number)), row)
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
         ax.annotate(text, place, (4, 0), textcoords="offset points", va="center", fontsize=8, bbox=behind, zorder=4)

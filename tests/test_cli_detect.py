@@ -218,13 +218,12 @@ def test_an_estimator_of_scikit_learn(data: Path, tmp_path: Path) -> None:
 
     name = "sklearn.ensemble:IsolationForest"
     arguments = (name, "--data", str(data), "-o", str(tmp_path / "s"), "--set", "n_estimators=20", "--set", "window=4")
-    missing = run(*arguments)
-    assert isinstance(missing.exception, ValueError)
-    assert "say what a high value of IsolationForest means: --higher-is-anomalous or --lower-is-anomalous" in str(
-        missing.exception
-    )
-    result = run(*arguments, "--lower-is-anomalous", "--seeds", "0..1")
+    result = run(*arguments, "--seeds", "0..1")
     assert result.exit_code == 0, result.output
+    assert (
+        "IsolationForest: is shown windows of 4 steps, z-scored (--set window=N, --set standardize=false); "
+        "its low values are anomalous" in result.stderr
+    )
     table = pq.read_table(tmp_path / "s" / "IsolationForest.parquet")
     assert sorted(set(table["run"].to_pylist())) == [0, 1]
     train, test = (
@@ -234,6 +233,14 @@ def test_an_estimator_of_scikit_learn(data: Path, tmp_path: Path) -> None:
     ours = make("isolation_forest", window=4, trees=20, seed=1).fit(train)
     mine = table.filter(pa.compute.and_(pa.compute.equal(table["run"], 1), pa.compute.equal(table["series"], "pump")))
     np.testing.assert_allclose(mine["score"].to_numpy(), ours.score(test))
+
+
+def test_the_direction_of_an_unknown_class_must_be_said(own_module: str, data: Path) -> None:
+    result = run(f"{own_module}:Distance", "--data", str(data), "-o", "s")
+    assert str(result.exception) == (
+        "say what a high value of Distance means, which is known of scikit-learn's, PyOD's and aeon's detectors only: "
+        "--higher-is-anomalous or --lower-is-anomalous"
+    )
 
 
 @pytest.mark.parametrize(

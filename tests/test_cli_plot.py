@@ -117,6 +117,43 @@ def test_files_of_several_detectors_are_compared(run, folder):
     assert "random: precision" in text
 
 
+@pytest.mark.parametrize(
+    ("dates", "steps"),
+    [
+        ("2024-01-02..2024-01-03", (24, 72)),
+        ("2024-01-02T12:00..2024-01-03T00:00", (36, 49)),
+        ("2024-01-02T12:30+01:00..2024-01-02T12:00", (36, 37)),
+        ("1999-01-01..2024-01-01", (0, 24)),
+    ],
+)
+def test_a_range_of_dates_is_the_steps_in_it(run, folder, monkeypatch, dates, steps):
+    from pateval import plots
+
+    given, draw = [], plots.series
+    monkeypatch.setattr(plots, "series", lambda *data, **options: given.append(options) or draw(*data, **options))
+    assert run("series", folder / "wide.csv", "--range", dates)[0] == 0
+    assert given[0]["limits"] == steps
+
+
+def test_a_range_of_dates_needs_one_clock(run, folder, tmp_path):
+    write(
+        tmp_path / "two.csv",
+        {
+            "series": ["a", "a", "b", "b"],
+            "timestamp": ["2024-01-01", "2024-01-02"] * 2,
+            "label": [0, 1, 0, 1],
+            "score": [1, 2, 3, 4],
+        },
+    )
+    code, _, err = run("series", tmp_path / "two.csv", "--range", "2024-01-01..2024-01-02")
+    assert code == 2
+    assert err.splitlines()[-1] == (
+        "pateval: --range by dates needs series that do not overlap in time; choose one with --only-series"
+    )
+    options = ["--only-series", "b", "--range", "2024-01-01..2024-01-02"]
+    assert run("series", tmp_path / "two.csv", *options)[0] == 0
+
+
 def test_its_own_figure_is_replaced_and_no_other_file(run, folder, tmp_path):
     arguments = ("distribution", folder / "wide.csv", "--only", "random", "-o", "x.png")
     assert run(*arguments)[0] == 0
@@ -160,7 +197,18 @@ def test_ranks_are_drawn_from_the_folder_of_a_leaderboard(run, folder, tmp_path)
         (["series", "quiet.csv"], "holds no anomaly: nothing to draw"),
         (["series", "wide.csv", "--time", "clock"], "there is no time column 'clock'; its columns are 'timestamp'"),
         (["series", "random.csv", "--time", "series"], "the value in row 1, 'a', is neither a date"),
-        (["series", "wide.csv", "--range", "5"], "'5' is not a range of steps; write 1000..2000"),
+        (
+            ["series", "wide.csv", "--range", "5"],
+            "'5' is not a range; write steps, as in 1000..2000, or dates, as in 2026",
+        ),
+        (["series", "wide.csv", "--range", "9..5"], "'9..5' is not a range"),
+        (["series", "wide.csv", "--range", "2024-01-02..5"], "'2024-01-02..5' is not a range"),
+        (["series", "wide.csv", "--range", "2024-01-03..2024-01-02"], "'2024-01-03..2024-01-02' is not a range"),
+        (
+            ["series", "wide.csv", "--range", "2025-01-03..2025-02-01"],
+            "no step lies in the --range given; the times of",
+        ),
+        (["series", "random.csv", "--range", "2025-01-03..2025-02-01"], "has no dates; give --range in steps, as in"),
         (["series", "wide.csv", "--range", "9000..9100"], "--range begins at step 9000, and there are 3000 steps"),
         (["series", "wide.csv", "--early", "0,20"], "'series' draws one pair of buffers"),
         (["buffer-size", "wide.csv", "--early", "3"], "'buffer-size' needs several sizes"),

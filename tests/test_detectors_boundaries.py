@@ -31,7 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "anomaly_transformer": {"window": 10, "width": 8, "heads": 2, "hidden": 8, "blocks": 1, "epochs": 2},
     "dcdetector": {"window": 12, "patch_sizes": (2, 3), "width": 8, "epochs": 2},
 }
-DEEP = [name for name in SMALL if REGISTRY[name].needs_torch]
+DEEP = [name for name in SMALL if REGISTRY[name].needs == "torch"]
 
 
 def series(length: int, seed: int = 0) -> np.ndarray:

@@ -9,7 +9,9 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity, LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,6 +19,8 @@ from sklearn.svm import OneClassSVM
 
 from pateval.detectors import make
 from pateval.detectors.adapter import Adapter, AdapterSettings
+from pateval.detectors.estimator_kinds import estimator_kind, high_means
+from pateval.detectors.series_adapter import SeriesAdapter, SeriesAdapterSettings
 
 
 @pytest.fixture
@@ -126,17 +130,17 @@ def test_fewer_training_windows(train: np.ndarray, values: np.ndarray) -> None:
 # ---- adapter ----
 
 
-class FromPyOD:
+class FromPyOD(BaseEstimator):
     """Looks like a PyOD detector: high is anomalous."""
 
     __module__ = "pyod.models.fake"
 
-    def fit(self, data: np.ndarray) -> FromPyOD:
-        self.centre = data.mean(axis=0)
+    def fit(self, data: np.ndarray, y: None = None) -> FromPyOD:  # noqa: ARG002 - PyOD's
+        self.centre_ = data.mean(axis=0)
         return self
 
     def decision_function(self, data: np.ndarray) -> np.ndarray:
-        return np.linalg.norm(data - self.centre, axis=1)
+        return np.linalg.norm(data - self.centre_, axis=1)
 
 
 class Homemade:
@@ -170,6 +174,7 @@ class OurOutlier(OutlierMixin, BaseEstimator):
         GaussianMixture(random_state=0),
         KernelDensity(),
         make_pipeline(StandardScaler(), OneClassSVM()),
+        make_pipeline(StandardScaler(), FromPyOD()),
         FromPyOD(),
         OurOutlier(),
     ],
@@ -210,3 +215,78 @@ def test_adapter_needs_the_methods() -> None:
         Adapter(OneClassSVM()).score([1.0])
     with pytest.raises(ValueError, match="high_means must be one of"):
         AdapterSettings(high_means="both")  # type: ignore[arg-type]  # the point of the test
+
+
+# ---- whole series, as aeon's detectors take them ----
+
+
+def base_of_aeon() -> type:
+    """Stand in for the class all detectors of aeon share; those are tested by ``make test-integrations``."""
+    return type("BaseSeriesAnomalyDetector", (), {"__module__": "aeon.anomaly_detection.series.base"})
+
+
+class WholeSeries(base_of_aeon()):  # type: ignore[misc]  # made on the spot
+    """Looks like a detector of aeon: high is anomalous, time goes along the axis that is named."""
+
+    def fit(self, data: np.ndarray, axis: int = 1) -> WholeSeries:
+        self.centre = data.mean(axis=axis)
+        return self
+
+    def predict(self, data: np.ndarray, axis: int = 1) -> np.ndarray:
+        return np.linalg.norm(data - np.expand_dims(self.centre, axis), axis=1 - axis) + len(data)
+
+
+def test_a_series_adapter_shows_the_whole_series(train: np.ndarray, values: np.ndarray) -> None:
+    found = SeriesAdapter(WholeSeries(), SeriesAdapterSettings(standardize=False)).fit(train).score(values)
+    np.testing.assert_allclose(found, np.linalg.norm(values - train.mean(axis=0), axis=1) + len(values))
+    scaled = SeriesAdapter(WholeSeries()).fit(train).score(values)
+    np.testing.assert_allclose(scaled, np.linalg.norm(z_scored(train, values), axis=1) + len(values))
+    turned = SeriesAdapter(WholeSeries(), SeriesAdapterSettings(high_means="normal")).fit(train).score(values)
+    np.testing.assert_array_equal(turned, -scaled)
+
+
+def test_a_series_adapter_keeps_series_apart(train: np.ndarray, values: np.ndarray) -> None:
+    detector = SeriesAdapter(WholeSeries())
+    with pytest.raises(RuntimeError, match="call fit"):
+        detector.score(values)
+    detector.fit(train)
+    parts = detector.score(values, boundaries=(0, 40))
+    np.testing.assert_array_equal(parts, np.concatenate([detector.score(values[:40]), detector.score(values[40:])]))
+    with pytest.raises(ValueError, match="train holds 2 laid end to end: fit it to each series by itself"):
+        SeriesAdapter(WholeSeries()).fit(train, boundaries=(0, 40))
+
+
+# ---- what estimators of other libraries are ----
+
+
+def test_kinds_of_estimators() -> None:
+    found = {
+        type(each).__name__: (estimator_kind(each), high_means(each))
+        for each in (
+            LocalOutlierFactor(novelty=True),
+            GaussianMixture(),
+            KernelDensity(),
+            LogisticRegression(),
+            WholeSeries(),
+            FromPyOD(),
+            StandardScaler(),
+            Homemade(),
+        )
+    }
+    assert found == {
+        "LocalOutlierFactor": ("outlier_detector", "normal"),
+        "GaussianMixture": ("density_estimator", "normal"),
+        "KernelDensity": ("density_estimator", "normal"),
+        "LogisticRegression": ("classifier", "anomalous"),
+        "WholeSeries": ("aeon", "anomalous"),
+        "FromPyOD": ("pyod", "anomalous"),
+        "StandardScaler": (None, None),
+        "Homemade": (None, None),
+    }
+
+
+def test_what_is_inside_a_pipeline_or_a_search_decides() -> None:
+    for inner, meaning in ((IsolationForest(), "normal"), (FromPyOD(), "anomalous"), (Homemade(), None)):
+        pipeline = make_pipeline(StandardScaler(), inner)
+        assert high_means(pipeline) == meaning
+        assert high_means(GridSearchCV(pipeline, {})) == meaning

@@ -149,7 +149,6 @@ def test_entries_read_well(name: str) -> None:
     assert entry.about
     assert len(entry.about) < 80
     assert entry.needs in ("", "scikit-learn", "torch")
-    assert entry.needs_torch == (entry.needs == "torch")
     assert detector_class(name).__doc__
     assert settings_class(name).__doc__
 

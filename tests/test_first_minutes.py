@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import numpy as np
 import pandas as pd
@@ -31,9 +34,10 @@ def demo(tmp_path_factory):
 def on_terminal(*arguments, columns):
     """Run the command with standard error in a terminal of so many columns; return what it shows."""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     command = [sys.executable, "-m", "pateval", *map(str, arguments)]
-    width = {"COLUMNS": str(columns), "LINES": "24"}
-    subprocess.run(command, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, **width}, check=False)
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run(command, stderr=follower, stdout=subprocess.DEVNULL, env=environment, check=False)
     os.close(follower)
     shown = b""
     while True:
@@ -55,8 +59,24 @@ def test_messages_break_between_words_in_a_terminal_and_nowhere_else(tmp_path):
     assert piped.stderr.count("\n") == 1
     shown = on_terminal("score", path, columns=50)
     assert shown.split() == piped.stderr.split()
-    assert shown.count("\n") > 1
-    assert all(len(line) <= 50 for line in shown.splitlines() if " " in line)
+    lines = shown.splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 50 for line in lines if " " in line.strip())
+    assert lines[0].startswith("pateval:")
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_each_note_hangs_under_its_first_line_in_a_terminal(demo):
+    options = ["--metrics", "pate_ap,point_f1", "--chance", 0]
+    command = [sys.executable, "-m", "pateval", "score", *demo, *options]
+    piped = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stderr
+    shown = on_terminal("score", *demo, *options, columns=60)
+    assert shown.split() == piped.split()
+    assert max(map(len, piped.splitlines())) > 100
+    assert max(map(len, shown.splitlines())) <= 60
+    # What is not indented begins a note: there are as many as lines in a pipe, with the same beginnings.
+    begun = [line for line in shown.splitlines() if not line.startswith("  ")]
+    assert [line.split()[:3] for line in begun] == [line.split()[:3] for line in piped.splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -109,3 +129,38 @@ def test_the_column_that_is_named_names_the_detector(demo, tmp_path):
     path = tmp_path / "mine.csv"
     pd.DataFrame({"label": [0, 1, 0], "score": [0.1, 0.9, 0.2]}).to_csv(path, index=False)
     assert run("explain", path, "--score", "score").stdout.startswith("detector mine\n")
+
+
+def fail(*arguments):
+    """Return what a command says that ends with 2."""
+    done = subprocess.run([sys.executable, "-m", "pateval", *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 2
+    return done.stderr
+
+
+def test_a_leaderboard_that_cannot_start_leaves_no_folder(tmp_path):
+    assert "no file matches this pattern" in fail("leaderboard", tmp_path / "*.parquet", "-o", tmp_path / "board")
+    assert not (tmp_path / "board").exists()
+
+
+def test_a_leaderboard_is_not_taken_for_scores(demo, tmp_path):
+    board = tmp_path / "board"
+    run("leaderboard", *demo, "--metrics", "pate_ap", "--chance", 0, "--workers", 1, "-o", board)
+    said = fail("leaderboard", board, "--format", "latex")
+    assert f"{board}: the folder holds a leaderboard, not score files; 'pateval report {board}' shows it" in said
+    (board / "run.json").rename(board / "scores.partial")
+    assert "it is not finished, and the command that began it goes on" in fail("report", board)
+
+
+def test_what_is_missing_is_said_before_what_is_there_already(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "report.html").write_text("mine")
+    assert "nothing.csv: there is no such file or folder" in fail("report", "nothing.csv")
+
+
+def test_a_star_stands_where_it_is_explained(demo):
+    arguments = ["leaderboard", demo[0], "--chance", 0, "--workers", 1, "--metrics"]
+    assert "*" not in run(*arguments, "pate_ap").stdout
+    with_pate = run(*arguments, "pate_ap,pate").stdout
+    assert "score_constant *" in with_pate
+    assert "* coarse scores" in with_pate

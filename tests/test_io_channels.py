@@ -85,13 +85,58 @@ def test_named_columns_and_matrices(tmp_path: Path, capsys: Any) -> None:
             ["explain"],
             "labels of several channels are read by 'pateval score'; name one with --label",
         ),
-        (["leaderboard"], "labels of several channels are read by 'pateval score'; name one with --label"),
+        *(
+            ([command], "labels of several channels are read by 'pateval score'; name one with --label")
+            for command in ("leaderboard", "audit", "buffer")
+        ),
     ],
 )
 def test_refusals(tmp_path: Path, arguments: list[str], message: str, capsys: Any) -> None:
     path = write(tmp_path / "plant.csv")
     code, out, err = run([arguments[0], str(path), *arguments[1:]], capsys)
     assert (code, out, err.splitlines()[-1]) == (2, "", f"pateval: {path}: {message}")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["compare", "FILE", "FILE"], ["audit", "--labels-only", "FILE"], ["plot", "series", "FILE"]]
+)
+def test_refusals_of_other_commands(tmp_path: Path, arguments: list[str], capsys: Any) -> None:
+    path = write(tmp_path / "plant.csv")
+    given = [str(path) if each == "FILE" else each for each in arguments]
+    code, out, err = run([*given, *(["-o", str(tmp_path / "out.png")] if arguments[0] == "plot" else [])], capsys)
+    message = "labels of several channels are read by 'pateval score'; name one with --label"
+    assert (code, out, err.splitlines()[-1]) == (2, "", f"pateval: {path}: {message}")
+
+
+def test_times_steps_to_ignore_and_missing_scores(tmp_path: Path, capsys: Any) -> None:
+    path = write(tmp_path / "plant.csv")
+    frame = pd.read_csv(path)
+    frame["time"] = pd.date_range("2026-01-01", periods=50, freq="min").astype(str)
+    frame["maintenance"] = [1 if step in (11, 33) else 0 for step in range(50)]
+    frame.loc[20, "score_fan"] = np.nan
+    frame.to_csv(path, index=False)
+    keep = np.array([step not in (11, 20, 33) for step in range(50)])
+    expected = pv.evaluate(LABELS[keep], SCORES[keep], metrics=METRICS, chance=0)
+    options = ["--ignore", "maintenance", "--missing", "ignore", "--time", "time", "--metrics", ",".join(METRICS)]
+    code, out, err = run(["score", str(path), *options, "--format", "json"], capsys)
+    assert (code, values(out)) == (0, dict(expected)), err
+    assert {row["coverage"] for row in json.loads(out)} == {1 - 1 / 48}
+    code, out, err = run(["score", str(path), "--ignore", "maintenance"], capsys)
+    columns = "score_pump, score_valve, score_fan"
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith(
+        f"pateval: {path}: column '{columns}': scores must be finite at every step; found NaN in row 21, channel 2"
+    )
+    assert "leave such steps out with --missing ignore" in err.splitlines()[-1]
+    # A duration that no metric of channels takes asks for no times.
+    code, _, err = run(["score", str(path), "--missing", "normal", "--early", "10min"], capsys)
+    assert code == 0, err
+    frame.iloc[::-1].to_csv(path, index=False)
+    code, _, err = run(["score", str(path), "--missing", "ignore"], capsys)
+    assert code == 2
+    assert "column 'time'" in err.splitlines()[-1]
+    code, out, err = run(["score", str(path), "--sort", *options, "--format", "json"], capsys)
+    assert (code, values(out)) == (0, dict(expected)), err
 
 
 def test_a_label_that_is_none_names_its_row(tmp_path: Path, capsys: Any) -> None:

@@ -322,7 +322,7 @@ def test_many_metrics_show_the_best_known(paper):
     board = board_of(np.random.default_rng(0).random((2, 3, 13)), metrics)
     header, _, remarks = board.overview()
     assert header == ["detector", "rank (pate_ap)", "alike", "pate_ap", "95 %", "pate", "auc_roc"]
-    assert remarks[-1] == "10 more metrics in the files"
+    assert remarks[-1] == "10 more metrics in scores.csv (-o DIR) and in to_frame()"
 
 
 def test_ranked_by_what_is_asked_for_in_its_direction():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +16,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pateval.catalog import catalogue
 from pateval.cli import COMMANDS, pateval
+from pateval.cli.audit import _board_command
 from pateval.io.text_table import fitted, latex_text, render
+from pateval.option_text import split_outside_brackets
 
 WIDTH = 80
 RNG = np.random.default_rng(3)
@@ -70,9 +74,51 @@ PRINTED = {
 def test_what_commands_print_fits(name, wide):
     lines = run(*(wide if part == "FILE" else part for part in PRINTED[name])).splitlines()
     assert len(lines) > 3
-    # Links, and commands to be copied, are broken nowhere.
-    whole = ("https://", "pateval leaderboard /")
-    assert [line for line in lines if len(line) > WIDTH and not any(part in line for part in whole)] == []
+    # Links are broken nowhere.
+    assert [line for line in lines if len(line) > WIDTH and "https://" not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("files", "metrics"),
+    [
+        (["scores.csv"], ["pate", "auc_roc"]),
+        (["a file.csv", "scores/of/another/folder/whose/name/is/long/scores.csv"], ["pate"] * 3),
+        (["scores.csv"], [*catalogue()][:40]),
+        (["x.csv"], ["pate(early=20,delay=20)", "vus_pr(window=10min)", *[*catalogue()][10:20]]),
+    ],
+)
+def test_the_command_that_an_audit_advises_fits_and_can_be_pasted(files, metrics):
+    command = _board_command([shlex.quote(file) for file in files], metrics, WIDTH)
+    assert max(map(len, command.splitlines())) <= WIDTH
+    shown = subprocess.run(
+        ["bash", "-c", f'pateval() {{ printf "%s\\n" "$@"; }}\n{command}'], capture_output=True, text=True, check=True
+    )
+    words = shown.stdout.splitlines()
+    assert words[: len(files) + 1] == ["leaderboard", *files]
+    assert set(words[len(files) + 1 :: 2]) == {"--metrics"}
+    given_metrics = [name for word in words[len(files) + 2 :: 2] for name in split_outside_brackets(word)]
+    assert given_metrics == metrics
+    whole = _board_command(files[:1], metrics)
+    assert "\n" not in whole
+
+
+def test_names_of_columns_are_broken_into_few_lines():
+    names = ["a_detector_whose_name_is_much_longer_than_anybody_would_like_seed_1", "another_of_them_seed_17"]
+    shown = fitted(["metric", *names, *"abcdefgh"], [["pate", *["0.1234"] * 10]], [False] + [True] * 10, WIDTH)
+    for table in shown.split("\n\n"):
+        assert table.splitlines().index(next(line for line in table.splitlines() if set(line) == {"-"})) <= 4
+
+
+def test_detectors_that_differ_at_the_end_of_long_names_are_told_apart(wide):
+    shown = run(
+        "compare", wide, *COLUMNS, "--only", f"{NAMES[1]},{NAMES[2]}", "--draws", 3, "--metrics", "pate,auc_roc"
+    )
+    remarks = " ".join(shown.partition("difference:")[2].split())
+    assert "seed_1 less" in remarks
+    assert "seed_2;" in remarks
+    header = shown.partition("---")[0]
+    assert "seed_1" in header
+    assert "seed_2" in header
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -88,7 +134,7 @@ def test_wide_shows_everything(wide):
     assert NAMES[1] not in narrow
     assert narrow.count("pate") == narrow.count("auc_roc") > 1
     board = ["leaderboard", wide, *COLUMNS, "--workers", 1, "--chance", 0, "--metrics", "pate,auc_roc,vus_pr,point_f1"]
-    assert "not shown for want of room: vus_pr, point_f1 (oracle)" in " ".join(run(*board).split())
+    assert "not shown for want of room (--wide): vus_pr, point_f1 (oracle)" in " ".join(run(*board).split())
     assert "not shown" not in run(*board, "--wide")
     assert NAMES[1] in run(*board, "--wide")
 

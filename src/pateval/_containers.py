@@ -41,7 +41,7 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
             array = np.array(values, dtype=object)  # NumPy turns integers into floats where both stand in one list.
     except Exception as error:  # An object that stands for an array may raise anything.
         raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
-    if allow_missing and array.dtype.kind == "O" and array.ndim == 1:
+    if allow_missing and array.dtype.kind == "O" and array.ndim:
         array = np.where(missing_mask(array), np.nan, array)
     return array
 

@@ -119,12 +119,12 @@ def exact_array(values: object, name: str, *, channels: bool = False) -> npt.NDA
     if needs_exactness(array):
         if array.dtype.kind == "O":  # Floats may stand among the integers, and only they can be infinite or NaN.
             floats = [float(item) if isinstance(item, (float, np.floating)) else 0.0 for item in array.flat]
-            _require_finite(np.array(floats).reshape(array.shape), name, advise=name == "scores" and not channels)
+            _require_finite(np.array(floats).reshape(array.shape), name, advise=name == "scores")
         return array
     if array.dtype != np.float32:
         with np.errstate(over="ignore"):  # what long double holds and float64 does not is refused as infinite
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
-    _require_finite(array, name, advise=name == "scores" and not channels)
+    _require_finite(array, name, advise=name == "scores")
     return array
 
 
@@ -178,16 +178,17 @@ def without_gaps(scores: FloatArray) -> FloatArray:
     return np.where(np.isnan(scores), scores.dtype.type(-np.inf), scores)
 
 
-def scores_with_gaps(values: object, ignored: BoolArray | None = None) -> FloatArray:
+def scores_with_gaps(values: object, ignored: BoolArray | None = None, *, channels: bool = False) -> FloatArray:
     """Return scores as floats, NaN where one is missing; infinite ones are refused, unless their step is ignored."""
-    array = number_array(values, "scores", allow_missing=True)
+    array = number_array(values, "scores", allow_missing=True, channels=channels)
     is_left_out = missing_mask(array)
     absent = is_left_out
-    if ignored is not None and ignored.size == array.size:
-        is_left_out = is_left_out | ignored
+    if ignored is not None and len(ignored) == len(array):
+        is_left_out = is_left_out | (ignored[:, None] if channels else ignored)
     # The lowest score that counts holds the place of the others, so that no order changes and indices stay.
     counted = array[~is_left_out]
-    filled = finite_array(np.where(is_left_out, counted.min() if counted.size else 0, array), "scores")
+    lowest = counted.min() if counted.size else 0
+    filled = finite_array(np.where(is_left_out, lowest, array), "scores", channels=channels)
     return np.where(absent, filled.dtype.type(np.nan), filled)
 
 
@@ -202,15 +203,23 @@ def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, Boo
     return checked
 
 
-def scored_channels(labels: object, scores: object) -> tuple[BoolArray, FloatArray]:
-    """Check truth and scores of several channels together."""
+def scored_channels(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores of several channels together.
+
+    Steps that lack the score of a channel are left out with ``missing="ignore"``; with ``"normal"`` such a score is
+    negative infinity, below all others.
+    """
     require_same_index(labels=labels, scores=scores)
-    checked = (
-        binary_array(labels, "labels", other=scores, channels=True),
-        finite_array(scores, "scores", channels=True),
-    )
-    _same_shape(*checked, "scores")
-    return checked
+    is_strict = choice(missing, "missing", MISSING) == "error"
+    truth = binary_array(labels, "labels", other=scores, channels=True)
+    values = finite_array(scores, "scores", channels=True) if is_strict else scores_with_gaps(scores, channels=True)
+    _same_shape(truth, values, "scores")
+    if missing == "ignore":
+        is_whole = ~np.isnan(values).any(axis=1)
+        if not is_whole.any():
+            raise UndefinedMetricError("the metric is undefined: every step lacks the score of a channel")
+        return truth[is_whole], values[is_whole]
+    return truth, values if is_strict else without_gaps(values)
 
 
 def has_channels(labels: object) -> bool:

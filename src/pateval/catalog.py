@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pateval.metrics as m
 from pateval import threshold_sweeps as sweeps
 from pateval._validation import UndefinedMetricError
-from pateval._wording import in_words
+from pateval._wording import in_words, named_error
 from pateval.metric import FIELDS, SharedWork
 from pateval.metric import Metric as Metric
 from pateval.option_text import read_id
@@ -460,10 +460,24 @@ def _from_text(text: str, given: Mapping[str, Metric]) -> Metric:
     if metric is None:
         metric = _imported(text, name) if ":" in name else _part_of(name, given)
     if metric is None:
-        close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"unknown metric {in_words(text)}{hint} ('pateval metrics' lists them)")
+        near = _nearest(name.lower(), known)
+        if near is None:
+            raise ValueError(f"unknown metric {in_words(text)}; 'pateval metrics' lists those there are")
+        raise ValueError(f"unknown metric {in_words(text)}; did you mean {near!r}? ('pateval metrics' lists them)")
     return metric.with_options(**options) if options else metric
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    """The id that a name was meant to be: one that begins with it, or differs in a letter or two; None without any.
+
+    Examples
+    --------
+    >>> _nearest("paet", ["nab", "pate"]), _nearest("auc", ["nab", "auc_roc"]), _nearest("nope", ["nab", "pate"])
+    ('pate', 'auc_roc', None)
+    """
+    ids = list(known)
+    close = difflib.get_close_matches(name, ids, n=1, cutoff=0.75)
+    return next(iter(close), None) or next((each for each in ids if each.startswith(f"{name}_")), None)
 
 
 def _part_of(name: str, given: Mapping[str, Metric]) -> Metric | None:
@@ -483,9 +497,8 @@ def _imported(text: str, name: str) -> Metric:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # whatever a user's file may raise when it is run
-        reason = " ".join(str(error).split())
         raise ValueError(
-            f"metric {in_words(text)}: importing {in_words(module_name)} failed: {type(error).__name__}: {reason}"
+            f"metric {in_words(text)}: importing {in_words(module_name)} failed: {named_error(error)}"
         ) from error
     for field in (None, *FIELDS):
         ending = f"_{field}" if field else ""

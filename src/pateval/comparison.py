@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import Buffers, non_negative_integer
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration
 from pateval.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
 from pateval.evaluation import evaluate
 from pateval.events import find_events
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import TERMINAL_WIDTH, aligned, fitted, folded, plain
+from pateval.io.frame_builder import frame_of_rows
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, fitted, folded, plain
 from pateval.leaderboards.bootstrap import mean_intervals
 from pateval.metric import Metric
 from pateval.results import Result
@@ -36,6 +36,7 @@ DEFAULT_METRICS = (
     "affiliation_f1",
 )
 LEVEL = 0.95
+_LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
 _MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
 _DRAWS_OF_PIECES = 200  # each computes all metrics anew
 _DRAWS_OF_SERIES = 2000
@@ -140,6 +141,8 @@ class Comparison(Result):
         """The table and what it means, in lines of at most ``width`` characters; None is any width."""
         columns, rows = self.table()
         sides = [False] + [True] * (len(columns) - 1)
+        if width is not None:
+            columns[1:3] = [cut_in_the_middle(name, _LONGEST_HEADER) for name in self.names]
         table = aligned(columns, rows, sides) if width is None else fitted(columns, rows, sides, width)
         return "\n".join([table, "", *(folded(line, width) for line in self.remarks())])
 
@@ -165,8 +168,7 @@ class Comparison(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.records()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -289,7 +291,10 @@ def compare(
     95 %: bootstrap over the 8 pieces around events, both detectors on the same
     draws; *: the better one, where these limits leave out 0
     """
-    first, second = (shortened(str(name)) if isinstance(name, (str, int)) else in_words(name) for name in names)
+    first, second = (
+        cut_in_the_middle(str(name), _LONGEST_NAME) if isinstance(name, (str, int)) else in_words(name)
+        for name in names
+    )
     seed = non_negative_integer(seed, "seed")
     on_steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     steps = read_compared_steps(labels, (a, b), missing, {**on_steps, "ignore": ignore})

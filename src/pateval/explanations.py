@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from pateval._validation import IntArray
 from pateval.clocks import Duration
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import aligned, plain, shortened
+from pateval.io.frame_builder import build_frame, frame_of_rows
+from pateval.io.text_table import aligned, cut_in_the_middle, plain
 from pateval.results import Result
 from pateval.timelines import Timeline
 
@@ -186,8 +186,7 @@ class Explanation(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, rows = self.event_rows()
-        return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.event_rows(), backend)
 
     def event_rows(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows of the events; the series is among them where it was named."""
@@ -307,7 +306,7 @@ class Explanation(Result):
         sides = [False] + [True] * 7
         if self.points.series is not None:
             taken = len(aligned(header, rows, sides).splitlines()[1])
-            names = [shortened(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
+            names = [cut_in_the_middle(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
             rows = [[name, *row] for name, row in zip([*names, *(row[0] for row in rows[-2:])], rows, strict=True)]
             rows[-2][1] = rows[-1][1] = ""
             header, sides = ["series", *header], [False, *sides]

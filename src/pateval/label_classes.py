@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pateval._containers import missing_mask, to_numpy
 from pateval._validation import BoolArray
-from pateval._wording import in_words, shortened
+from pateval._wording import in_words, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +119,7 @@ def remedy(found: Sequence[str]) -> str:
     """
     if set(found) == {"1", "-1"}:
         return "if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1"
-    shown = ", ".join(in_words(name) for name in found[:_LISTED_CLASSES])
-    more = f" and {len(found) - _LISTED_CLASSES} more" if len(found) > _LISTED_CLASSES else ""
-    return f"say which of {shown}{more} mean an anomaly with --positive (positive=...)"
+    return f"say which of {listed(found, _LISTED_CLASSES)} mean an anomaly with --positive (positive=...)"
 
 
 def as_text(value: object) -> str:

@@ -168,11 +168,6 @@ class Metric:
         return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
     @property
-    def takes_series(self) -> bool:
-        """Whether the function wants to know which series each step belongs to."""
-        return self.pools and "series" in _defaults(self.function)
-
-    @property
     def on_clock(self) -> bool:
         """Whether the function measures on a clock itself, so that it takes durations and ignored steps."""
         return {"times", "ignore"} <= _defaults(self.function).keys()

@@ -113,8 +113,8 @@ def read_value(text: str) -> Any:
     return _read_item(text)
 
 
-def split_outside_brackets(text: str, separator: str = ",") -> list[str]:
-    """Split at separators that stand in no bracket and no quotes, and strip the parts.
+def split_outside_brackets(text: str) -> list[str]:
+    """Split at commas that stand in no bracket and no quotes, and strip the parts.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def split_outside_brackets(text: str, separator: str = ",") -> list[str]:
         elif character in ")]}":
             if not awaited or awaited.pop() != character:
                 raise ValueError(f"{in_words(text)} has a {character!r} that closes nothing")
-        elif character == separator and not awaited:
+        elif character == "," and not awaited:
             parts.append(text[begin:place].strip())
             begin = place + 1
     if quote or awaited:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval._wording import one_line
 from pateval.collapse_rules import judge_record
 from pateval.io.atomic import replacing
 
@@ -54,7 +55,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         known = pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a readable Parquet file ({' '.join(str(error).split())[:160]})") from error
+        raise ValueError(f"{path}: not a readable Parquet file ({one_line(error, 160)})") from error
     if METADATA not in known:
         raise ValueError(f"{path}: not written by pateval detect: it says nothing about its settings")
     found: dict[str, Any] = json.loads(known[METADATA])

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from pateval._containers import place_in
 from pateval._validation import (
     MISSING,
     BoolArray,
@@ -19,6 +20,7 @@ from pateval._validation import (
     binary_pair,
     choice,
     number_array,
+    scored_channels,
     scored_pair,
     scores_with_gaps,
     series_starts,
@@ -166,7 +168,7 @@ class Recording:
         steps = self.timeline.step_numbers
         if steps is None:
             return []
-        labels = self.labels[steps]
+        labels = steps_with_label(self.labels)[steps]
         is_merged = (np.diff(steps) > 1) & labels[1:] & labels[:-1]
         is_merged[self.timeline.starts[1:] - 1] = False
         places = np.flatnonzero(is_merged)
@@ -184,19 +186,24 @@ def read_recording(
     max_gap: Duration | None = None,
     ignore: object = None,
     missing: str = "error",
+    channels: bool = False,
 ) -> Recording:
-    """Check truth, and scores, predictions or both, and find the steps that count."""
+    """Check truth, and scores, predictions or both, and find the steps that count.
+
+    With ``channels`` all three are steps by channels. A step counts, or is left out, in all channels: it is missing
+    where the score of a channel is.
+    """
     times = times_of(times, labels=labels, scores=scores, predictions=predictions, series=series, ignore=ignore)
     choice(missing, "missing", MISSING)
     values: FloatArray | None = None
     predicted: BoolArray | None = None
     mask: BoolArray | None = None
     if ignore is not None:
-        mask, truth = _kept_labels(labels, ignore, other=predictions if scores is None else scores)
+        mask, truth = _kept_labels(labels, ignore, other=predictions if scores is None else scores, channels=channels)
     elif scores is not None and missing == "error":
-        truth, values = scored_pair(labels, scores)
+        truth, values = scored_channels(labels, scores) if channels else scored_pair(labels, scores)
     else:
-        truth = binary_array(labels, "labels", other=predictions if scores is None else scores)
+        truth = binary_array(labels, "labels", other=predictions if scores is None else scores, channels=channels)
     ignored = 0 if mask is None else int(np.count_nonzero(mask))
     number = 0
     if scores is not None and values is None:
@@ -206,17 +213,18 @@ def read_recording(
             mask = absent if mask is None else mask | absent
     if predictions is not None:
         predicted = _predictions(predictions, truth, mask)
-    starts, clock = _series_and_clock(truth.size, series, times, time_unit)
+    size = len(truth)
+    starts, clock = _series_and_clock(size, series, times, time_unit)
     counted = None if mask is None or not mask.any() else np.flatnonzero(~mask)
     if counted is not None and not counted.size:
         raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
-    timeline = _timeline(truth.size, counted, starts, clock, max_gap, number)
-    events = find_events(truth, starts)
+    timeline = _timeline(size, counted, starts, clock, max_gap, number)
+    events = find_events(steps_with_label(truth), starts)
     left_out = 0
     if mask is not None and counted is not None and len(events):
         left_out = int(np.count_nonzero(count_inside(~mask, events.starts, events.stops) == 0))
-    evaluated = truth.size if counted is None else counted.size
-    counts = StepCounts(truth.size, ignored, number, evaluated, len(events), left_out)
+    evaluated = size if counted is None else counted.size
+    counts = StepCounts(size, ignored, number, evaluated, len(events), left_out)
     times_of_all = None if clock is None else clock.times
     return Recording(
         truth, values, predicted, starts, timeline, None if counted is None else mask, counts, times_of_all
@@ -285,44 +293,59 @@ def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tup
     return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
 
 
-def _kept_labels(labels: object, ignore: object, *, other: object) -> tuple[BoolArray, BoolArray]:
+def steps_with_label(labels: BoolArray) -> BoolArray:
+    """Tell the anomalous steps: with labels of steps by channels those with a labelled channel."""
+    return np.asarray(labels.any(axis=1)) if labels.ndim == 2 else labels
+
+
+def _kept_labels(labels: object, ignore: object, *, other: object, channels: bool) -> tuple[BoolArray, BoolArray]:
     """Mask of ignored steps, and the labels, which may be missing where they are ignored."""
-    if ignore is None:
-        checked = binary_array(labels, "labels", other=other)
-        return np.zeros(checked.size, dtype=np.bool_), checked
-    given = number_array(labels, "labels", allow_missing=True)
+    given = number_array(labels, "labels", allow_missing=True, channels=channels)
     mask = binary_array(ignore, "ignore")
-    if mask.size != given.size:
-        raise ValueError(f"ignore and labels must have the same length; got {mask.size} and {given.size}")
+    if mask.size != len(given):
+        raise ValueError(f"ignore and labels must have the same length; got {mask.size} and {len(given)}")
     if mask.all():
         raise ValueError("ignore leaves no step to evaluate")
     # Whatever stands at an ignored step is no label, unless it could be one: then events are counted by it.
-    return mask, binary_array(np.where(mask & (given != 1), 0, given), "labels", other=other)
+    known = np.where(_of_cells(mask, given) & (given != 1), 0, given)
+    return mask, binary_array(known, "labels", other=other, channels=channels)
+
+
+def _of_cells(mask: BoolArray, values: npt.NDArray[Any]) -> BoolArray:
+    """Mask of steps in the shape that goes with values of steps, or of steps by channels."""
+    return mask[:, None] if values.ndim == 2 else mask
 
 
 def _scores_and_gaps(
     scores: object, labels: BoolArray, mask: BoolArray | None, missing: str
 ) -> tuple[FloatArray, BoolArray]:
-    """Scores, and which of them are missing at steps that are not ignored."""
-    values = scores_with_gaps(scores, mask)
-    if values.size != labels.size:
-        raise ValueError(f"labels and scores must have the same length; got {labels.size} and {values.size}")
-    absent = np.isnan(values) if mask is None else np.isnan(values) & ~mask
+    """Scores, and the steps that are not ignored at which one is missing."""
+    values = scores_with_gaps(scores, mask, channels=labels.ndim == 2)
+    _require_alike(labels, values, "scores")
+    absent = np.isnan(values) if mask is None else np.isnan(values) & ~_of_cells(mask, values)
     number = int(np.count_nonzero(absent))
     if number and missing == "error":
-        first = int(np.argmax(absent))
+        place = place_in(values, int(np.argmax(absent)))
         raise ValueError(
-            f"scores must be present at every step; found a missing one at index {first} ({number} in {values.size}): "
+            f"scores must be present at every step; found a missing one at {place} ({number} in {values.size}): "
             f"pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
         )
-    return values, absent
+    return values, steps_with_label(absent)
 
 
 def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None) -> BoolArray:
-    given = number_array(predictions, "predictions", allow_missing=mask is not None)
-    if given.size != labels.size:
-        raise ValueError(f"labels and predictions must have the same length; got {labels.size} and {given.size}")
-    return binary_array(given if mask is None else np.where(mask, 0, given), "predictions")
+    channels = labels.ndim == 2
+    given = number_array(predictions, "predictions", allow_missing=mask is not None, channels=channels)
+    _require_alike(labels, given, "predictions")
+    known = given if mask is None else np.where(_of_cells(mask, given), 0, given)
+    return binary_array(known, "predictions", channels=channels)
+
+
+def _require_alike(labels: BoolArray, given: npt.NDArray[Any], name: str) -> None:
+    if given.shape != labels.shape:
+        if labels.ndim == 2:
+            raise ValueError(f"labels and {name} must have the same shape; got {labels.shape} and {given.shape}")
+        raise ValueError(f"labels and {name} must have the same length; got {labels.size} and {given.size}")
 
 
 def _series_and_clock(size: int, series: object, times: object, time_unit: str | None) -> tuple[IntArray, Clock | None]:

@@ -175,9 +175,7 @@ def probe(
     }
 
 
-def pair_values(
-    metric: MetricLike, pair: Pair, *, early: Buffers = (0, 100), delay: Buffers = (0, 100), window: int = 100
-) -> tuple[float, float]:
+def pair_values(metric: MetricLike, pair: Pair) -> tuple[float, float]:
     """Value of a metric for both detections of a pair, with 0/1 as scores.
 
     Examples
@@ -185,15 +183,12 @@ def pair_values(
     >>> [round(value, 3) for value in pair_values("point_f1", PAIRS["coverage"][0])]
     [0.857, 0.667]
     """
-    found = find_metrics(metric, global_values={"early": early, "delay": delay, "window": window})
     labels = _flag(_EVENT)
     both = []
     for stretches in pair:
         flagged = _flag(*stretches)
-        values = evaluate(
-            labels, flagged.astype(np.float64), flagged, metrics=found, early=early, delay=delay, window=window
-        )
-        both.append(values[found[0].id])
+        (value,) = evaluate(labels, flagged.astype(np.float64), flagged, metrics=[metric]).values()
+        both.append(value)
     return both[0], both[1]
 
 

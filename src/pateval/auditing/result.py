@@ -10,7 +10,7 @@ from typing import Any
 from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.auditing.probes import Findings
 from pateval.catalog import PROPERTIES, initials
-from pateval.io.frame_builder import build_frame
+from pateval.io.frame_builder import frame_of_rows
 from pateval.io.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.metric import Metric
 from pateval.results import Result
@@ -164,8 +164,7 @@ class Audit(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, body = self.records()
-        return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""

@@ -11,7 +11,7 @@ from pateval.auditing.advice import QUESTIONS, Answer, advise
 from pateval.auditing.consensus import voters
 from pateval.auditing.damage import CHOICES, DAMAGES
 from pateval.auditing.fakes import SKILL_FREE
-from pateval.io.frame_builder import build_frame
+from pateval.io.frame_builder import frame_of_rows
 from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.metric import Metric
 from pateval.results import Result
@@ -307,8 +307,7 @@ class ScoreAudit(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, body = self.records()
-        return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.records(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""

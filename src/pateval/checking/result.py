@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pateval.checking.faults import FAULT_KINDS, DataFault
-from pateval.io.frame_builder import build_frame
+from pateval.io.frame_builder import frame_of_rows
 from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.results import Result
 
@@ -135,8 +135,7 @@ class DataCheck(Result):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        columns, body = self.table()
-        return build_frame({name: [row[place] for row in body] for place, name in enumerate(columns)}, backend)
+        return frame_of_rows(*self.table(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
     from pateval.leaderboards.plan import Plan
     from pateval.leaderboards.tasks import Settings
+
+
+_MAX_FILES_NAMED = 4  # in the command that is advised
+_INDENT = "  "  # of the lines a command goes on in
 
 
 @click.command("audit", short_help="Which metrics can be trusted on your labels and scores.")
@@ -114,11 +119,8 @@ def _audit_scores(
         raise click.ClickException(str(error)) from error
     for line in found.notes[len(plan.notes) :]:
         tell(line)
-    named = shlex.join(files)
+    named = [shlex.quote(file) for file in files] if len(files) <= _MAX_FILES_NAMED else ["FILE..."]
     advised = found.advised_metrics(questions)
-    command = (
-        f"pateval leaderboard {named if len(named) <= 60 else 'FILE...'} --metrics {shlex.quote(','.join(advised))}"
-    )
 
     def text(style: str, width: int | None) -> str:
         if style == "json":
@@ -126,10 +128,37 @@ def _audit_scores(
         if style in ("csv", "latex"):
             return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
         if style == "markdown":
-            return found.markdown(questions=questions) + (f"\n\n`{command}`" if advised else "")
-        return found.text(questions=questions, width=width) + (f"\n\n{command}" if advised else "")
+            return found.markdown(questions=questions) + (f"\n\n`{_board_command(named, advised)}`" if advised else "")
+        shown = found.text(questions=questions, width=width)
+        return shown + (f"\n\n{_board_command(named, advised, width)}" if advised else "")
 
     result.emit(text)
+
+
+def _board_command(files: Sequence[str], metrics: Sequence[str], width: int | None = None) -> str:
+    """Write the command for a leaderboard by these metrics, which goes on in further lines where one is too short."""
+    import shlex
+
+    def option(names: Sequence[str]) -> str:
+        return f"--metrics {shlex.quote(','.join(names))}"
+
+    whole = " ".join(["pateval leaderboard", *files, option(metrics)])
+    if width is None or len(whole) <= width:
+        return whole
+    room = width - len(f"{_INDENT} \\")
+    lines = ["pateval leaderboard"]
+    for file in files:
+        if len(f"{lines[-1]} {file}") <= room:
+            lines[-1] += f" {file}"
+        else:
+            lines.append(file)
+    groups = [[metrics[0]]]
+    for name in metrics[1:]:
+        if len(option([*groups[-1], name])) <= room:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return f" \\\n{_INDENT}".join([*lines, *map(option, groups)])
 
 
 def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settings, seeds: int, result: Output) -> None:

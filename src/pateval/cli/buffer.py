@@ -83,7 +83,7 @@ def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
 def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
     from dataclasses import asdict
 
-    from pateval.io.text_table import folded, render, shortened
+    from pateval.io.text_table import cut_in_the_middle, folded, render
 
     if style == "json":
         return advice.to_json()
@@ -97,7 +97,7 @@ def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
     else:
         if style == "table" and width is not None:
             shown = [name for name in shown if name not in ("steps", "shortest", "longest")]
-            records = [{**record, "series": shortened(record["series"], _LONGEST_NAME)} for record in records]
+            records = [{**record, "series": cut_in_the_middle(record["series"], _LONGEST_NAME)} for record in records]
         rows = [[record[name] for name in shown] for record in records]
         table = render([_COLUMNS[name] for name in shown], rows, style, width=width)
     if style != "table":

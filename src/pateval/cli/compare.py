@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval._wording import listed
 from pateval.cli import options
 from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
@@ -133,8 +134,7 @@ def _same_series(one: DetectorData, other: DetectorData) -> list[str]:
     for mine, theirs in ((one, other), (other, one)):
         alone = [name for name in mine.series if name not in theirs.series]
         if alone:
-            more = f" and {len(alone) - 1} more" if len(alone) > 1 else ""
-            tell(f"left out, since only {mine.name!r} has it: series {alone[0]!r}{more}")
+            tell(f"left out, since only {mine.name!r} has it: series {listed(alone, 1)}")
     for name in names:
         first, second = (_labels(data, name) for data in (one, other))
         if first.size != second.size:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pateval.cli.messages import for_terminal
 from pateval.cli.output import Output, result_options
 
 
@@ -132,7 +133,7 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
             known,
             folder,
             timeout=timeout,
-            tell=lambda line: console.print(line, markup=False),
+            tell=lambda line: console.print(for_terminal(line), markup=False),
             progress=progress,
         )
     click.echo(str(folder))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval._wording import listed
 from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pateval.datasets import Series
     from pateval.runner import Candidate
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     "--higher-is-anomalous/--lower-is-anomalous",
     "higher",
     default=None,
-    help="What a high value of a class of your own says; needed for package.module:Class.",
+    help="What a high value of package.module:Class says; known of scikit-learn's, PyOD's and aeon's.",
 )
 @click.option("--only", multiple=True, metavar="SERIES", help="Only this series; may be repeated.")
 @click.option("--join", "joined", is_flag=True, help="Lay all series end to end and fit once; no window crosses them.")
@@ -81,11 +82,11 @@ def command(
     goes on where it stopped; a detector that fails on one series does not stop the others, and the exit status is 1.
 
     A detector is one of the list, or package.module:Class for any class with fit and decision_function or
-    score_samples, installed or in the current folder.
+    score_samples, and for a detector of aeon; installed or in the current folder.
 
     Example: pateval detect random pca knn --data MSL -o scores
 
-    Example: pateval detect sklearn.svm:OneClassSVM --lower-is-anomalous --set nu=0.1 --data MSL -o scores
+    Example: pateval detect sklearn.svm:OneClassSVM --set nu=0.1 --data MSL -o scores
     """
     if listing:
         _list()
@@ -142,17 +143,12 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
     """Say which columns of a user's file are features, and which are not; benchmark data sets have no others."""
     for features, left_out in dict.fromkeys((one.features, one.left_out) for one in series):
         if left_out:
-            tell(f"{data}: features are {_listed(features)}; not taken as such: {_listed(left_out)}")
+            tell(f"{data}: features are {listed(features, 6)}; not taken as such: {listed(left_out, 6)}")
     notes = list(dict.fromkeys(line for one in series for line in one.notes))
     for line in notes[:_SHOWN_NOTES]:
         tell(line)
     if len(notes) > _SHOWN_NOTES:
         tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
-
-
-def _listed(names: Sequence[str], most: int = 6) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _list() -> None:
@@ -213,11 +209,18 @@ def _user_class(
 
     mine = {key: value for wanted, key, value in parsed if wanted in (None, path)}
     made = user_candidate(path, higher_is_anomalous=higher, name=name, seed=seed, settings=mine)
-    window = made.settings["shown_window"]
-    what = f"windows of {window} steps" if window > 1 else "single steps"
-    scaled = "z-scored" if made.settings["shown_standardize"] else "as they are"
-    tell(f"{made.name}: is shown {what}, {scaled} (--set window=N, --set standardize=false)")
+    tell(f"{made.name}: {_what_it_sees(made.settings)}")
     return made
+
+
+def _what_it_sees(settings: Mapping[str, Any]) -> str:
+    window, high = settings["shown_window"], settings["higher_is_anomalous"]
+    scaled = "z-scored" if settings["shown_standardize"] else "not scaled"
+    meaning = f"its {'high' if high else 'low'} values are anomalous"
+    if window is None:
+        return f"is shown the whole series, {scaled} (--set standardize=false); {meaning}"
+    what = f"windows of {window} steps" if window > 1 else "single steps"
+    return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
 def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]:

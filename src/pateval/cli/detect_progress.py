@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Self
 
+from pateval.cli.messages import for_terminal
+
 if TYPE_CHECKING:
     from pateval.runner import DetectionProgress
 
@@ -68,7 +70,7 @@ class ProgressDisplay:
                 self._line(f"{who}: {progress.message}{left}")
 
     def _line(self, text: str) -> None:
-        self._console.print(text, markup=False)
+        self._console.print(for_terminal(text), markup=False)
         self._last = time.monotonic()
 
 

@@ -94,8 +94,7 @@ class DetectorData:
         TableError
             If times are needed and not known.
         """
-        found: dict[str, Any] = {"missing": self.missing}
-        return found if self.has_channels else found | clock_and_ignored(self.items, needs_times)
+        return {"missing": self.missing} | clock_and_ignored(self.items, needs_times)
 
     def on(self, series: Sequence[str]) -> DetectorData:
         """The detector on some of its series, in their order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PARTIAL = "scores.partial"  # as pateval.leaderboards.partial has it, which is not imported for --help
 OUTPUTS = (
     *("scores.parquet", "scores.csv", "summary.csv", "ranks.csv", "agreement.csv", "timings.csv", "contents.csv"),
-    *("significance.json", "run.json", "cache", PARTIAL, "report.html"),
+    *("significance.json", "chance.parquet", "doubt.csv", "doubt.parquet", "run.json", "cache", PARTIAL, "report.html"),
 )
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -32,9 +33,10 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--from-results",
     "results",
-    metavar="TABLE",
-    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long. --metrics names "
-    "them where no column does, --score the value column of a long table or the detectors of a wide one.",
+    metavar="TABLE_OR_DIR",
+    help="Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long, or a folder of "
+    "results of TimeEval or TSB-AD. --metrics names them where no column does, --score the value column of a long "
+    "table or the detectors of a wide one.",
 )
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
@@ -91,10 +93,11 @@ def command(
     (named by the file), one score column per detector, or a detector column.
 
     The overview goes to standard output; DIR gets scores.parquet, scores.csv, summary.csv, ranks.csv, agreement.csv,
-    significance.json, timings.csv and run.json. A run that was interrupted goes on where it was when it is started
-    again. A DIR that holds anything else, or a leaderboard of other files, is not written to without --overwrite. The
-    exit status is 1 where something was left out or failed.
+    significance.json, chance.parquet, timings.csv and run.json. A run that was interrupted goes on where it was when it
+    is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
+    --overwrite. The exit status is 1 where something was left out or failed.
     """
+    from pateval.leaderboards.cache import prepare
     from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.plan import make_plan
     from pateval.leaderboards.run import choose, choose_rank_by, compute
@@ -115,9 +118,8 @@ def command(
         return
     if folder is not None:
         refuse_other_content(folder, files, overwrite=overwrite)
-        folder.mkdir(parents=True, exist_ok=True)
         cache = folder / "cache" if cache is None else cache
-    settings = choose(**parameters, cache=cache, chance=chance, doubt=doubt, seed=seed)
+    settings = choose(**parameters, chance=chance, doubt=doubt, seed=seed)
     rank_by = choose_rank_by(rank_by, settings)
     with ExitStack() as stack:
         try:
@@ -126,6 +128,11 @@ def command(
             plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
             for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
                 tell(line)
+            # Only now, so that files that cannot be read leave no empty folder behind.
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            if cache is not None:
+                settings = replace(settings, cache=prepare(cache))
             board = compute(
                 plan,
                 settings,

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pateval._wording import in_words
 from pateval.cli import options
 from pateval.cli.messages import tell
 from pateval.io.text_table import hanging
 
 if TYPE_CHECKING:
+    from pateval.cli.plot_figures import Limits
     from pateval.io import ColumnNames
 
 KINDS = {
@@ -34,16 +36,37 @@ KINDS = {
 _WITHOUT_ZONES = ("distribution",)
 # These draw every threshold.
 _WITHOUT_THRESHOLD = ("buffers", "buffer-size")
+_DAY = 86400 * 10**9  # nanoseconds
 
 
-def _range(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read ``1000..2000``, both included."""
+def _range(context: click.Context, parameter: click.Parameter, value: str | None) -> Limits | None:
+    """Read ``1000..2000`` or ``2026-03-01..2026-03-02T12:00``, both included; a date alone is the whole day."""
     if value is None:
         return None
-    first, separator, last = value.partition("..")
-    if not separator or not first.strip().isdigit() or not last.strip().isdigit() or int(first) > int(last):
-        raise click.BadParameter(f"{value!r} is not a range of steps; write 1000..2000", context, parameter)
-    return int(first), int(last) + 1
+    from pateval.cli.plot_figures import Limits
+
+    first, _, last = (part.strip() for part in value.partition(".."))
+    try:
+        if first.isdigit() and last.isdigit():
+            limits = Limits(int(first), int(last) + 1)
+        else:
+            after = _DAY if len(last) == len("2026-03-01") else 1
+            limits = Limits(_moment(first), _moment(last) + after, in_time=True)
+    except (TypeError, ValueError):
+        limits = Limits(0, 0)
+    if limits.first >= limits.stop:
+        remedy = "write steps, as in 1000..2000, or dates, as in 2026-03-01..2026-03-02T12:00"
+        raise click.BadParameter(f"{in_words(value)} is not a range; {remedy}", context, parameter)
+    return limits
+
+
+def _moment(text: str) -> int:
+    """Nanoseconds since 1970 of a date."""
+    import numpy as np
+
+    from pateval.clocks import time_numbers
+
+    return int(time_numbers(np.array([text]))[0][0])
 
 
 @click.command(
@@ -70,7 +93,7 @@ def _range(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--only", metavar="NAME,...", help="Draw these detectors only, where there are several.")
 @click.option("--only-series", metavar="NAME", help="Draw this series only, where there are several.")
 @click.option("--value", metavar="COLUMN", help="Column of the series' own values.")
-@click.option("--range", "limits", callback=_range, metavar="FIRST..LAST", help="Draw only these steps.")
+@click.option("--range", "limits", callback=_range, metavar="FIRST..LAST", help="Draw only these steps, or dates.")
 @click.option("--log", is_flag=True, help="Shares on a logarithmic scale (distribution).")
 @click.option(
     "--test",
@@ -100,7 +123,7 @@ def command(
     only: str | None,
     only_series: str | None,
     value: str | None,
-    limits: tuple[int, int] | None,
+    limits: Limits | None,
     log: bool,
     test: str,
     workers: int | None,

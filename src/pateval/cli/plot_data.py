@@ -82,7 +82,7 @@ class Drawable:
         return self.labels[~self.steps["ignore"]] if "ignore" in self.steps else self.labels
 
 
-def read_scores(files: Sequence[str], selection: Selection) -> Drawable:
+def read_drawable(files: Sequence[str], selection: Selection) -> Drawable:
     """Read the wanted detectors; they must lie on the same series with the same labels."""
     from pateval.cli.detector_data import clock_and_ignored, layout_of_one
     from pateval.io import TableError, expand, find_layout, open_table, scored_series

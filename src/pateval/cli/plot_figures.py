@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 _DEFAULT_BUFFER = 100
 _MAX_PANELS = 8
 _RANKED_BY = "pate_ap"
+
+
+class Limits(NamedTuple):
+    """What to draw: steps, or nanoseconds since 1970, from ``first`` up to, not including, ``stop``."""
+
+    first: int
+    stop: int
+    in_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Request:
     buffers_given: tuple[bool, bool]
     window: int | str
     threshold: float | str
-    limits: tuple[int, int] | None
+    limits: Limits | None
     log: bool
     test: str
     workers: int | None
@@ -240,9 +248,9 @@ DRAWINGS: dict[str, Callable[[Request], Any]] = {
 
 def _read(request: Request, *, most: int) -> Drawable:
     """Read the detectors of one figure, no more than it can show."""
-    from pateval.cli.plot_data import read_scores
+    from pateval.cli.plot_data import read_drawable
 
-    data = read_scores(request.files, request.selection)
+    data = read_drawable(request.files, request.selection)
     for note in data.notes:
         tell(note)
     if len(data.scores) > most:
@@ -293,12 +301,31 @@ def _explanations(request: Request, data: Drawable, thresholds: dict[str, float]
 
 
 def _limits(request: Request, data: Drawable) -> tuple[int, int] | None:
-    if request.limits is None:
+    """The steps to draw; all of them for None."""
+    wanted = request.limits
+    if wanted is None:
         return None
-    first, stop = request.limits
-    if first >= data.labels.size:
-        raise click.UsageError(f"--range begins at step {first}, and there are {data.labels.size} steps")
-    return first, min(stop, data.labels.size)
+    if not wanted.in_time:
+        if wanted.first >= data.labels.size:
+            raise click.UsageError(f"--range begins at step {wanted.first}, and there are {data.labels.size} steps")
+        return wanted.first, min(wanted.stop, data.labels.size)
+    times = data.axis.get("times")
+    if times is None or times.dtype.kind != "M":
+        raise click.UsageError(f"{request.files[0]} has no dates; give --range in steps, as in 1000..2000")
+    moments = times.view("int64")
+    if data.series is not None and (moments[1:] <= moments[:-1]).any():
+        raise click.UsageError(
+            "--range by dates needs series that do not overlap in time; choose one with --only-series"
+        )
+    first, stop = (int(place) for place in moments.searchsorted([wanted.first, wanted.stop]))
+    if first == stop:
+        known = f"from {_date_text(times[0])} to {_date_text(times[-1])}"
+        raise click.UsageError(f"no step lies in the --range given; the times of {request.files[0]} go {known}")
+    return first, stop
+
+
+def _date_text(time: Any) -> str:
+    return str(time.astype("datetime64[s]")).removesuffix("T00:00:00")
 
 
 def _board(request: Request, metrics: list[str] | None) -> Any:

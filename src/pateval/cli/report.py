@@ -67,11 +67,17 @@ def command(
 
     The page needs no network and no server, and can be sent as it is.
     """
+    from pateval.io import expand, open_table
+    from pateval.io.content import STANDARD_INPUT
     from pateval.leaderboards.run import leaderboard
     from pateval.report import report_of_board, report_of_folder
 
+    is_board = len(files) == 1 and (Path(files[0]) / "run.json").is_file()
+    for each in () if is_board else expand(files):
+        if not each.is_file() and str(each) != STANDARD_INPUT:
+            open_table(each)  # says what is wrong with it, before anything is said about the page
     refuse_page(path, overwrite)
-    if len(files) == 1 and (Path(files[0]) / "run.json").is_file():
+    if is_board:
         _refuse_options(context)
         written = report_of_folder(files[0], path, budget=budget, title=title)
     else:

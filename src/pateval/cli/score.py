@@ -73,6 +73,7 @@ def command(
     detectors = read_detectors(files, columns, missing=missing, allow_channels=True)
     if not metrics and any(data.has_channels for data in detectors):
         wanted = [metric for metric in find_metrics(None, global_values=parameters, channels=True) if metric.channels]
+        needs_times = what_needs_times(wanted, parameters, threshold=threshold, max_gap=max_gap)
     results: dict[str, Evaluation] = {}
     # What chance reaches does not depend on the detector, unless its scores decide which steps count or how many are
     # predicted.
@@ -219,4 +220,5 @@ def _tell(results: dict[str, Evaluation]) -> None:
     for reason in sorted(reasons):
         tell(reason)
     if first.means:
-        tell(f"{len(first.means)} metrics are means over the series; the others pool all steps")
+        means = "1 metric is a mean" if len(first.means) == 1 else f"{len(first.means)} metrics are means"
+        tell(f"{means} over the series; the others pool all steps")

@@ -63,9 +63,7 @@ def read(folder: Path) -> list[Series]:
     return found
 
 
-def read_pair(
-    train: Path | None, test: Path, name: str, *, label: str | None = None, label_file: Path | None = None
-) -> list[Series]:
+def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | None = None) -> list[Series]:
     """Read one training file and one test file, which may hold several series.
 
     Parameters
@@ -76,8 +74,6 @@ def read_pair(
         Test stretch.
     name : str
         Of the series, where the file holds only one.
-    label : str, optional
-        The label column; guessed by name otherwise.
     label_file : Path, optional
         Where the labels are if not in the test file.
 
@@ -87,8 +83,8 @@ def read_pair(
     """
     table = read_table(test)
     truth = table if label_file is None else read_table(label_file)
-    column = label or _named(truth, guesses.LABELS, "labels")
-    if column is None or column not in truth.columns:
+    column = _named(truth, guesses.LABELS, "labels")
+    if column is None:
         raise TableError(f"{truth.where}: no column looks like labels; its columns are {', '.join(truth.columns)}")
     values = matrix.labels(truth, column)
     matrix.same_length(label_file or test, values, table.rows)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, binary_array
+from pateval._wording import one_line
 from pateval.io import Table, TableError
 
 if TYPE_CHECKING:
@@ -15,22 +16,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def headless(path: Path, names: Sequence[str] | None = None, *, delimiter: str = ",", skip: int = 0) -> Table:
-    """Read a text file of numbers that has no header; columns are called ``f00``, ``f01``, ... unless named."""
+def headless(path: Path, names: Sequence[str] | None = None, *, skip: int = 0) -> Table:
+    """Read numbers with commas between them and no header; columns are called ``f00``, ``f01``, ... unless named."""
     import pyarrow as pa
     import pyarrow.csv
 
     require_file(path)
     try:
-        table = pa.csv.read_csv(
-            path,
-            read_options=pa.csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter),
-        )
+        options = pa.csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip)
+        table = pa.csv.read_csv(path, read_options=options)
     except (pa.ArrowException, OSError) as error:
-        raise TableError(
-            f"{path}: not a readable text file of numbers ({' '.join(str(error).split())[:160]})"
-        ) from error
+        raise TableError(f"{path}: not a readable text file of numbers ({one_line(error, 160)})") from error
     if names is None:
         names = [f"f{index:02d}" for index in range(table.num_columns)]
     if table.num_columns != len(names):

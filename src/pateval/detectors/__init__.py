@@ -42,11 +42,6 @@ class DetectorEntry(NamedTuple):
     about: str
     needs: str = ""
 
-    @property
-    def needs_torch(self) -> bool:
-        """Whether the detector runs on torch."""
-        return self.needs == "torch"
-
 
 REGISTRY: dict[str, DetectorEntry] = {
     "perfect": DetectorEntry(

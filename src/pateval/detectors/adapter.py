@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from pateval._validation import choice, positive_integer
+from pateval.detectors.estimator_kinds import high_means
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -25,7 +26,7 @@ from pateval.detectors.windows import (
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
 
-_HIGH = ("auto", "normal", "anomalous")
+HIGH_MEANS = ("auto", "normal", "anomalous")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class AdapterSettings:
         Whether features are z-scored on the training series first.
     high_means : {"auto", "normal", "anomalous"}
         What a high value of the estimator says. scikit-learn's outlier and density estimators mean normal, PyOD's mean
-        anomalous; ``"auto"`` tells them apart by where their class comes from and refuses others.
+        anomalous; ``"auto"`` tells them apart by their class and refuses others.
     max_windows : int, optional
         Most training windows, evenly spaced; None takes all.
     min_windows : int
@@ -56,7 +57,7 @@ class AdapterSettings:
     def __post_init__(self) -> None:
         positive_integer(self.window, "window")
         positive_integer(self.min_windows, "min_windows")
-        choice(self.high_means, "high_means", _HIGH)
+        choice(self.high_means, "high_means", HIGH_MEANS)
 
 
 class Adapter:
@@ -88,8 +89,7 @@ class Adapter:
         self.settings = self._windows
         self.estimator = estimator
         self._method = _method(estimator)
-        high = self._windows.high_means
-        self._sign = -1.0 if (_high_means(estimator) if high == "auto" else high) == "normal" else 1.0
+        self._sign = sign_of(estimator, self._windows.high_means)
         self._fitted: tuple[Scaling, Any] | None = None
 
     def fit(self, train: object, *, boundaries: Boundaries | None = None) -> Self:
@@ -131,16 +131,18 @@ def _method(estimator: Any) -> str:
     )
 
 
-def _high_means(estimator: Any) -> str:
-    family = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__}
-    if any(package == "pyod" for package, _ in family):
-        return "anomalous"
-    if type(estimator).__module__.partition(".")[0] == "sklearn" or family & {
-        ("sklearn", "OutlierMixin"),
-        ("sklearn", "DensityMixin"),
-    }:
-        return "normal"
-    raise ValueError(
-        f"cannot tell what a high value of {type(estimator).__name__} says: "
-        "give high_means='normal' or high_means='anomalous'"
-    )
+def sign_of(estimator: Any, meaning: str) -> float:
+    """Return what to multiply the values of an estimator by, so that high ones are anomalous.
+
+    Raises
+    ------
+    ValueError
+        If ``meaning`` is "auto" and the class does not tell.
+    """
+    found = high_means(estimator) if meaning == "auto" else meaning
+    if found is None:
+        raise ValueError(
+            f"cannot tell what a high value of {type(estimator).__name__} says: "
+            "give high_means='normal' or high_means='anomalous'"
+        )
+    return -1.0 if found == "normal" else 1.0

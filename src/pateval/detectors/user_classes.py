@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pateval.detectors.adapter import Adapter, AdapterSettings
+from pateval.detectors.estimator_kinds import Meaning, high_means, sees_whole_series
+from pateval.detectors.series_adapter import SeriesAdapter, SeriesAdapterSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,17 +95,32 @@ class UserClass:
         file = inspect.getsourcefile(self.kind)
         return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
+    @property
+    def shown_settings(self) -> tuple[str, ...]:
+        """Settings of what the class is shown: a detector of aeon sees the whole series, others see windows."""
+        return ("standardize",) if sees_whole_series(self.kind) else _WINDOWS
+
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings, or raise ValueError where neither the class nor the adapter knows one."""
-        unknown = [name for name in settings if name not in (*self.parameters, *_WINDOWS) and not self.takes_any]
+        known_names = (*self.parameters, *self.shown_settings)
+        unknown = [name for name in settings if name not in known_names and not self.takes_any]
         if unknown:
-            known = ", ".join(dict.fromkeys((*self.parameters, *_WINDOWS)))
+            known = ", ".join(dict.fromkeys(known_names))
             raise ValueError(f"{self.name} has no setting {', '.join(unknown)}; it has {known}")
         return dict(settings)
 
     def shown_windows(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Say what the class is shown: windows of how many steps, scaled or not, how many at most in training."""
-        mine = {name: value for name, value in settings.items() if name in _WINDOWS and name not in self.parameters}
+        """Say what the class is shown: windows of how many steps, scaled or not, how many at most in training.
+
+        For a class that is shown the whole series the window is None.
+        """
+        mine = {
+            name: value
+            for name, value in settings.items()
+            if name in self.shown_settings and name not in self.parameters
+        }
+        if sees_whole_series(self.kind):
+            return {"shown_window": None, "shown_standardize": SeriesAdapterSettings(**mine).standardize}
         if "window" in self.parameters:
             # A class that cuts its own windows is shown single steps.
             mine["window"] = 1
@@ -111,29 +128,38 @@ class UserClass:
         return {f"shown_{name}": getattr(chosen, name) for name in _WINDOWS}
 
 
+def make_user_estimator(found: UserClass, settings: Mapping[str, Any], *, seed: int | None = None) -> Any:
+    """Make an object of a class, with those settings that its constructor takes."""
+    mine = {
+        name: value
+        for name, value in settings.items()
+        if name in found.parameters or (found.takes_any and name not in found.shown_settings)
+    }
+    if seed is not None and found.seed_parameter is not None:
+        mine[found.seed_parameter] = seed
+    return found.kind(**mine)
+
+
 def make_user_detector(
     path: str, higher_is_anomalous: bool, settings: Mapping[str, Any], *, seed: int | None = None
-) -> Adapter:
+) -> Adapter | SeriesAdapter:
     """Return a detector made of a class; the parameters are those of `pateval.runner.user_candidate`.
 
     Raises
     ------
     TypeError
-        If the class lacks ``decision_function`` and ``score_samples``.
+        If the class lacks ``decision_function`` and ``score_samples`` and is none of aeon.
     """
     found = UserClass.find(path)
-    mine = {
-        name: value
-        for name, value in settings.items()
-        if name in found.parameters or (found.takes_any and name not in _WINDOWS)
-    }
-    if seed is not None and found.seed_parameter is not None:
-        mine[found.seed_parameter] = seed
-    shown = found.shown_windows(settings)
-    return Adapter(
-        found.kind(**mine),
-        AdapterSettings(
-            high_means="anomalous" if higher_is_anomalous else "normal",
-            **{name: shown[f"shown_{name}"] for name in _WINDOWS},
-        ),
-    )
+    estimator = make_user_estimator(found, settings, seed=seed)
+    meaning: Meaning = "anomalous" if higher_is_anomalous else "normal"
+    shown = {name.removeprefix("shown_"): value for name, value in found.shown_windows(settings).items()}
+    if shown["window"] is None:
+        return SeriesAdapter(estimator, SeriesAdapterSettings(high_means=meaning, standardize=shown["standardize"]))
+    return Adapter(estimator, AdapterSettings(high_means=meaning, **shown))
+
+
+def high_is_anomalous(found: UserClass, settings: Mapping[str, Any]) -> bool | None:
+    """Say whether high values of a class are anomalous, or None where it is of no library that tells."""
+    meaning = high_means(make_user_estimator(found, settings))
+    return None if meaning is None else meaning == "anomalous"

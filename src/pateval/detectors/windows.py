@@ -214,7 +214,7 @@ def drop_tail(array: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
     return array[: len(array) // window * window]
 
 
-def slide(matrix: npt.NDArray[Any], window: int, stride: int = 1) -> npt.NDArray[Any]:
+def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
     """Return a read-only view of the sliding windows, shape (windows, window, features).
 
     Examples
@@ -223,7 +223,7 @@ def slide(matrix: npt.NDArray[Any], window: int, stride: int = 1) -> npt.NDArray
     [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
     """
     require_steps(matrix.shape[0], window)
-    return np.lib.stride_tricks.sliding_window_view(matrix, window, axis=0)[::stride].swapaxes(1, 2)
+    return np.lib.stride_tricks.sliding_window_view(matrix, window, axis=0).swapaxes(1, 2)
 
 
 def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:

@@ -94,11 +94,12 @@ class RandomScores:
         """Predict as many of the steps that count as the detector has, those with the highest random scores."""
         if self.flagged is None:
             return None
-        steps = np.argsort(scores, axis=None)
+        cells = np.argsort(scores, axis=None)
         if self.is_left_out is not None:
-            steps = steps[~self.is_left_out[steps]]
+            channels = scores.size // len(scores)
+            cells = cells[~self.is_left_out[cells // channels]]
         predictions = np.zeros(scores.size, dtype=np.bool_)
-        predictions[steps[steps.size - self.flagged :]] = True
+        predictions[cells[cells.size - self.flagged :]] = True
         return predictions.reshape(scores.shape)
 
 

@@ -142,7 +142,13 @@ def left_out_notes(
     counts = recording.counts
     if counts.ignored:
         yield f"{counts.ignored:,} of {counts.recorded:,} steps are ignored"
-    if counts.missing:
+    if counts.missing and recording.labels.ndim == 2:
+        what = "such steps are left out" if missing == "ignore" else "such channels are never predicted there"
+        yield (
+            f"{counts.missing:,} of {counts.recorded - counts.ignored:,} steps lack the score of a channel "
+            f"(coverage {100 * counts.coverage:.1f} %): {what}"
+        )
+    elif counts.missing:
         what = "left out" if missing == "ignore" else "never predicted"
         yield (
             f"{counts.missing:,} of {counts.recorded - counts.ignored:,} scores are missing "

@@ -18,12 +18,8 @@ from pateval._validation import (
     Buffers,
     FloatArray,
     UndefinedMetricError,
-    binary_array,
-    binary_channels,
     has_channels,
     number_array,
-    scored_channels,
-    series_starts,
     window_length,
     without_gaps,
 )
@@ -40,7 +36,7 @@ from pateval.evaluation.circumstances import (
 from pateval.evaluation.result import Evaluation
 from pateval.evaluation.stretch import OnClock, Stretch, mean_over, one_per_series, series_numbers
 from pateval.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
-from pateval.timelines import Recording, StepCounts, Timeline, read_recording
+from pateval.timelines import Recording, read_recording
 
 
 class Evaluated(NamedTuple):
@@ -89,20 +85,18 @@ def evaluate_detector(
         raise ValueError("evaluate needs scores, predictions or both")
     channels = has_channels(labels)
     wanted = find_metrics(metrics, global_values=options, channels=channels)
-    if channels:
-        recording = _channel_recording(labels, scores, predictions, series, times, max_gap, ignore)
-    else:
-        recording = read_recording(
-            labels,
-            scores,
-            predictions,
-            series=series,
-            times=times,
-            time_unit=time_unit,
-            max_gap=max_gap,
-            ignore=ignore,
-            missing=missing,
-        )
+    recording = read_recording(
+        labels,
+        scores,
+        predictions,
+        series=series,
+        times=times,
+        time_unit=time_unit,
+        max_gap=max_gap,
+        ignore=ignore,
+        missing=missing,
+        channels=channels,
+    )
     timeline = recording.timeline
     require_clock(wanted, options, timeline.clock)
     rule = threshold_rule(threshold, train_scores)
@@ -186,34 +180,12 @@ def _reported(level: Any, rule: ThresholdRule) -> float | None:
     return level if isinstance(level, (float, int)) else None
 
 
-def _channel_recording(
-    labels: npt.ArrayLike,
-    scores: npt.ArrayLike | None,
-    predictions: npt.ArrayLike | None,
-    series: npt.ArrayLike | None,
-    *on_steps: object,
-) -> Recording:
-    """Check labels of steps by channels, which know neither a clock nor steps left out."""
-    if any(given is not None for given in on_steps):
-        raise ValueError("times, max_gap and ignore need one label per step; these labels are steps by channels")
-    values: FloatArray | None = None
-    predicted: BoolArray | None = None
-    if scores is not None:
-        labels, values = scored_channels(labels, scores)
-    if predictions is not None:
-        labels, predicted = binary_channels(labels, predictions)
-    truth = binary_array(labels, "labels", channels=True)
-    starts = series_starts(series, len(truth))
-    counts = StepCounts(len(truth), 0, 0, len(truth), 0, 0)
-    return Recording(truth, values, predicted, starts, Timeline(len(truth), starts, starts), None, counts)
-
-
 def _on_clock(
     recording: Recording, predicted: BoolArray | None, max_gap: Duration | None, *, has_gaps: bool
 ) -> OnClock | None:
     """The whole recording for PATE, where it knows more than the steps that count."""
     timeline = recording.timeline
-    if timeline.step_numbers is None and timeline.clock is None:
+    if recording.labels.ndim == 2 or (timeline.step_numbers is None and timeline.clock is None):
         return None
     everywhere = None if predicted is None else timeline.on_all_steps(predicted)
     data = {

@@ -128,12 +128,13 @@ def evaluate(
     max_gap : str or timedelta, optional
         Holes in time longer than this part events and zones of PATE. To all other metrics a series stays one.
     ignore : array-like of 0/1, optional
-        Steps left out as if they had never been recorded; their labels and scores may be missing. PATE keeps their
-        place on its clock; to other metrics the steps around them become neighbours, and ``notes`` name events that
-        become one by it.
+        Steps left out as if they had never been recorded, in all channels where there are several; their labels and
+        scores may be missing. PATE keeps their place on its clock; to other metrics the steps around them become
+        neighbours, and ``notes`` name events that become one by it.
     missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
-        ``steps.coverage`` tells how many have one: abstaining flatters.
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted. Of
+        several channels one score is enough to leave a step out; the channel alone is never predicted, and ranks below
+        the others. ``steps.coverage`` tells how many steps have all scores: abstaining flatters.
     positive : label or collection of labels, optional
         The labels that mean an anomaly, where labels are words or classes.
     chance : int

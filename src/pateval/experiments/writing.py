@@ -10,9 +10,10 @@ import json
 import math
 import os
 import platform
+import re
 import subprocess
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -132,7 +133,7 @@ def page_text(report: Report, provenance: Provenance, *, vectors: Collection[str
     """The page of one experiment; ``vectors`` are the figures that are there as SVG too."""
     parts = [f"# {report.title}", report.summary, *report.text]
     if report.verdicts:
-        parts += ["## Printed and found", _verdict_table(report.verdicts)]
+        parts += ["## Printed and found", verdict_list([vars(verdict) for verdict in report.verdicts])]
     for table in report.tables:
         link = f"[{table.name}.csv]({table.name}.csv)"
         if table.in_page:
@@ -168,32 +169,26 @@ def overview_text(folder: Path) -> str:
     parts = [
         "# What reproduces, what does not, and why",
         (
-            "Each table and figure of the PATE paper, made again by `pateval reproduce NAME`, with the printed value "
-            "beside ours. This page is put together from the results beside it whenever one of them is made anew."
+            "A paper's numbers are worth more when somebody else gets them too. Here every table and figure of the "
+            "PATE paper is made again by `pateval reproduce NAME`, and the printed value stands beside ours. Where "
+            "they differ we say why, as far as we know; the page of each experiment has the whole story. This page is "
+            "put together from the results beside it whenever one of them is made anew."
         ),
     ]
+    listed = [
+        (f"[{name}]({name}/{PAGE})", EXPERIMENTS[name].place, record["summary"]) for name, record in records.items()
+    ]
+    columns = ("experiment", "of the paper", "result")
+    parts += ["## The experiments in short", markdown(ReportTable("", "", columns, listed))]
     for status, heading in (
         (DIFFERS, "What does not reproduce"),
         (REPRODUCES, "What reproduces"),
         (ADDED, "What the paper leaves out"),
         (OPEN, "What cannot be decided here"),
     ):
-        rows = [
-            (f"[{name}]({name}/{PAGE})", verdict["item"], verdict["printed"], verdict["found"], verdict["why"])
-            for name, verdict in verdicts
-            if verdict["status"] == status
-        ]
-        if rows:
-            columns = ("experiment", "what", "printed", "ours", "why")
-            parts += [f"## {heading}", markdown(ReportTable("", "", columns, rows))]
-    listed = [
-        (f"[{name}]({name}/{PAGE})", EXPERIMENTS[name].place, record["summary"], record["date"])
-        for name, record in records.items()
-    ]
-    parts += [
-        "## The experiments",
-        markdown(ReportTable("", "", ("experiment", "of the paper", "result", "made"), listed)),
-    ]
+        chosen = [(name, verdict) for name, verdict in verdicts if verdict["status"] == status]
+        if chosen:
+            parts += [f"## {heading}", "\n".join(_in_short(name, verdict) for name, verdict in chosen)]
     absent = [(name, EXPERIMENTS[name].place, "not run yet") for name in EXPERIMENTS if name not in records]
     if absent:
         parts += ["## Not here", markdown(ReportTable("", "", ("experiment", "of the paper", "state"), absent))]
@@ -225,10 +220,50 @@ def csv_text(table: ReportTable) -> str:
     return render(table.columns, table.rows, "csv") + "\n"
 
 
-def _verdict_table(verdicts: Sequence[Any]) -> str:
-    columns = ("what", "printed", "ours", "verdict", "why")
-    rows = [(verdict.item, verdict.printed, verdict.found, verdict.status, verdict.why) for verdict in verdicts]
-    return markdown(ReportTable("", "", columns, rows))
+def verdict_list(verdicts: Sequence[Mapping[str, str]]) -> str:
+    """What was printed and what was found, one below the other: a table of long reasons would not fit a screen.
+
+    Parameters
+    ----------
+    verdicts : sequence of mapping
+        With the fields of a `Verdict`.
+
+    Returns
+    -------
+    str
+        Markdown.
+
+    Examples
+    --------
+    >>> cell = {"item": "the fifth cell", "printed": "0.63", "found": "0.6163", "status": "differs", "why": "Rounding."}
+    >>> print(verdict_list([cell]))
+    - **The fifth cell** (differs). Printed: 0.63. Ours: 0.6163.
+      Rounding.
+    """
+    return "\n".join(
+        f"- **{_title(verdict)}** ({verdict['status']}). {_both_values(verdict)}"
+        + (f"\n  {verdict['why']}" if verdict["why"] else "")
+        for verdict in verdicts
+    )
+
+
+def _in_short(name: str, verdict: Mapping[str, str]) -> str:
+    """A verdict with the first sentence of its reason, and where the rest of it stands."""
+    reason, *rest = re.split(r"(?<=\.)\s+(?=[A-Z])", verdict["why"], maxsplit=1)
+    more = f"[{'More on' if rest else 'See'} the page *{name}*]({name}/{PAGE})."
+    return f"- **{_title(verdict)}.** {_both_values(verdict)}\n  {' '.join(filter(None, [reason, more]))}"
+
+
+def _title(verdict: Mapping[str, str]) -> str:
+    """What a verdict is about, as the beginning of a sentence."""
+    return verdict["item"][:1].upper() + verdict["item"][1:]
+
+
+def _both_values(verdict: Mapping[str, str]) -> str:
+    """The printed value and ours; what is empty or a dash is left out."""
+    printed, found = (verdict[key] for key in ("printed", "found"))
+    values = [f"{name}: {text}." for name, text in (("Printed", printed), ("Ours", found)) if text not in ("-", "")]
+    return " ".join(values)
 
 
 def _cell(value: Any, decimals: int) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pateval._validation import binary_array
 from pateval.catalog import MetricLike, find_metrics
+from pateval.detectors.estimator_kinds import estimator_kind, high_means
 from pateval.evaluation import evaluate
 from pateval.events import find_events
 from pateval.metric import Metric
@@ -64,8 +65,9 @@ def scorer(
     metric : str, Metric or callable
         What `pateval.evaluate` takes for a metric. Those on predictions see ``estimator.predict``.
     anomalous : {"auto", "higher", "lower"}
-        Which scores of the estimator are anomalous. By default: low ones for outlier detectors of scikit-learn, high
-        ones for classifiers (the probability of the larger class) and detectors of PyOD; for others it must be said.
+        Which scores of the estimator are anomalous. By default: low ones for outlier detectors and density estimators
+        of scikit-learn, high ones for classifiers (the probability of the larger class) and detectors of PyOD; for
+        others it must be said.
     undefined : float
         The score of a fold on which the metric is undefined, such as one without an anomaly. NaN by default, which
         makes a search useless; a number is the same for all candidates and leaves their order alone.
@@ -157,15 +159,13 @@ def _score_function(estimator: Any) -> Any:
 
 
 def _lower_is_anomalous(estimator: Any) -> bool:
-    last = _last_step(estimator)
-    if _is(last, "outlier_detector"):
-        return True
-    if type(last).__module__.startswith("pyod.") or _is(last, "classifier"):
-        return False
-    raise ValueError(
-        f"it is not known whether high or low scores of {type(last).__name__} are anomalous; "
-        "say anomalous='higher' or anomalous='lower'"
-    )
+    meaning = high_means(estimator)
+    if meaning is None:
+        raise ValueError(
+            f"it is not known whether high or low scores of {type(estimator).__name__} are anomalous; "
+            "say anomalous='higher' or anomalous='lower'"
+        )
+    return meaning == "normal"
 
 
 def _positive(estimator: Any) -> int:
@@ -176,23 +176,6 @@ def _positive(estimator: Any) -> int:
 
 def _predictions(estimator: Any, X: Any) -> npt.NDArray[np.bool_]:  # noqa: N803 - scikit-learn's names
     predicted = np.asarray(estimator.predict(X))
-    if _is(_last_step(estimator), "outlier_detector"):
+    if estimator_kind(estimator) == "outlier_detector":
         return predicted == -1
     return binary_array(predicted, "predictions of the estimator")
-
-
-def _last_step(estimator: Any) -> Any:
-    """The estimator at the end of a pipeline, which decides what scores mean."""
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-
-
-def _is(estimator: Any, kind: Literal["classifier", "outlier_detector"]) -> bool:
-    """Whether scikit-learn calls it so; detectors of PyOD call themselves outlier detectors with the other sign."""
-    from sklearn import base
-
-    if type(estimator).__module__.startswith("pyod."):
-        return False
-    try:
-        return bool(getattr(base, f"is_{kind}")(estimator))
-    except (AttributeError, TypeError):  # It carries no tags: no estimator of scikit-learn.
-        return False

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.io.parquet import ParquetFiles
 from pateval.io.source import Table, TableError, is_missing
 from pateval.io.text_files import DECIMAL_COMMA
 from pateval.label_classes import as_text, from_words, remedy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pateval.io.source import Column
 
@@ -72,7 +72,7 @@ def check_labels(source: Source, label: str, kind: str, positive: tuple[str, ...
         if absent:
             raise TableError(
                 f"{source.where}: column {label!r} holds no label {in_words(absent[0])}; its labels are "
-                f"{few_names([*found])}"
+                f"{listed([*found], 6)}"
             )
         return
     odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
@@ -90,12 +90,6 @@ def is_number(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def few_names(names: Sequence[str]) -> str:
-    """Name a few columns, labels or series for a message."""
-    shown = ", ".join(map(in_words, names[:6]))
-    return shown if len(names) <= 6 else f"{shown} and {len(names) - 6} more"
 
 
 def _batches(source: Source, name: str) -> Iterator[tuple[int, Column]]:

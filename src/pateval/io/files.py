@@ -147,11 +147,17 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 def _expand_one(path: Path) -> list[Path]:
     try:
-        if not os.path.isdir(path) or _is_one_table(path):
+        if not os.path.isdir(path) or _is_leaderboard(path) or _is_one_table(path):
             return [path]
         return _data_files(path) or [path]
     except TableError:
         return [path]
+
+
+def _is_leaderboard(folder: Path) -> bool:
+    """Whether a folder is what ``pateval leaderboard -o`` wrote, finished or not: results, not scores."""
+    names = [{"run.json", "scores.parquet"}, {"scores.partial"}]
+    return any(all((folder / name).is_file() for name in each) for each in names)
 
 
 def _data_files(folder: Path) -> list[Path]:
@@ -183,6 +189,12 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
             require_readable(path)
             _require_known(path)
         return [(path, {})]
+    if _is_leaderboard(path):
+        if (path / "run.json").is_file():
+            remedy = f"'pateval report {path}' shows it, and the command that made it prints it in another --format"
+        else:
+            remedy = "it is not finished, and the command that began it goes on where it was"
+        raise TableError(f"{path}: the folder holds a leaderboard, not score files; {remedy}")
     if not _is_one_table(path):
         if not _data_files(path):
             raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")

@@ -6,7 +6,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -38,6 +38,17 @@ def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     import narwhals as nw
 
     return nw.from_dict(dict(columns), backend=cast(Any, choose_backend(backend))).to_native()
+
+
+def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], backend: str | None = None) -> Any:
+    """Build a data frame from the names of its columns and its rows, as `build_frame` does from columns.
+
+    Examples
+    --------
+    >>> frame_of_rows(["metric", "value"], [["pate", 0.5]], "pyarrow").to_pylist()
+    [{'metric': 'pate', 'value': 0.5}]
+    """
+    return build_frame({name: [row[place] for row in rows] for place, name in enumerate(columns)}, backend)
 
 
 def choose_backend(backend: str | None) -> str:

@@ -9,15 +9,15 @@ from typing import TypedDict
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.clocks import unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns
-from pateval.io.column_values import check_labels, few_names, first_value, is_number, not_numbers
+from pateval.io.column_values import check_labels, first_value, is_number, not_numbers
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.parquet import ParquetFiles
 from pateval.io.series import is_time, why_no_time
-from pateval.io.source import NoScoresError, Table, TableError, listed_columns, missing_column
+from pateval.io.source import NoScoresError, Table, TableError, missing_column
 from pateval.io.step_columns import unordered_steps
 from pateval.label_classes import positive_values
 
@@ -185,7 +185,7 @@ def find_layout(
         channels, of_scores = channel_columns(kinds)
         if channels:
             wanted = of_scores if wanted is None else wanted
-            named.guesses.append(f"labels of {len(channels)} channels {few_names(channels)} with {few_names(wanted)}")
+            named.guesses.append(f"labels of {len(channels)} channels {listed(channels, 6)} with {listed(wanted, 6)}")
     if channels:
         label = None
         wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
@@ -207,7 +207,7 @@ def find_layout(
         if label is None:
             raise TableError(
                 f"{source.where}: no column looks like labels; name it (label=..., --label) among "
-                f"{listed_columns(named.left())}"
+                f"{listed(named.left(), 20)}"
             )
     place_of_scores = len(named.guesses)
     by_file = isinstance(score, str) or bool(channels) or (wanted is not None and len(wanted) == 1)
@@ -235,7 +235,7 @@ def find_layout(
     elif wanted is None:
         wanted = _guess_scores(source, named)
         by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
-        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {few_names(wanted)}")
+        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {listed(wanted, 6)}")
     for column in wanted:
         if kinds[column] != "number":
             raise not_numbers(source, column, kinds[column])
@@ -320,7 +320,7 @@ class _Named:
         """Give the one column that is called like it a role; several of them are refused."""
         found = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
         if len(found) > 1:
-            which = f"{few_names(found[:-1])} and {found[-1]!r}"
+            which = f"{listed(found[:-1], 6)} and {found[-1]!r}"
             raise TableError(f"{self._where}: {which} look like the {role}; name one ({role}=..., --{role})")
         if not found:
             return None
@@ -341,7 +341,7 @@ def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
             why = f"{in_words(str(value))} {why_no_time(value)}"
             return None, [f"{source.where}: column {name!r} is not used as time: {why}"]
     if len(usable) > 1:
-        return None, [f"{source.where}: {few_names(usable)} look like times, and none is used; name one with --time"]
+        return None, [f"{source.where}: {listed(usable, 6)} look like times, and none is used; name one with --time"]
     if not usable:
         return None, []
     named.roles[usable[0]] = "time"
@@ -359,7 +359,7 @@ def _guess_scores(source: Source, named: _Named) -> list[str]:
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
     raise NoScoresError(
         f"{source.where}: no column looks like scores; name it (score=..., --score) among "
-        f"{listed_columns(named.left())}{hint}"
+        f"{listed(named.left(), 20)}{hint}"
     )
 
 
@@ -404,19 +404,19 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         )
     if named and not named & known and layout.series is None:
         raise TableError(
-            f"{events.where}: events are of series {few_names(sorted(named))}, and {source.where} has no column of "
+            f"{events.where}: events are of series {listed(sorted(named), 6)}, and {source.where} has no column of "
             "series; name it with --series, or leave the column out of the events"
         )
     if named and not named & known:
         raise TableError(
-            f"{events.where}: its series ({few_names(sorted(named))}) are none of {source.where} "
-            f"({few_names(sorted(known))}); name them alike"
+            f"{events.where}: its series ({listed(sorted(named), 6)}) are none of {source.where} "
+            f"({listed(sorted(known), 6)}); name them alike"
         )
     notes = [*layout.notes, *events.notes, events.describe()]
     if unused := guesses.equals((name for name in source.kinds() if name not in layout.scores), guesses.LABELS):
         notes.append(f"{source.where}: column {unused[0]!r} is not used: the events say what is an anomaly")
     if missing := sorted(named - known):
         notes.append(
-            f"{events.where}: {few_names(missing)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
+            f"{events.where}: {listed(missing, 6)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
         )
     return replace(layout, events=events, notes=tuple(notes))

@@ -135,7 +135,7 @@ class ScoredSeries:
             and series.
         """
         if self.labels.ndim == 2:
-            return self._checked_channels()
+            return self._checked_channels(allow_missing=allow_missing)
         labels = self.checked_labels()
         ignored = self.ignore
         try:
@@ -147,25 +147,32 @@ class ScoredSeries:
             finite_array(np.where(ignored, 0, scores), "scores")
             return labels, scores
         except (TypeError, ValueError) as error:
-            found, _, _ = str(error).partition(": pass missing=")
-            is_missing_one = "found NaN" in found or "no missing values" in found
-            raise self._bad(self.score_column, found + _REMEDY if is_missing_one else error) from error
+            raise self._bad_scores(error) from error
 
-    def _checked_channels(self) -> tuple[BoolArray, FloatArray]:
+    def _bad_scores(self, error: Exception) -> TableError:
+        """Say what is wrong with the scores, and what to do where it is a missing one."""
+        found, _, _ = str(error).partition(": pass missing=")
+        is_missing_one = "found NaN" in found or "no missing values" in found
+        return self._bad(self.score_column, found + _REMEDY if is_missing_one else error)
+
+    def _checked_channels(self, *, allow_missing: bool) -> tuple[BoolArray, FloatArray]:
         """Return labels and scores of steps by channels."""
         _ = self.times
-        if self.ignore is not None:
-            raise TableError(
-                f"{self._place(self.ignore_column)}: labels of several channels cannot leave steps out; name "
-                "one channel with --label, or leave --ignore away"
-            )
-        column = self.label_column
+        ignored = None if self.ignore is None else self.ignore[:, None]
+        labels = self.labels if ignored is None else np.where(ignored & (self.labels != 1), 0, self.labels)
         try:
-            labels = binary_array(self.labels, "labels", channels=True)
-            column = self.score_column
-            return labels, finite_array(self.scores, "scores", channels=True)
+            checked = binary_array(labels, "labels", channels=True)
         except (TypeError, ValueError) as error:
-            raise self._bad(column, error) from error
+            raise self._bad(self.label_column, error) from error
+        try:
+            if ignored is None and not allow_missing:
+                return checked, finite_array(self.scores, "scores", channels=True)
+            scores = scores_with_gaps(self.scores, channels=True)
+            if ignored is not None and not allow_missing:
+                finite_array(np.where(ignored, 0, scores), "scores", channels=True)
+            return checked, scores
+        except (TypeError, ValueError) as error:
+            raise self._bad_scores(error) from error
 
     def checked_labels(self) -> BoolArray:
         """Return the labels as booleans, whatever the scores are; raises as `checked` does.

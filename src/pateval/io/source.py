@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._wording import in_words, shortened
+from pateval._wording import listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -122,20 +122,9 @@ def missing_column(where: str, name: str, present: Iterable[str], role: str = ""
     columns, name = [str(column) for column in present], shortened(name)
     near = difflib.get_close_matches(name, columns, n=1) or [c for c in columns if c.lower() == name.lower()]
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    shown = listed_columns(columns)
-    return TableError(f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {shown}")
-
-
-def listed_columns(columns: Sequence[str]) -> str:
-    """Name columns for a message, the first twenty of them.
-
-    Examples
-    --------
-    >>> listed_columns(["label", "score"])
-    "'label', 'score'"
-    """
-    shown = ", ".join(map(in_words, columns[:20]))
-    return shown + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+    return TableError(
+        f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {listed(columns, 20)}"
+    )
 
 
 def require_readable(path: Path) -> None:

@@ -20,6 +20,7 @@ _LONGEST_NAME = (
     40  # characters of the first column where the width is limited; a middle part is left out of longer ones
 )
 _SHORT_WORD = 9  # characters; such names of columns, pate_ap for example, are never broken
+_MOST_HEADER_LINES = 4  # of the name of a column, where there is room for that
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -120,11 +121,13 @@ def aligned(
     a          0.5
     """
     cells = _cell_widths(rows, len(columns))
-    longest = max(map(len, columns), default=0)
     headers = [[name] for name in columns]
-    while width is not None and longest > 1 and _total(_widths(headers, cells)) > width:
-        longest -= 1
-        headers = [_broken(name, max(longest, least)) for name, least in zip(columns, cells, strict=True)]
+    # Names are broken into few lines where that is enough, and wherever they can be where it is not.
+    for floors in (_least_widths(columns, rows), cells):
+        longest = max(map(len, columns), default=0)
+        while width is not None and longest > 1 and _total(_widths(headers, cells)) > width:
+            longest -= 1
+            headers = [_broken(name, max(longest, least)) for name, least in zip(columns, floors, strict=True)]
     widths = _widths(headers, cells)
     height = max(map(len, headers), default=0)
     above = zip(*([""] * (height - len(lines)) + lines for lines in headers), strict=True)
@@ -158,14 +161,16 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
     """
     names = list(columns)
     longest = min(_LONGEST_NAME, max(width // 2, max(map(len, _words(names[0])), default=0)))
-    first = [shortened(row[0], longest) for row in rows]
+    first = [cut_in_the_middle(row[0], longest) for row in rows]
     room = width - 2 - max(map(len, (*_words(names[0]), *first)), default=0)
-    cells = [[head, *(shortened(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)]
+    cells = [
+        [head, *(cut_in_the_middle(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)
+    ]
     names[1:] = [
-        name if max(map(len, _words(name)), default=0) <= room else shortened(name, room) for name in names[1:]
+        name if max(map(len, _words(name)), default=0) <= room else cut_in_the_middle(name, room) for name in names[1:]
     ]
     blocks: list[list[int]] = []
-    least = _least_widths(names, cells)
+    least = [min(each, room) if place else each for place, each in enumerate(_least_widths(names, cells))]
     for place in range(1, len(names)):
         if blocks and _total([least[column] for column in (0, *blocks[-1], place)]) <= width:
             blocks[-1].append(place)
@@ -196,8 +201,8 @@ def how_many_fit(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
     return next((count for count in range(len(columns), 1, -1) if _total(least[:count]) <= width), 1)
 
 
-def folded(text: str, width: int | None = TERMINAL_WIDTH) -> str:
-    """Break a sentence into lines of at most ``width`` characters; None leaves it as it is.
+def folded(text: str, width: int | None = TERMINAL_WIDTH, *, indent: str = "") -> str:
+    """Break a sentence into lines of at most ``width`` characters, all but the first indented; None leaves it as it is.
 
     Examples
     --------
@@ -205,7 +210,9 @@ def folded(text: str, width: int | None = TERMINAL_WIDTH) -> str:
     one two
     three
     """
-    return text if width is None else textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    if width is None:
+        return text
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def hanging(head: str, text: str, width: int | None = TERMINAL_WIDTH) -> str:
@@ -225,12 +232,12 @@ def hanging(head: str, text: str, width: int | None = TERMINAL_WIDTH) -> str:
     )
 
 
-def shortened(text: str, longest: int) -> str:
+def cut_in_the_middle(text: str, longest: int) -> str:
     """Leave out the middle of a text that is too long: names often differ at their ends.
 
     Examples
     --------
-    >>> shortened("anomaly_transformer_seed_17", 15)
+    >>> cut_in_the_middle("anomaly_transformer_seed_17", 15)
     'anomaly…seed_17'
     """
     if len(text) <= longest:
@@ -249,11 +256,16 @@ def _widths(headers: Sequence[Sequence[str]], cells: Sequence[int]) -> list[int]
 
 
 def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Width of each column where its name is broken wherever that is possible."""
-    return [
-        max(least, *map(len, _words(name)))
-        for name, least in zip(columns, _cell_widths(rows, len(columns)), strict=True)
-    ]
+    """Width of each column where its name is broken into as many lines as it may have."""
+    return [max(least, _narrowest(name)) for name, least in zip(columns, _cell_widths(rows, len(columns)), strict=True)]
+
+
+def _narrowest(name: str) -> int:
+    """Least width of the name of a column that has not too many lines."""
+    room = max(map(len, _words(name)))
+    while len(_broken(name, room)) > _MOST_HEADER_LINES:
+        room += 1
+    return room
 
 
 def _total(widths: Sequence[int]) -> int:

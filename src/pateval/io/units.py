@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray
+from pateval._wording import listed
 from pateval.io.series import ScoredSeries
 from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
 
@@ -96,9 +97,8 @@ def interleaving_note(source: Source, units: Sequence[Unit]) -> str | None:
     names = list(dict.fromkeys(unit.series for unit in units if unit.interleaved))
     if not names:
         return None
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return (
-        f"{source.where}: rows of series {names[0]!r}{more} are not contiguous; they are taken together in file order"
+        f"{source.where}: rows of series {listed(names, 1)} are not contiguous; they are taken together in file order"
     )
 
 

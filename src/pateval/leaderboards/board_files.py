@@ -33,6 +33,10 @@ def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
     write_csv([board.agreement()], target / "agreement.csv")
     write_csv([board.timing_table()], target / "timings.csv")
     write_csv([board.content_table()], target / "contents.csv")
+    for name in ("chance.parquet", "doubt.csv", "doubt.parquet"):
+        (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder, which this one may not have
+    if board.chance is not None:
+        write_parquet([chance_table(board)], target / "chance.parquet")
     if board.doubt is not None:
         write_csv([board.doubt.to_frame("pyarrow")], target / "doubt.csv")
         write_parquet([board.doubt.draw_table()], target / "doubt.parquet")
@@ -70,6 +74,27 @@ def timing_table(board: Leaderboard) -> Any:
             "cached": found.cached,
         }
     )
+
+
+def chance_table(board: Leaderboard) -> Any:
+    """Return what random scores reach (pyarrow Table): series, detector, metric, chance.
+
+    The detector is null where all detectors of a series have the same labels, and so the same level.
+    """
+    import pyarrow as pa
+
+    columns: dict[str, list[Any]] = {"series": [], "detector": [], "metric": [], "chance": []}
+    if board.chance is not None:
+        for s, series in enumerate(board.series):
+            of_detector = {d: row for d, row in enumerate(board.chance.rows[:, s].tolist()) if row >= 0}
+            alike = len(set(of_detector.values())) == 1
+            for d, row in list(of_detector.items())[: 1 if alike else None]:
+                columns["series"] += [series] * len(board.metrics)
+                columns["detector"] += [None if alike else board.detectors[d]] * len(board.metrics)
+                columns["metric"] += board.metrics
+                columns["chance"] += plain(board.chance.levels[row].tolist())
+    kinds = (pa.string(), pa.string(), pa.string(), pa.float64())
+    return pa.table({name: pa.array(columns[name], kind) for name, kind in zip(columns, kinds, strict=True)})
 
 
 def content_table(board: Leaderboard) -> Any:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pateval._wording import listed
 from pateval.buffers import EventSpacing, long_buffers
 from pateval.io import TableError
 from pateval.leaderboards.batches import make_chance_batches, read_batch
-from pateval.leaderboards.plan import listed
 from pateval.leaderboards.significance import ALPHA
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pateval.leaderboards.summary import MetricFacts, mean, rank_detectors
 from pateval.results import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     Values = npt.NDArray[np.float64]
 
@@ -64,28 +64,8 @@ class LabelDoubt(Result):
         found = []
         for m, metric in enumerate(self.metrics):
             place, places = self._places(m)
-            draw_means = self.draw_means(m)
-            for d in np.argsort(np.where(np.isnan(place), np.inf, place), kind="stable").tolist():
-                means = draw_means[d]
-                defined = means[~np.isnan(means)]
-                own = places[d][~np.isnan(places[d])]
-                low, high = np.quantile(defined, LIMITS).tolist() if defined.size else (None, None)
-                found.append(
-                    {
-                        "metric": metric,
-                        "detector": self.detectors[d],
-                        "value": mean(self.as_labelled[d, :, m]),
-                        "draw_mean": mean(means),
-                        "draw_std": float(defined.std(ddof=1)) if defined.size > 1 else None,
-                        "draw_low": low,
-                        "draw_high": high,
-                        "place": None if np.isnan(place[d]) else int(place[d]),
-                        "rank_kept": None if np.isnan(place[d]) else float((places[d] == place[d]).mean()),
-                        "best_place": int(own.min()) if own.size else None,
-                        "worst_place": int(own.max()) if own.size else None,
-                        "first": float((places[d] == 1).mean()),
-                    }
-                )
+            values = [mean(self.as_labelled[d, :, m]) for d in range(len(self.detectors))]
+            found += doubt_rows(metric, self.detectors, values, place, self.draw_means(m), places)
         return found
 
     def of(self, detector: str, metric: str) -> dict[str, Any] | None:
@@ -108,8 +88,8 @@ class LabelDoubt(Result):
     def _all_places(self) -> list[tuple[Values, Values]]:
         found = []
         for m, metric in enumerate(self.metrics):
-            drawn = [_place(self.moved[:, :, m, draw].T, self.facts[metric]) for draw in range(self.draws)]
-            found.append((_place(self.as_labelled[:, :, m].T, self.facts[metric]), np.array(drawn).T))
+            drawn = [places_by_rank(self.moved[:, :, m, draw].T, self.facts[metric]) for draw in range(self.draws)]
+            found.append((places_by_rank(self.as_labelled[:, :, m].T, self.facts[metric]), np.array(drawn).T))
         return found
 
     def _places(self, metric: int) -> tuple[Values, Values]:
@@ -163,7 +143,47 @@ class LabelDoubt(Result):
         return aligned(header, body, [place > 1 for place in range(len(header))])
 
 
-def _place(table: Values, facts: MetricFacts) -> Values:
+def doubt_rows(
+    metric: str, detectors: Sequence[str], values: Sequence[float | None], place: Values, means: Values, places: Values
+) -> list[dict[str, Any]]:
+    """Put the rows of one metric together, as `LabelDoubt.rows` describes them.
+
+    Parameters
+    ----------
+    metric : str
+        Metric id.
+    detectors : sequence of str
+        Names.
+    values, place : sequences
+        Mean over series, and place, on the labels as they are.
+    means, places : ndarray
+        The same in each draw, detectors by draws.
+    """
+    found = []
+    for d in np.argsort(np.where(np.isnan(place), np.inf, place), kind="stable").tolist():
+        defined = means[d][~np.isnan(means[d])]
+        own = places[d][~np.isnan(places[d])]
+        low, high = np.quantile(defined, LIMITS).tolist() if defined.size else (None, None)
+        found.append(
+            {
+                "metric": metric,
+                "detector": detectors[d],
+                "value": values[d],
+                "draw_mean": mean(means[d]),
+                "draw_std": float(defined.std(ddof=1)) if defined.size > 1 else None,
+                "draw_low": low,
+                "draw_high": high,
+                "place": None if np.isnan(place[d]) else int(place[d]),
+                "rank_kept": None if np.isnan(place[d]) else float((places[d] == place[d]).mean()),
+                "best_place": int(own.min()) if own.size else None,
+                "worst_place": int(own.max()) if own.size else None,
+                "first": float((places[d] == 1).mean()),
+            }
+        )
+    return found
+
+
+def places_by_rank(table: Values, facts: MetricFacts) -> Values:
     """Return the places of detectors by mean rank, from series by detectors; ties share the better place."""
     found = rank_detectors(table, facts)
     places = np.full(table.shape[1], np.nan)

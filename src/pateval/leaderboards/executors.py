@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pateval._validation import count, positive_integer
-from pateval._wording import in_words
+from pateval._wording import in_words, named_error
 from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                 try:
                     outcomes = future.result()
                 except (BrokenExecutor, CancelledError) as error:
-                    raise RuntimeError(f"the executor stopped working ({type(error).__name__}: {error})") from error
+                    raise RuntimeError(f"the executor stopped working ({named_error(error)})") from error
                 except Exception as error:
                     # Nothing raises inside a batch, so this is the way there or back: a killed worker, say.
                     if len(batch.jobs) > 1:
@@ -194,7 +194,7 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                             failed(
                                 batch.jobs[0],
                                 batch.purpose,
-                                f"lost {attempt} times: {type(error).__name__}: {_line(error)}",
+                                f"lost {attempt} times: {named_error(error)}",
                             )
                         ]
                 else:
@@ -231,7 +231,7 @@ def _through_processes(batches: Iterable[Batch], run: Run, pool: _Processes) -> 
                 retried.append(batch)
                 pool.broken = True
             except Exception as error:
-                yield [failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}") for job in batch.jobs]
+                yield [failed(job, batch.purpose, f"{named_error(error)}") for job in batch.jobs]
             else:
                 yield outcomes
         if pool.broken:
@@ -377,7 +377,3 @@ def missing_modules(modules: tuple[str, ...]) -> list[str]:
         except Exception:  # whatever a user's file may raise when it is run
             missing.append(module)
     return missing
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]

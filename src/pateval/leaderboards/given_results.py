@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.catalog import catalogue
 from pateval.io import ParquetFiles, Table, TableError, as_table
 from pateval.io.source import is_missing, missing_column
@@ -101,7 +101,8 @@ def leaderboard_from_results(
     if folder is not None:
         source = replace(source, where=str(folder))
     notes = [*read_notes, *source.notes]
-    names = _Columns(source, series, detector, value, metric, notes)
+    # How a folder was read is said above; that it became a long table on the way is nobody's concern.
+    names = _Columns(source, series, detector, value, metric, notes if folder is None else [])
     cells = list(names.long_cells() if names.is_long else names.wide_cells(detectors))
     if not cells:
         raise TableError(f"{source.where}: there is no value in the table")
@@ -123,6 +124,8 @@ def leaderboard_from_results(
         present[place] = True
         number, reason = _read(cell)
         values[place] = number
+        if folder is not None:
+            where = f"{name} of {one_detector} on {one_series}"
         if reason:
             odd.append(f"{where} ({reason})")
             codes[place] = len(reasons)
@@ -141,7 +144,7 @@ def leaderboard_from_results(
         np.ones(shape[:2], dtype=np.bool_),
         codes,
         tuple(reasons),
-        {name: _facts(name, higher_is_better, notes, source.where) for name in metrics},
+        _facts(metrics, higher_is_better, notes, source.where),
         rank_by=rank_by or "",
         notes=tuple(notes),
         warnings=(UNCHECKED,),
@@ -196,8 +199,8 @@ class _Columns:
             texts = [name for name in others if name not in described and not _mostly_numbers(columns[name])]
             chosen = [name for name in others if name not in described and name not in texts]
             if described or texts:
-                listed = ", ".join(map(in_words, [*described, *texts]))
-                self._notes.append(f"{self._source.where}: no detectors, but descriptions of the series: {listed}")
+                others_said = ", ".join(map(in_words, [*described, *texts]))
+                self._notes.append(f"{self._source.where}: no detectors, but descriptions of the series: {others_said}")
         else:
             chosen = list(detectors)
             for name in chosen:
@@ -261,10 +264,18 @@ def _mostly_numbers(column: Any) -> bool:
     return 2 * readable > len(column)
 
 
-def _facts(metric: str, higher_is_better: bool | None, notes: list[str], where: str) -> MetricFacts:
-    known = catalogue(emerging=True).get(metric.partition("(")[0])
-    if known is not None:
-        return MetricFacts(known.higher_is_better if higher_is_better is None else higher_is_better, known.best)
-    if higher_is_better is None:
-        notes.append(f"{where}: {in_words(metric)} is not in the catalogue; higher values are taken as better")
-    return MetricFacts(higher_is_better is not False, None)
+def _facts(
+    metrics: Sequence[str], higher_is_better: bool | None, notes: list[str], where: str
+) -> dict[str, MetricFacts]:
+    """Find each metric's direction and best value, and say of which the direction is taken for granted."""
+    known = {name: catalogue(emerging=True).get(name.partition("(")[0]) for name in metrics}
+    unknown = [name for name, metric in known.items() if metric is None]
+    if unknown and higher_is_better is None:
+        are = "is" if len(unknown) == 1 else "are"
+        notes.append(f"{where}: {listed(unknown, 8)} {are} not in the catalogue; higher values are taken as better")
+    return {
+        name: MetricFacts(higher_is_better is not False, None)
+        if metric is None
+        else MetricFacts(metric.higher_is_better if higher_is_better is None else higher_is_better, metric.best)
+        for name, metric in known.items()
+    }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 import numpy as np
 
-from pateval._wording import in_words
+from pateval._wording import in_words, listed
 from pateval.io import (
     ColumnNames,
     Layout,
@@ -414,15 +414,3 @@ def _unevenness(jobs: JobTable) -> Iterator[str]:
         odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
         others = ", ".join(str(length) for length in steps.tolist() if length != usual)
         yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
-
-
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """Name the first few and count the rest.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    "'a', 'b' and 2 more"
-    """
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

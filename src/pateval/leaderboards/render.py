@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pateval.io.text_table import TERMINAL_WIDTH, aligned, folded, how_many_fit, latex, markdown, shortened
+from pateval.io.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, latex, markdown
 from pateval.templates import FragmentTable, fragment
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def make_overview(
     """
     main = found.metric
     shown = headline(metrics, main)
+    starred = coarse if "pate" in metrics else ()
     letters = group_letters(found)
     rows = {(row["detector"], row["metric"]): row for row in summary}
     body = []
@@ -91,7 +92,7 @@ def make_overview(
         limits = "" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
         body.append(
             [
-                f"{detector} *" if detector in coarse else detector,
+                f"{detector} *" if detector in starred else detector,
                 "" if row["mean_rank"] is None else f"{row['mean_rank']:.2f}",
                 letters.get(detector, ""),
                 _figure(row["mean"]),
@@ -131,14 +132,14 @@ def make_overview(
             f"labels in doubt: every edge of every event moved at random by up to {doubt.amount}{unit}, {doubt.draws} "
             f"times; label sd: standard deviation of the mean over these; rank kept: how often the place is the same"
         )
-    if coarse and "pate" in metrics:
+    if starred:
         remarks.append("* coarse scores, which pate flatters: see pate_ap")
     if any(metric in uses_oracle for metric in shown):
         remarks.append(
             "oracle: predictions by the threshold with the best point F1 of each series, which uses the labels"
         )
     if len(metrics) > len(shown):
-        remarks.append(f"{len(metrics) - len(shown)} more metrics in the files")
+        remarks.append(f"{len(metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()")
     return Overview([header[place] for place in keep], [[row[place] for place in keep] for row in body], remarks)
 
 
@@ -171,11 +172,12 @@ def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:
     """Render the overview as aligned plain text; columns that do not fit the width are left out, and named."""
     if width is None:
         return "\n".join([aligned(overview.header, overview.rows, overview.to_the_right), "", *overview.remarks])
-    rows = [[shortened(row[0], _LONGEST_NAME), *row[1:]] for row in overview.rows]
+    rows = [[cut_in_the_middle(row[0], _LONGEST_NAME), *row[1:]] for row in overview.rows]
     count = how_many_fit(overview.header, rows, width)
     table = aligned(overview.header[:count], [row[:count] for row in rows], overview.to_the_right[:count], width=width)
     left_out = overview.header[count:]
-    remarks = [*overview.remarks, *([f"not shown for want of room: {', '.join(left_out)}"] if left_out else [])]
+    hidden = [f"not shown for want of room (--wide): {', '.join(left_out)}"] if left_out else []
+    remarks = [*overview.remarks, *hidden]
     return "\n".join([table, "", *(folded(remark, width) for remark in remarks)])
 
 

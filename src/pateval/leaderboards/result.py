@@ -27,7 +27,7 @@ from pateval.leaderboards.summary import (
     mean_limits,
     number,
     rank_detectors,
-    skill,
+    skills,
 )
 from pateval.results import Result
 from pateval.threshold_rules import ORACLE
@@ -217,7 +217,7 @@ class Leaderboard(Result):
         for m, metric in enumerate(self.metrics):
             values = self.values[:, :, m]
             chance = None if self.chance is None else self.chance.of_metric(m)
-            skills = skill(values, chance, self.facts[metric])
+            above_chance = skills(values, chance, self.facts[metric])
             ranks = self._ranks(metric)
             for d, detector in enumerate(self.detectors):
                 defined = ~np.isnan(values[d])
@@ -233,7 +233,7 @@ class Leaderboard(Result):
                     "high": number(high),
                     "pooled": number(self.pooled.get((detector, metric), math.nan)),
                     "chance": None if chance is None else mean(chance[d, defined]),
-                    "skill": None if skills is None else mean(skills[d]),
+                    "skill": None if above_chance is None else mean(above_chance[d]),
                     "mean_rank": ranks.mean_rank(d),
                 }
                 if self.runs is not None:
@@ -418,8 +418,9 @@ class Leaderboard(Result):
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
-        hold no times, so equal results are equal bytes. Where labels are in doubt also ``doubt.csv``, and
-        ``doubt.parquet`` with means and places of every draw.
+        hold no times, so equal results are equal bytes. Where chance was computed also ``chance.parquet``, with its
+        level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with means and places
+        of every draw.
         """
         board_files.save(self, folder)
 

@@ -334,7 +334,7 @@ def compute(
                 run.look_for_missing(make_batches(plan), here, this_process)
             run.all(make_batches(plan), here, this_process)
             run.all(make_chance_batches(plan, collector.known_labels() if here.draws else []), here, this_process)
-        board = collector.board(_facts(settings), settings, rank_by, _signatures(settings, plan))
+        board = collector.board(facts_of(settings), settings, rank_by, _signatures(settings, plan))
     has_buffers = any("early" in metric.global_options for metric in settings.metrics)
     checks = [
         *diagnostics.label_differences(plan, collector.labels),
@@ -370,7 +370,8 @@ def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
     )
 
 
-def _facts(settings: Settings) -> dict[str, MetricFacts]:
+def facts_of(settings: Settings) -> dict[str, MetricFacts]:
+    """Return which way each metric points, and what a perfect detector gets."""
     return {
         metric.id: MetricFacts(metric.higher_is_better, metric.best, metric.needs_threshold)
         for metric in settings.metrics

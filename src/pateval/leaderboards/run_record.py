@@ -36,7 +36,11 @@ def describe_run(
         "reading": _reading(plan),
         "parameters": settings.parameters,
         "chance_draws": settings.draws,
-        "doubt": {"amount": settings.doubt, "draws": settings.doubt_draws} if settings.doubt else None,
+        "event_draws": settings.event_draws,
+        "event_metrics": list(settings.event_metrics),
+        "doubt": {"amount": settings.doubt, "draws": settings.doubt_draws, "metrics": list(settings.doubt_metrics)}
+        if settings.doubt
+        else None,
         "seed": settings.seed,
         "code": settings.code,
         "versions": _versions(),

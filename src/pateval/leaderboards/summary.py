@@ -100,7 +100,7 @@ def mean_limits(values: Values) -> Values:
     return limits
 
 
-def skill(values: Values, chance: Values | None, facts: MetricFacts) -> Values | None:
+def skills(values: Values, chance: Values | None, facts: MetricFacts) -> Values | None:
     """Return the share of the way from chance to perfection, where both are known."""
     if chance is None:
         return None

@@ -18,6 +18,7 @@ import numpy as np
 
 from pateval._large_integers import ordered_floats
 from pateval._validation import without_gaps
+from pateval._wording import named_error
 from pateval.coarse import coarseness
 from pateval.evaluation import evaluate
 from pateval.io import TableError
@@ -211,7 +212,7 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
             except TableError as error:
                 yield failed(job, batch.purpose, str(error), bad_input=True)
             except Exception as error:
-                yield failed(job, batch.purpose, f"{type(error).__name__}: {_line(error)}")
+                yield failed(job, batch.purpose, named_error(error))
     except (TableError, OSError) as error:
         # The file broke off while it was read: what came before stands.
         for job in waiting.values():
@@ -415,7 +416,7 @@ def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -
             found = evaluate(steps.labels, steps.scores, metrics=chosen, chance=0, **settings.parameters, **steps.data)
         except Exception as error:
             if len(metrics) == 1:
-                return {metrics[0]: Cell(math.nan, f"{_FAILED}{type(error).__name__}: {_line(error)}")}
+                return {metrics[0]: Cell(math.nan, f"{_FAILED}{named_error(error)}")}
             alone = [_evaluated(steps, [metric], settings) for metric in metrics]
             return {metric: cell for cells in alone for metric, cell in cells.items()}
     return {metric: Cell(found.values_by_id[metric], found.reasons.get(metric, "")) for metric in metrics}
@@ -461,10 +462,6 @@ def record_of(
         "reasons": {**before.get("reasons", {}), **reasons},
         "seconds": seconds,
     }
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 _stop: Any = None

@@ -1,16 +1,17 @@
 """Is a saved leaderboard what its inputs give? Values are computed again from the files it names, some or all of them.
 
 Digests that were stored beside the values only tell which file changed. What decides is the number that comes out of
-the inputs now, so a value that was changed by hand is found even where all digests were rewritten to match.
+the inputs now, so a value that was changed by hand is found even where all digests were rewritten to match. What
+follows from the values, such as ranks and tests, is made again from them always; see
+`pateval.leaderboards.saved_tables`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +23,20 @@ from pateval.io.source import is_missing
 from pateval.io.text_table import plain
 from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.plan import Plan, plan_of
-from pateval.leaderboards.run import choose, compute
+from pateval.leaderboards.run import choose, compute, facts_of
+from pateval.leaderboards.saved_tables import (
+    Difference,
+    Key,
+    SavedCell,
+    cell_number,
+    cells_of,
+    compare_tables,
+    first_difference,
+    read_chance,
+    read_csv,
+    read_parquet,
+    same,
+)
 from pateval.results import Result
 
 if TYPE_CHECKING:
@@ -30,20 +44,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pateval.leaderboards.progress import Report
+    from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.tasks import Settings
 
 SAMPLE = 200
-_TOLERANCE = 1e-9  # Other versions of NumPy round sums otherwise; a change by hand is larger.
 _SURE = 0.95
 _SHOWN = 20
-Key = tuple[str, str, str]
-"""A detector, a series and a run; the run is empty where there is none."""
-
-
-class Difference(NamedTuple):
-    """One thing that is not as the inputs give it: what it is about, and a sentence."""
-
-    kind: str
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,8 @@ class Verification(Result):
         if self.detectable:
             lines.append(
                 f"had {100 * self.detectable:.2g} % of the pairs a wrong value, this sample would have met one with a "
-                f"probability of {100 * _SURE:.0f} %; --all leaves no doubt"
+                f"probability of {100 * _SURE:.0f} %; --all leaves no doubt, and also computes pooled values and moved "
+                f"labels again"
             )
         return "\n".join(lines)
 
@@ -148,7 +155,8 @@ def verify(
     Returns
     -------
     Verification
-        Values, signatures, digests of the inputs, and the tables that follow from the values.
+        Values, signatures, chance and the digests of the inputs, of the sample or of everything; and all tables that
+        follow from the values. Pooled values and moved labels are computed again with ``all`` only.
 
     Raises
     ------
@@ -168,7 +176,9 @@ def verify(
     """
     target = Path(folder)
     run = _read_run(target)
-    saved = _read_scores(target)
+    scores = read_parquet(target / "scores.parquet", "detector", "series", "metric", "value", "reason", "signature")
+    saved = cells_of(scores)
+    settings = _settings(target, run, everything=all)
     plan, missing = _saved_plan(target, run)
     keys = _keys(plan)
     differences = [Difference("input", sentence) for sentence in missing]
@@ -179,21 +189,27 @@ def verify(
         # What is missing in one detector is left out for all of the series, so they are computed together.
         series = {keys[place][1] for place in chosen}
         chosen = [place for place in places if keys[place][1] in series]
-    computed: dict[Key, dict[str, Any]] = {}
-    if chosen:
-        computed, more = _compute(_part(plan, chosen), run, target, workers, progress)
-        differences += more
     values = 0
-    for key, cells in computed.items():
-        values += len(cells)
-        differences += _compare_cells(key, saved[key], cells)
-    differences += _compare_tables(target, saved)
+    if chosen:
+        with WorkerPool(None, None if workers is None else count(workers, "workers")) as pool:
+            board = compute(
+                _part(plan, chosen), settings, pool=pool, rank_by=run["rank_by"], keep_going=True, progress=progress
+            )
+        computed = cells_of(board.scores)
+        values = sum(map(len, computed.values()))
+        differences += [Difference("input", line) for line in board.failures]
+        differences += _compare_digests(target, board)
+        for key, cells in computed.items():
+            differences += _compare_cells(key, saved[key], cells)
+        differences += _compare_chance(target, board)
+        differences += _compare_whole(target, board, complete=all and not missing and computed.keys() == saved.keys())
+    differences += compare_tables(target, run, scores, facts_of(settings))
     wrong = 0.0 if len(chosen) == len(places) else detectable_share(len(places), len(chosen))
     return Verification(str(folder), tuple(differences), len(chosen), len(places), values, wrong)
 
 
-def detectable_share(pairs: int, checked: int, sure: float = _SURE) -> float:
-    """Return the smallest share of wrong pairs of which a sample meets one with the given probability.
+def detectable_share(pairs: int, checked: int) -> float:
+    """Return the smallest share of wrong pairs of which a sample meets one with a probability of 95 %.
 
     Examples
     --------
@@ -203,7 +219,7 @@ def detectable_share(pairs: int, checked: int, sure: float = _SURE) -> float:
     if not checked:
         return 1.0
     miss, wrong = 1.0, 0
-    while miss > 1 - sure and wrong < pairs:
+    while miss > 1 - _SURE and wrong < pairs:
         # Drawn without replacement: the sample misses one more wrong pair with this conditional probability.
         miss *= max(0.0, (pairs - checked - wrong) / (pairs - wrong))
         wrong += 1
@@ -220,25 +236,10 @@ def _read_run(folder: Path) -> dict[str, Any]:
         ) from None
     if run.get("computed_elsewhere"):
         raise TableError(f"{folder}: its values were computed elsewhere, so there are no inputs to compute them from")
-    if not run.get("reading") or "parameters" not in run or not run.get("metrics"):
+    needed = ("reading", "parameters", "metrics", "chance_draws", "event_draws")
+    if not run.get("metrics") or not run.get("reading") or any(name not in run for name in needed):
         raise TableError(f"{folder}: run.json does not say how the inputs were read; compute the leaderboard again")
     return run
-
-
-def _read_scores(folder: Path) -> dict[Key, dict[str, Any]]:
-    """Saved values: for each pair, metric to (value, reason, signature)."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        rows = parquet.read_table(folder / "scores.parquet").to_pylist()
-    except (OSError, pa.ArrowException) as error:
-        raise TableError(f"{folder}/scores.parquet: {' '.join(str(error).split())[:150]}") from error
-    found: dict[Key, dict[str, Any]] = {}
-    for row in rows:
-        cells = found.setdefault((row["detector"], row["series"], row.get("run") or ""), {})
-        cells[row["metric"]] = (row["value"], row["reason"], row["signature"])
-    return found
 
 
 def _saved_plan(folder: Path, run: Mapping[str, Any]) -> tuple[Plan, list[str]]:
@@ -291,31 +292,36 @@ def _part(plan: Plan, chosen: Sequence[int]) -> Plan:
     return replace(plan, jobs=replace(jobs, **arrays, **names))
 
 
-def _compute(
-    plan: Plan, run: Mapping[str, Any], folder: Path, workers: int | None, progress: bool | Report | None
-) -> tuple[dict[Key, dict[str, Any]], list[Difference]]:
-    """Compute the values of a plan with the parameters of a run; also compare the digests of its inputs."""
+def _settings(folder: Path, run: Mapping[str, Any], *, everything: bool) -> Settings:
+    """Return what was computed; doubt about the labels takes as long as all the rest, and is left out of a sample."""
     parameters = {name: value for name, value in run["parameters"].items() if value is not None}
+    doubt = (run.get("doubt") if everything else None) or {}
+    if doubt:
+        parameters |= {"doubt": doubt["amount"], "doubt_draws": doubt["draws"]}
     try:
-        settings = choose(metrics=run["metrics"], chance=0, event_draws=0, **parameters)
+        settings = choose(
+            metrics=run["metrics"],
+            chance=run["chance_draws"],
+            event_draws=run["event_draws"],
+            seed=run["seed"],
+            **parameters,
+        )
     except (TypeError, ValueError) as error:
         raise TableError(f"{folder}: its metrics cannot be computed here: {error}") from error
-    with WorkerPool(None, None if workers is None else count(workers, "workers")) as pool:
-        board = compute(plan, settings, pool=pool, keep_going=True, progress=progress)
-    found: dict[Key, dict[str, Any]] = {}
-    for row in board.scores.to_pylist():
-        cells = found.setdefault((row["detector"], row["series"], row.get("run") or ""), {})
-        cells[row["metric"]] = (row["value"], row["reason"], row["signature"])
-    differences = [Difference("input", line) for line in board.failures]
-    stored = _read_csv(folder / "contents.csv")
+    return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt.get("metrics", ())))
+
+
+def _compare_digests(folder: Path, board: Leaderboard) -> list[Difference]:
+    stored = read_csv(folder / "contents.csv")
     digests = {(row["detector"], row["series"], row.get("run") or ""): row["digest"] for row in stored}
+    differences = []
     for row in board.content_table().to_pylist():
         key = row["detector"], row["series"], row.get("run") or ""
         if digests.get(key) != row["digest"]:
             differences.append(
                 Difference("input", f"{_name(key)}: its input is not the one the leaderboard was computed from")
             )
-    return found, differences
+    return differences
 
 
 def _compare_pairs(saved: set[Key], given: set[Key], *, complete: bool) -> list[Difference]:
@@ -327,78 +333,69 @@ def _compare_pairs(saved: set[Key], given: set[Key], *, complete: bool) -> list[
     return sorted(lines)
 
 
-def _compare_cells(key: Key, saved: Mapping[str, Any], computed: Mapping[str, Any]) -> list[Difference]:
+def _compare_cells(key: Key, saved: Mapping[str, SavedCell], computed: Mapping[str, SavedCell]) -> list[Difference]:
     found = []
-    for metric, (value, _, signature) in computed.items():
+    for metric, cell in computed.items():
         if metric not in saved:
             found.append(Difference("value", f"{_name(key)}: the leaderboard lacks {metric}"))
             continue
-        stored, _, stored_signature = saved[metric]
-        if _definition(stored_signature) != _definition(signature):
+        stored = saved[metric]
+        if _definition(stored.signature) != _definition(cell.signature):
             found.append(
                 Difference(
                     "definition",
-                    f"{_name(key)}: {metric} is of another definition, {in_words(_definition(stored_signature))}; "
-                    f"here it is {in_words(_definition(signature))}",
+                    f"{_name(key)}: {metric} is of another definition, {in_words(_definition(stored.signature))}; "
+                    f"here it is {in_words(_definition(cell.signature))}",
                 )
             )
-        if not _same(stored, value):
-            found.append(
-                Difference("value", f"{_name(key)}: {metric} is {_text(stored)}; the inputs give {_text(value)}")
-            )
+        for what, old, new in ((metric, stored.value, cell.value), ("coverage", stored.coverage, cell.coverage)):
+            if not same(old, new):
+                found.append(Difference("value", f"{_name(key)}: {what} is {_text(old)}; the inputs give {_text(new)}"))
     return found
 
 
-def _compare_tables(folder: Path, saved: Mapping[Key, Mapping[str, Any]]) -> list[Difference]:
-    """Whether the tables beside the scores follow from them: scores.csv, and the means of summary.csv."""
-    found = []
-    rows = {
-        (row["detector"], row["series"], row.get("run") or "", row["metric"]): row["value"]
-        for row in _read_csv(folder / "scores.csv")
-    }
-    for key, cells in saved.items():
-        for metric, (value, *_) in cells.items():
-            written = rows.get((*key, metric), "absent")
-            if written == "absent" or not _same(_number(written), value):
-                found.append(Difference("table", f"scores.csv: {metric} of {_name(key)} is not that of scores.parquet"))
-    by_series: dict[tuple[str, str, str], list[float]] = {}
-    for (detector, series, _), cells in saved.items():
-        for metric, (value, *_) in cells.items():
-            if not is_missing(value):
-                by_series.setdefault((detector, metric, series), []).append(value)
-    means: dict[tuple[str, str], list[float]] = {}
-    for (detector, metric, _), values in by_series.items():
-        means.setdefault((detector, metric), []).append(float(np.mean(values)))
-    for row in _read_csv(folder / "summary.csv"):
-        expected = means.get((row["detector"], row["metric"]))
-        if not _same(_number(row["mean"]), float(np.mean(expected)) if expected else None):
-            found.append(
-                Difference("table", f"summary.csv: the mean {row['metric']} of {row['detector']} is not of the scores")
-            )
-    return found
-
-
-def _read_csv(path: Path) -> list[dict[str, str]]:
-    import csv
-
-    if not path.is_file():
+def _compare_chance(folder: Path, board: Leaderboard) -> list[Difference]:
+    """Compare what random scores reach on the series that were computed again."""
+    saved = read_chance(folder)
+    if saved is None or board.chance is None:  # a file that is missing is told with the other tables
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    found: dict[str, None] = {}
+    for d, s in np.argwhere(board.chance.rows >= 0).tolist():
+        detector, series = board.detectors[d], board.series[s]
+        stored = saved.get((detector, series)) or saved.get(("", series)) or {}
+        for metric, level in zip(board.metrics, board.chance.levels[board.chance.rows[d, s]].tolist(), strict=True):
+            if not same(stored.get(metric), level):
+                written = _text(stored.get(metric))
+                found[f"chance.parquet: {metric} on {series} is {written}; the inputs give {_text(level)}"] = None
+    return [Difference("chance", sentence) for sentence in found]
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _compare_whole(folder: Path, board: Leaderboard, *, complete: bool) -> list[Difference]:
+    """Compare what does not follow from the values of single series.
 
-
-def _same(first: float | None, second: float | None) -> bool:
-    first, second = (None if is_missing(value) else value for value in (first, second))
-    if first is None or second is None:
-        return first is second
-    return math.isclose(first, second, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    Limits over the events of a single series need its detector alone; values over all series together, and moved
+    labels, need everything.
+    """
+    summary = read_csv(folder / "summary.csv")
+    lines: list[str] = []
+    for row in summary:
+        key = row.get("detector", ""), row.get("metric", "")
+        given: dict[str, float | None] = {}
+        if key in board.intervals:
+            given |= dict(zip(("low", "high"), board.intervals[key], strict=True))
+        if complete:
+            given["pooled"] = board.pooled.get(key)
+        for column, value in given.items():
+            written = cell_number(row.get(column) or "")
+            if not same(written, value):
+                lines.append(
+                    f"summary.csv: {column} of {key[0]} under {key[1]} is {_text(written)}; the inputs "
+                    f"give {_text(value)}"
+                )
+    if complete and board.doubt is not None and (folder / "doubt.parquet").is_file():
+        drawn, saved = board.doubt.draw_table().to_pylist(), read_parquet(folder / "doubt.parquet").to_pylist()
+        lines += first_difference("doubt.parquet", "the inputs give", drawn, saved, ("metric", "detector", "draw"))
+    return [Difference("value", line) for line in lines]
 
 
 def _definition(signature: str) -> str:

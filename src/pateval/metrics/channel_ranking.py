@@ -25,7 +25,7 @@ class ChannelRanking(_ChannelRankingFields, Result):
     __slots__ = ()
 
 
-def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) -> float:
+def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error") -> float:
     r"""Mean share of the affected channels that are among those with the highest scores (HitRate@P%).
 
     At a step with g labelled channels the k highest scores are looked at, k being ``percent`` of g, rounded to the
@@ -43,6 +43,9 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
         Higher is more anomalous.
     percent : float, default 100
         How many channels are looked at, in percent of those labelled; 100 or more.
+    missing : {"error", "ignore", "normal"}
+        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
+        others of its step.
 
     Returns
     -------
@@ -79,10 +82,10 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
     >>> channel_hit_rate(labels, scores, percent=150)
     1.0
     """
-    return channel_ranking(labels, scores, percent=percent).hit_rate
+    return channel_ranking(labels, scores, percent=percent, missing=missing).hit_rate
 
 
-def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) -> float:
+def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error") -> float:
     r"""Mean normalised discounted cumulative gain of the channels ranked by their scores (NDCG@P%).
 
     At a step with labelled channels, with k as in `channel_hit_rate` and :math:`y_r` the label at rank r,
@@ -99,6 +102,9 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) 
         Higher is more anomalous.
     percent : float, default 100
         How many channels are looked at, in percent of those labelled; 100 or more.
+    missing : {"error", "ignore", "normal"}
+        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
+        others of its step.
 
     Returns
     -------
@@ -127,10 +133,12 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) 
     >>> round(channel_ndcg(labels, scores), 4)
     0.8066
     """
-    return channel_ranking(labels, scores, percent=percent).ndcg
+    return channel_ranking(labels, scores, percent=percent, missing=missing).ndcg
 
 
-def channel_ranking(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100) -> ChannelRanking:
+def channel_ranking(
+    labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error"
+) -> ChannelRanking:
     """Both `channel_hit_rate` and `channel_ndcg`, from one ranking.
 
     Parameters
@@ -141,6 +149,9 @@ def channel_ranking(labels: ArrayLike, scores: ArrayLike, *, percent: float = 10
         Higher is more anomalous.
     percent : float, default 100
         How many channels are looked at, in percent of those labelled; 100 or more.
+    missing : {"error", "ignore", "normal"}
+        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
+        others of its step.
 
     Returns
     -------
@@ -157,7 +168,7 @@ def channel_ranking(labels: ArrayLike, scores: ArrayLike, *, percent: float = 10
     >>> channel_ranking([[1, 0], [0, 1]], [[0.9, 0.1], [0.5, 0.5]]).hit_rate
     0.75
     """
-    labels, scores = scored_channels(labels, scores)
+    labels, scores = scored_channels(labels, scores, missing)
     share = Fraction(positive_number(percent, "percent", least=100.0))
     require_anomaly(labels)
     affected = labels.any(axis=1)

@@ -102,7 +102,7 @@ def audit_chart(audit: AuditResult, *, metrics: Sequence[str] | None = None, ax:
     for place, row in enumerate(drawn):
         if row.beaten_by:
             ax.annotate(
-                _shortened(row.beaten_by),
+                _first_three(row.beaten_by),
                 (1.02, place),
                 xycoords=ax.get_yaxis_transform(),
                 va="center",
@@ -175,9 +175,9 @@ def _on_unit_scale(row: AuditedMetric) -> bool:
     return bool(values) and all(-_SLACK <= value <= 1 + _SLACK for value in values)
 
 
-def _shortened(names: Sequence[str], shown: int = 3) -> str:
-    more = f" +{len(names) - shown}" if len(names) > shown else ""
-    return ", ".join(name.replace("_", " ") for name in names[:shown]) + more
+def _first_three(names: Sequence[str]) -> str:
+    more = f" +{len(names) - 3}" if len(names) > 3 else ""
+    return ", ".join(name.replace("_", " ") for name in names[:3]) + more
 
 
 def _note(left_out: Sequence[str], width: int = 90) -> str:

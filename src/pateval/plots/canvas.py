@@ -78,11 +78,11 @@ def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def several_axes(
-    ax: Axes | Sequence[Axes] | None, heights: Sequence[float], *, width: float = WIDTH, share_x: bool = True
+    ax: Axes | Sequence[Axes] | None, heights: Sequence[float], *, share_x: bool = True
 ) -> tuple[Axes, ...]:
     """The axes given, one per panel, or those of a new figure, stacked; heights are in inches."""
     if ax is None:
-        return tuple(panels(len(heights), size=(width, sum(heights)), heights=heights, share_x=share_x)[:, 0])
+        return tuple(panels(len(heights), size=(WIDTH, sum(heights)), heights=heights, share_x=share_x)[:, 0])
     given = tuple(np.ravel(np.asarray(ax, dtype=object)))
     if len(given) != len(heights):
         raise ValueError(f"this figure needs {len(heights)} axes, one per panel; got {len(given)}")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval._wording import listed, one_line
 from pateval.io import TableError
 from pateval.io.text_table import plain
-from pateval.leaderboards.plan import listed
 from pateval.report.inputs import Digests, Input, inputs_of_folder, inputs_of_plan, read_run, saved_digests
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _read_scores(
     try:
         table = pq.read_table(path, columns=["detector", "series", "metric", "value", "reason"])
     except (OSError, pa.ArrowException) as error:
-        raise TableError(f"{path}: not readable ({' '.join(str(error).split())[:160]})") from error
+        raise TableError(f"{path}: not readable ({one_line(error, 160)})") from error
     axes = (("detector", detectors), ("series", series), ("metric", metrics))
     places = tuple(
         np.asarray(pc.index_in(table[name].combine_chunks().cast(pa.string()), pa.array(names, pa.string())))

@@ -33,7 +33,7 @@ class Stability(NamedTuple):
     series: int
 
 
-def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool, seed: int = 0) -> Stability | None:
+def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool) -> Stability | None:
     """Rank the detectors on random halves of the series.
 
     Parameters
@@ -42,8 +42,6 @@ def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool, seed:
         Series by detectors; rows with a NaN are left out.
     higher_is_better : bool
         Direction of the metric.
-    seed : int
-        Of the halves.
 
     Returns
     -------
@@ -63,7 +61,7 @@ def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool, seed:
     if series < _FEWEST_SERIES or values.shape[1] < 2:
         return None
     ranks = rankdata(-values if higher_is_better else values, axis=1)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     chosen = np.zeros((HALVES, series))
     for row in chosen:
         row[generator.permutation(series)[: series // 2]] = 1.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pateval.detectors import REGISTRY, make, settings_class
-from pateval.detectors.user_classes import UserClass, make_user_detector
+from pateval.detectors.user_classes import UserClass, high_is_anomalous, make_user_detector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ def candidate(
 def user_candidate(
     path: str,
     *,
-    higher_is_anomalous: bool | None,
+    higher_is_anomalous: bool | None = None,
     name: str | None = None,
     seed: int | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -110,9 +110,10 @@ def user_candidate(
     ----------
     path : str
         ``package.module:Class``; a module in the current folder is found too.
-    higher_is_anomalous : bool
-        What a high value of its ``decision_function`` or ``score_samples`` says. It must be stated: scikit-learn's
-        outlier detectors give high values to normal data, PyOD's to anomalies.
+    higher_is_anomalous : bool, optional
+        What a high value of its ``decision_function`` or ``score_samples`` says. Of estimators of scikit-learn, PyOD
+        and aeon it is known: scikit-learn's outlier detectors give high values to normal data, the others to
+        anomalies. Of any other class it must be stated.
     name : str, optional
         Of the score file; the class's by default.
     seed : int, optional
@@ -128,17 +129,19 @@ def user_candidate(
     Raises
     ------
     ValueError
-        If there is no such class, a setting is not known, or the direction is not stated.
+        If there is no such class, a setting is not known, or the direction is neither known nor stated.
     TypeError
         If the class lacks the methods.
     """
     found = UserClass.find(path)
+    chosen = found.checked(settings or {})
+    if higher_is_anomalous is None:
+        higher_is_anomalous = high_is_anomalous(found, chosen)
     if higher_is_anomalous is None:
         raise ValueError(
-            f"say what a high value of {found.name} means: --higher-is-anomalous or --lower-is-anomalous "
-            f"(scikit-learn's outlier detectors: lower)"
+            f"say what a high value of {found.name} means, which is known of scikit-learn's, PyOD's and aeon's "
+            "detectors only: --higher-is-anomalous or --lower-is-anomalous"
         )
-    chosen = found.checked(settings or {})
     build = functools.partial(make_user_detector, path, higher_is_anomalous, chosen)
     # Made once for nothing, so that what is wrong with it is said before any data are read.
     build()

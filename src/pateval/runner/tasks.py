@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._validation import finite_array
+from pateval._wording import named_error
 from pateval.io.atomic import replacing
 from pateval.runner.environment import library_versions, pateval_version
 
@@ -144,7 +145,7 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float | None 
             return
         except Exception as error:  # a run may fail in any way; the others go on
             run.error.write_text(traceback.format_exc())
-            tell(Message(run.key, "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"[:500]))
+            tell(Message(run.key, "failed", named_error(error)))
 
 
 def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:

@@ -1,0 +1,114 @@
+"""The README followed to the letter: its Python runs, its commands work, and its numbers are those of their sources."""
+
+from __future__ import annotations
+
+import doctest
+import glob
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import pateval as pv
+from pateval.cli import pateval
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+# They take from ten seconds to a minute, or need scikit-learn.
+SLOW = ("audit", "metrics", "detect", "leaderboard scores", "reproduce")
+
+
+def blocks(language):
+    """Yield the fenced blocks of one language."""
+    for fence, body in re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL):
+        if fence == language:
+            yield body
+
+
+def commands():
+    """Return the printed commands in order, without remarks; what installs something is left to the wheel test."""
+    lines = [line for body in blocks("") if not body.startswith("$") for line in body.splitlines() if line]
+    found = [shlex.split(line, comments=True) for line in lines]
+    assert {words[0] for words in found} == {"pateval", "pip"}
+    return [words[1:] for words in found if words[0] == "pateval"]
+
+
+def run_all(wanted, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    for printed in wanted:
+        # As a shell does it.
+        words = [name for word in printed for name in (sorted(glob.glob(word)) if "*" in word else [word])]
+        done = CliRunner().invoke(pateval, words, catch_exceptions=False)
+        assert done.exit_code == 0, (words, done.stderr)
+        assert done.stdout, words
+
+
+def is_slow(words):
+    return " ".join(words).startswith(SLOW)
+
+
+def test_the_commands_work_as_printed(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    wanted = [words for words in commands() if not is_slow(words)]
+    assert len(wanted) > 9
+    run_all(wanted, tmp_path, monkeypatch)
+    assert {"board", "demo", "report.html", "why.pdf"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.slow
+def test_the_longer_commands_work_as_printed(tmp_path, monkeypatch):
+    wanted = [words for words in commands() if is_slow(words)]
+    assert len(wanted) >= len(SLOW)
+    run_all([["demo", "--save", "demo"], *wanted], tmp_path, monkeypatch)
+
+
+def test_the_lines_of_python_run_and_give_the_numbers_beside_them():
+    (block,) = (body for body in blocks("python") if not body.startswith(">>>"))
+    names: dict[str, object] = {}
+    exec(block, names)  # noqa: S102  # it is our own
+    beside = re.findall(r"^(pv\..*?)\s+# ([\d.]+);", block, re.MULTILINE)
+    assert len(beside) == 1
+    for call, number in beside:
+        assert f"{eval(call, names):.2f}" == number  # noqa: S307  # likewise
+    assert len([line for line in block.splitlines() if line.startswith("pv.")]) <= 10
+
+
+def test_the_explanation_is_what_is_printed():
+    (block,) = (body for body in blocks("python") if body.startswith(">>>"))
+    runner = doctest.DocTestRunner()
+    example = block.replace("\n\n", "\n<BLANKLINE>\n")
+    runner.run(doctest.DocTestParser().get_doctest(example, {"pv": pv}, "README", None, None))
+    assert runner.summarize(verbose=False) == doctest.TestResults(0, 3)
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
+
+
+def test_the_speed_is_that_of_the_speed_sheet():
+    section = README.split("## Speed")[1].split("\n## ")[0]
+    shown = rows(section)[2:]
+    assert len(shown) > 4
+    sheet = (ROOT / "docs" / "results" / "speed" / "README.md").read_text()
+    for metric, package, steps, ours, theirs, times in shown:
+        listed = rows(sheet.split(f"## {metric}\n")[1].split("\n## ")[0])
+        match = [row for row in listed if row[:2] == [package, steps] and row[3:5] == [ours, theirs]]
+        assert len(match) == 1, (metric, package)
+        assert match[0][5].split()[0] == times
+        assert match[0][6] == "equal"
+    of_average_precision = rows((ROOT / "docs" / "speed.md").read_text())
+    (ratio,) = (row[1] for row in of_average_precision if row[0].startswith("`pate`") and "scikit-learn" in row[2])
+    assert f"takes {ratio.split()[0]} of the time" in " ".join(section.split())
+
+
+def test_the_numbers_of_the_first_lines_are_in_the_demo():
+    opening, demo = README.split("$ pateval demo\n")
+    said = " ".join(opening.split())
+    (table,) = demo.split("```")[:1]
+    assert "**random scores get 0.74** in the demo" in said
+    assert "random gets F1 0.74" in table
+    assert "0.68 against 0.66" in said
+    first, second = (float(line.split()[2]) for line in table.splitlines() if line.startswith(("nearest", "window")))
+    assert (f"{first:.2f}", f"{second:.2f}") == ("0.68", "0.66")
