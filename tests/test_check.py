@@ -233,7 +233,7 @@ def test_the_command(tmp_path):
     both = run("check", tmp_path / "good.csv", tmp_path / "easy.csv")
     lines = both.stdout.splitlines()
     assert lines[0] == "one-liner (1): a rule of one line finds the events"
-    assert lines[1].startswith("  easy/easy: value >= ")
+    assert lines[1].startswith("  easy: value >= ")
     assert max(map(len, lines)) <= 80
     records = json.loads(run("check", tmp_path, "--format", "json").stdout)
     assert [fault["code"] for fault in records["faults"]] == ["one-liner"]

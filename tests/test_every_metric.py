@@ -286,7 +286,13 @@ BAD_PREDICTIONS = [
     (PREDICTIONS[:3], "labels and predictions must have the same length; got 8 and 3"),
     ([], "predictions must hold at least one time step; got an empty array"),
     ([PREDICTIONS], "predictions must be one-dimensional, one value per time step; got an array of shape (1, 8)"),
-    (SCORES, "predictions must be 0 or 1 at every step; found 0.125 at index 0 (6 such values in 8)"),
+    (
+        SCORES,
+        (
+            "predictions must be 0 or 1 at every step; found 0.125 at index 0 (6 such values in 8): scores become "
+            "predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that"
+        ),
+    ),
     (
         [0, np.nan, *PREDICTIONS[2:]],
         "predictions must be 0 or 1 at every step; found NaN at index 1 (1 such value in 8)",

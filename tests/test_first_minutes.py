@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import struct
@@ -164,3 +165,44 @@ def test_a_star_stands_where_it_is_explained(demo):
     with_pate = run(*arguments, "pate_ap,pate").stdout
     assert "score_constant *" in with_pate
     assert "* coarse scores" in with_pate
+
+
+def test_dates_with_dots_have_the_day_first_and_that_is_said(tmp_path):
+    dates = pd.date_range("2025-01-30 06:00", periods=40, freq="6h")
+    labels, scores = np.arange(40) % 9 == 4, np.sin(np.arange(40))
+    frame = pd.DataFrame({"Datum": dates, "label": labels.astype(int), "score": scores})
+    frame.to_csv(tmp_path / "iso.csv", index=False)
+    frame["Datum"] = dates.strftime("%d.%m.%Y %H:%M").str.replace(" 0", " ")
+    frame.to_csv(tmp_path / "dots.csv", index=False, sep=";", decimal=",")
+    arguments = ["--time", "Datum", "--early", "12h", "--delay", "1d", "--metrics", "pate_ap", "--format", "json"]
+    found = [run("score", tmp_path / name, *arguments) for name in ("iso.csv", "dots.csv")]
+    assert [json.loads(done.stdout)[0]["value"] for done in found] == [
+        pv.pate_ap(labels, scores, times=dates, early="12h", delay="1d")
+    ] * 2
+    assert "dates in 'Datum' are taken as day.month.year" in found[1].stderr
+    assert "day.month.year" not in found[0].stderr
+    for text in ("30.02.2025", "01/02/2025", "1.2.25"):
+        with pytest.raises(TypeError, match="times must be dates"):
+            pv.pate_ap([0, 1], [0, 1], times=[text, "28.02.2025"], early="1d")
+
+
+def test_a_file_of_values_is_told_how_to_get_scores(tmp_path):
+    path = tmp_path / "yahoo.csv"
+    path.write_text("timestamp,value,is_anomaly\n1,0.5,0\n2,9.5,1\n")
+    assert "scores of values are made by 'pateval detect'" in fail("score", path)
+
+
+def test_scores_in_the_place_of_predictions_are_told_what_to_do():
+    with pytest.raises(ValueError, match="scores become predictions at a threshold"):
+        pv.explain([0, 1, 0], [0.1, 0.9, 0.2])
+
+
+def test_a_series_is_not_named_twice_and_none_is_counted_among_the_faulty(demo, tmp_path):
+    said = run("check", *demo).stdout
+    assert "series-1: " in said
+    assert "series-1/series-1" not in said
+    path = tmp_path / "sound.csv"
+    labels = np.repeat([0, 1, 0, 1, 0], [300, 9, 120, 14, 80])
+    values = np.random.default_rng(0).normal(size=labels.size)
+    pd.DataFrame({"value": values, "label": labels}).to_csv(path, index=False)
+    assert run("check", path).stdout == "no fault found in 1 series with 523 steps\n"

@@ -75,7 +75,9 @@ def test_bad_scores(name, scores, message):
 @pytest.mark.parametrize("name", ON_PREDICTIONS)
 def test_predictions_must_be_binary(name):
     with raises_exactly(
-        ValueError, "predictions must be 0 or 1 at every step; found 0.1 at index 0 (8 such values in 8)"
+        ValueError,
+        "predictions must be 0 or 1 at every step; found 0.1 at index 0 (8 such values in 8): scores become "
+        "predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that",
     ):
         BOTH[name](LABELS, SCORES)
 

@@ -42,6 +42,7 @@ MISSING = ("error", "ignore", "normal")
 
 _MOST_BUFFERS = 1_000_000
 _SWAPPED = ": the arguments look swapped; labels come first"
+_SCORES = ": scores become predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that"
 _INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
 SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
 _TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
@@ -94,6 +95,8 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
             hint = SIGNED_LABELS
         elif name == "labels" and what == "NaN":
             hint = hint or MISSING_LABELS
+        elif name == "predictions" and _looks_like_scores(array):
+            hint = hint or _SCORES
         raise ValueError(
             f"{name} must be 0 or 1 at every step; found {what} at {place_in(array, first)} "
             f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"

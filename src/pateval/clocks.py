@@ -353,10 +353,30 @@ def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.array(found, dtype="datetime64[ns]")
 
 
+# Dates with dots have the day first wherever they are written; with slashes it depends on the country.
+_DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T]+(\d{1,2})(?=:))?(?=$|:)")
+
+
+def is_day_first(value: object) -> bool:
+    """Whether a text is a date with dots, day before month.
+
+    Examples
+    --------
+    >>> [text for text in ("31.01.2024 8:30", "2024-01-31", "31/01/2024", "1.5") if is_day_first(text)]
+    ['31.01.2024 8:30']
+    """
+    return isinstance(value, str) and _DAY_FIRST.match(value) is not None
+
+
+def _year_first(found: re.Match[str]) -> str:
+    day, month, year, hour = found.groups()
+    return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}" if hour else "")
+
+
 def _date(value: Any) -> Any:
     """A date without a time zone; one with a zone is moved to universal time."""
     if isinstance(value, str):
-        value = datetime.datetime.fromisoformat(value)
+        value = datetime.datetime.fromisoformat(_DAY_FIRST.sub(_year_first, value))
     if isinstance(value, datetime.date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
         raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:

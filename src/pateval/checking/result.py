@@ -119,7 +119,8 @@ class DataCheck(Result):
         number = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}"
         what = f"{number} ({', '.join(kinds)})" if kinds else "no fault found"
         steps = sum(item.steps for item in self.series)
-        return f"{what} in {len(self.series)} series with {steps:,} steps; {len(self.sound)} series have none"
+        sound = f"; {len(self.sound)} of them without any" if kinds else ""
+        return f"{what} in {len(self.series)} series with {steps:,} steps{sound}"
 
     def series_records(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows of what was looked at, with the best rule of one line on each series."""

@@ -84,7 +84,10 @@ def check(
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))
     if len(titles) > 1:  # series of several data sets may share names
-        named = [(title, replace(record, name=f"{title}/{record.name}", parts=())) for title, record in named]
+        named = [
+            (title, replace(record, name=record.name if record.name == title else f"{title}/{record.name}", parts=()))
+            for title, record in named
+        ]
     faults: list[DataFault] = []
     checked: list[CheckedSeries] = []
     for done, (title, series) in enumerate(named, start=1):

@@ -10,7 +10,7 @@ from typing import TypedDict
 import numpy as np
 
 from pateval._wording import in_words, listed
-from pateval.clocks import unit_nanoseconds
+from pateval.clocks import is_day_first, unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns
 from pateval.io.column_values import check_labels, first_value, is_number, not_numbers
@@ -228,6 +228,8 @@ def find_layout(
         time_guessed = time is not None
     elif time == NO_TIME and NO_TIME not in kinds:
         time = None
+    if time is not None and is_day_first(first_value(source, time)):
+        notes.append(f"{source.where}: dates in {time!r} are taken as day.month.year")
     if sort and time is None:
         raise TableError(f"{source.where}: no column looks like times to sort the rows by; name it with --time")
     if labels_only:
@@ -357,6 +359,8 @@ def _guess_scores(source: Source, named: _Named) -> list[str]:
         return found
     predictions = [name for name in named.left() if guesses.plain(name) in guesses.PREDICTIONS]
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
+    if not hint and named.left() and all(guesses.is_value(name) for name in named.left()):
+        hint = "; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     raise NoScoresError(
         f"{source.where}: no column looks like scores; name it (score=..., --score) among "
         f"{listed(named.left(), 20)}{hint}"
