@@ -227,9 +227,9 @@ REFUSED: list[tuple[str, list[str], list[str], str]] = [
     ),
     (
         "plain.csv",
-        ["--metrics", "pate(erly=3)"],
+        ["--metrics", "pate(lead=3)"],
         [],
-        "the metric pate has no option 'erly'; it takes early, delay, thresholds",
+        "the metric pate has no option 'lead'; it takes early, delay, thresholds",
     ),
     ("plain.csv", ["--threshold", "soon"], [], f"threshold must be a number or one of {RULES}; got 'soon'"),
     (
