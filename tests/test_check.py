@@ -245,3 +245,25 @@ def test_the_command(tmp_path):
         "NAB, NAB-points, TSB-AD-U, TSB-AD-M, TSB-AD-sample",
     ):
         run("check", "nothing")
+
+
+def test_values_are_needed_beside_the_labels(tmp_path):
+    path = tmp_path / "scores.csv"
+    pd.DataFrame({"label": [0, 1, 0, 1], "lstm_score": [0.1, 0.9, 0.2, 0.8]}).to_csv(path, index=False)
+    done = CliRunner().invoke(pateval, ["check", str(path)])
+    assert done.exit_code != 0
+    assert str(done.exception) == (
+        f"{path}: there is no column of recorded values beside the labels, which detectors and 'pateval check' need; "
+        "its columns are 'label', 'lstm_score': add the values, or name the file they stand in"
+    )
+
+
+def test_folders_of_one_name_are_several_data_sets(tmp_path):
+    places = [tmp_path / place / "plant" for place in ("north", "south")]
+    for seed, folder in enumerate(places):
+        folder.mkdir(parents=True)
+        pd.DataFrame({"x": wave(seed), "label": labels_of(*PLACES)}).to_csv(folder / "pump.csv", index=False)
+    found = check(places)
+    assert [each.dataset for each in found.series] == [str(folder) for folder in places]
+    assert [each.name for each in found.series] == [f"{folder}/pump" for folder in places]
+    assert {each.dataset for each in check(places[0]).series} == {"plant"}

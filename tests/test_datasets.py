@@ -287,7 +287,7 @@ def test_any_folder_broken(tmp_path: Path) -> None:
     text(path, [["v", "label"], ["one", 0]])
     assert f"{path}: column 'v' holds 'one' in row 1; features are numbers" in error(folder)
     text(path, [["label"], [0]])
-    assert "there is no column of features" in error(folder)
+    assert "there is no column of recorded values beside the labels" in error(folder)
     path.unlink()
     train = text(folder / "a_train.csv", [["v"], [1]])
     assert f"{train}: there is no test file for series 'a'" in error(folder)

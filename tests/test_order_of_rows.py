@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -14,11 +16,17 @@ def call(*arguments):
     return found
 
 
-@pytest.mark.parametrize("name", ["step", "index"])
-def test_running_numbers_that_do_not_increase_are_announced(tmp_path, name):
-    path = tmp_path / "scores.csv"
-    rows = [f"{step},{int(step == 4)},{0.1 * step}" for step in (0, 1, 2, 4, 3, 5)]
-    path.write_text(f"{name},label,score\n" + "\n".join(rows) + "\n")
+def write(path, columns):
+    frame = pd.DataFrame(columns)
+    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False, row_group_size=3)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["step", "index", "t"])
+def test_running_numbers_that_do_not_increase_are_announced(tmp_path, name, suffix):
+    steps = np.array([0, 1, 2, 4, 3, 5])
+    path = write(tmp_path / f"scores.{suffix}", {name: steps, "label": steps == 4, "score": 0.1 * steps})
     found = call("score", path, "--metrics", "auc_roc", "--chance", "0")
     assert found.stderr.splitlines()[1] == (
         f"{path}: column '{name}' does not increase within a series (row 5: 3 after 4); rows are taken as they stand: "
@@ -27,16 +35,30 @@ def test_running_numbers_that_do_not_increase_are_announced(tmp_path, name):
     assert "does not increase" not in call("score", path, "--metrics", "auc_roc", "--time", name, "--sort").stderr
 
 
-def test_running_numbers_begin_anew_with_each_series_and_detector(tmp_path):
-    path = tmp_path / "long.csv"
-    rows = [
-        f"{step},{series},{detector},{int(step == 2)},{0.1 * step}"
-        for step in range(4)
-        for detector in ("a", "b")
-        for series in ("x", "y")
-    ]
-    path.write_text("step,series,detector,label,score\n" + "\n".join(rows) + "\n")
+LONG = [(step, series, detector) for step in range(4) for detector in ("a", "b") for series in ("x", "y")]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_running_numbers_begin_anew_with_each_series_and_detector(tmp_path, suffix):
+    step, series, detector = (np.array(column) for column in zip(*LONG, strict=True))
+    columns = {"step": step, "series": series, "detector": detector, "label": step == 2, "score": 0.1 * step}
+    path = write(tmp_path / f"long.{suffix}", columns)
     assert "does not increase" not in call("score", path, "--metrics", "auc_roc", "--chance", "0").stderr
+    step[13] = 2  # of series y and detector a, which has 2 in row 10 already
+    found = call("score", write(path, columns | {"step": step}), "--metrics", "auc_roc", "--chance", "0")
+    assert f"{path}: column 'step' does not increase within a series (row 14: 2 after 2); rows" in found.stderr
+
+
+def test_running_numbers_in_a_partitioned_folder_begin_anew_with_each_part(tmp_path):
+    steps = np.arange(6)
+    for detector in ("a", "b"):
+        (tmp_path / "out" / f"detector={detector}").mkdir(parents=True)
+        columns = {"step": steps, "label": steps == 4, "score": 0.1 * steps}
+        path = write(tmp_path / "out" / f"detector={detector}" / "part.parquet", columns)
+    assert "does not increase" not in call("score", tmp_path / "out", "--metrics", "auc_roc", "--chance", "0").stderr
+    write(path, columns | {"step": steps[::-1]})
+    found = call("score", tmp_path / "out", "--metrics", "auc_roc", "--chance", "0")
+    assert f"{path}: column 'step' does not increase within a series (row 2: 4 after 5); rows" in found.stderr
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,34 @@ def test_scores_of_another_data_set_are_not_mixed_in(tmp_path):
     assert set(pq.read_table(out / "random.parquet")["series"].to_pylist()) == {"mill"}
 
 
+def test_two_folders_of_one_name_are_two_data_sets(tmp_path):
+    for place in ("north", "south"):
+        folder = tmp_path / place / "plant"
+        folder.mkdir(parents=True)
+        columns = {"x": RNG.random(40), "label": (np.arange(40) == 20).astype(int)}
+        pq.write_table(pa.table(columns), folder / f"{place}.parquet")
+    out = tmp_path / "scores"
+    assert pateval("detect", "random", "--data", tmp_path / "north" / "plant", "-o", out).returncode == 0
+    before = (out / "random.parquet").read_bytes()
+    done = pateval("detect", "random", "--data", tmp_path / "south" / "plant", "-o", out)
+    assert done.returncode == 2
+    assert one_line(done) == (
+        f"{out / 'random.parquet'}: holds scores on another data set called plant, which lies in another folder; "
+        "choose another folder or name, or overwrite it"
+    )
+    assert (out / "random.parquet").read_bytes() == before
+    assert str(tmp_path).encode() not in before  # a score file names no folder of its maker
+    # The same data in another place are the same data set, and may have grown.
+    (tmp_path / "north").rename(tmp_path / "east")
+    (tmp_path / "south" / "plant" / "south.parquet").rename(tmp_path / "east" / "plant" / "south.parquet")
+    assert pateval("detect", "random", "--data", tmp_path / "east" / "plant", "-o", out).returncode == 0
+    assert set(pq.read_table(out / "random.parquet")["series"].to_pylist()) == {"north", "south"}
+    pq.write_table(pa.table(columns), tmp_path / "south" / "plant" / "west.parquet")
+    given = ("detect", "random", "--data", tmp_path / "south" / "plant", "-o", out, "--overwrite")
+    assert pateval(*given).returncode == 0
+    assert set(pq.read_table(out / "random.parquet")["series"].to_pylist()) == {"west"}
+
+
 def test_reproduce_leaves_pages_of_others_alone(tmp_path):
     pytest.importorskip("matplotlib")
     (tmp_path / "README.md").write_text("my project")

@@ -283,7 +283,7 @@ class Metric:
         *,
         data: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Do the work, from which `read` takes the value; other metrics may read theirs from the same.
+        """Compute the result from which `read` takes the value; metrics that share a computation read the same result.
 
         ``data`` holds what `DATA_PARAMETERS` name, such as ``series``; the function gets those it takes.
         """

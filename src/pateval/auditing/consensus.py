@@ -1,4 +1,4 @@
-"""Which metrics decide alone: whose winner is another than most metrics', and whose ranking does not last."""
+"""Which metrics disagree with the others on the winner, and whose ranking differs between halves of the series."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pateval._validation import BoolArray, FloatArray
 from pateval.leaderboards.statistics import kendall, rank_table
 from pateval.metric import Metric
 
-MIN_VOTERS = 3  # metrics that make a consensus
-MIN_SERIES = 4  # series that can be halved
+MIN_VOTERS = 3  # fewer metrics make no consensus
+MIN_SERIES = 4  # fewer cannot be halved
 _SPLITS = 100
 _TIE = 1e-9
 

@@ -17,10 +17,10 @@ from pateval.auditing.fakes import DetectorOutput
 from pateval.events import Events, find_events, within
 
 _SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the events found, and of each event covered
-_PLACES = 5  # of an alarm within its event, a fifth of it long
+_PLACES = 5  # where an alarm, a fifth of its event long, may lie in it
 _ALARMS = (0, 1, 2, 4, 8)  # false alarms per event
-_ALARM_PART = 8  # a false alarm is this part of a typical event long
-_NOISE = (0.125, 0.25, 0.5, 1.0, 2.0)  # standard deviations, of scores that are 0 and 1 without it
+_ALARM_PART = 8  # a typical event is so many times as long as a false alarm
+_NOISE = (0.125, 0.25, 0.5, 1.0, 2.0)  # standard deviations of the noise on scores of 0 and 1
 _TIE = 1e-9
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 

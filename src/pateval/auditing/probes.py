@@ -22,8 +22,8 @@ from pateval.clocks import Duration, canonical_lengths, nanoseconds
 from pateval.evaluation import evaluate
 
 STEPS, START, STOP = 1000, 480, 520
-_FAR = 300  # beyond every buffer, window and tolerance in use by default
-_LEVELS = np.array([0.0, 0.2, 0.4, 0.2, 0.0])  # the same from both sides
+_FAR = 300  # steps: further than the default buffers, windows and tolerances reach
+_LEVELS = np.array([0.0, 0.2, 0.4, 0.2, 0.0])  # symmetric, so that early and late are alike
 _TOLERANCE = 1e-9
 _QUARTER = (STOP - START) // 4
 

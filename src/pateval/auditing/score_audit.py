@@ -18,10 +18,10 @@ from pateval.results import Result
 
 GAMED = 0.5
 """Share of the series from which on a metric is called gamed."""
-_SILENT = 0.05  # rank correlation up to which a metric says nothing
-_REVERSED = -0.5
-_ALONE = 0.75
-_UNSTABLE = 0.5
+_SILENT = 0.05  # rank correlation with the known order up to which a metric says nothing about it
+_REVERSED = -0.5  # and up to which it reverses the order
+_ALONE = 0.75  # share of series on which its winner is not that of the consensus
+_UNSTABLE = 0.5  # rank correlation between two halves of the series
 FAULTS = {
     "gamed": "a fake that does not know the labels reaches 90 % of the best real detector on half of the series",
     "minimal": "one flagged step per event reaches 90 % of the best real detector on half of the series",

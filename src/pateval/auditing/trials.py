@@ -1,6 +1,6 @@
 """What a worker does for an audit with scores: every metric on the fakes and on the detectors of known order.
 
-Only labels are read. Nothing raises from here but what cannot be read: a metric that breaks has no value.
+Only labels are read. Series that cannot be read raise; a metric that raises has no value.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def try_labels(steps: SeriesSteps, settings: Settings) -> LabelTrial:
 
 
 def _values(steps: SeriesSteps, output: DetectorOutput, settings: Settings) -> FloatArray:
-    """Values of all metrics; one that breaks does not take the others with it."""
+    """Values of all metrics; where one raises it has none, and the others keep theirs."""
     options = settings.parameters | steps.data
     if "ignore" in steps.data:
         places = np.flatnonzero(~steps.data["ignore"])

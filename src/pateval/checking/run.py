@@ -79,7 +79,12 @@ def check(
     ['one-liner']
     """
     items = [data] if isinstance(data, (str, os.PathLike, Series)) else list(data)
-    named = [(title, record) for item in items for title, record in _loaded(item, root)]
+    known = [_title(item) for item in items]
+    named = []
+    for item, title in zip(items, known, strict=True):
+        # Folders of one name are several data sets.
+        is_alone = isinstance(item, Series) or known.count(title) == 1
+        named += [(title if is_alone else os.fspath(item), record) for record in _loaded(item, root)]
     if not named:
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))
@@ -109,13 +114,16 @@ def check(
     return DataCheck(tuple(checked), in_order(faults))
 
 
-def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[tuple[str, Series]]:
-    """Series of one item, each with the name of its data set."""
+def _title(item: Checkable) -> str:
+    """Name of the data set of one item."""
     if isinstance(item, Series):
-        return [("series", item)]
+        return "series"
     text = os.fspath(item)
     try:
-        title = info(text)[0].name
+        return info(text)[0].name
     except ValueError:
-        title = Path(text).name.split(".")[0] or text
-    return [(title, record) for record in load(text, root=root)]
+        return Path(text).resolve().name.split(".")[0] or text
+
+
+def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[Series]:
+    return [item] if isinstance(item, Series) else load(os.fspath(item), root=root)

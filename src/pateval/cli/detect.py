@@ -259,7 +259,7 @@ def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
     try:
         (known,) = info(_title(data))
     except ValueError:
-        return about
+        return about | {"place": _place(data)}
     about["missing"] = missing(known, found)
     if about["missing"]:
         tell(f"{known.name} is not whole: {about['missing']}")
@@ -292,6 +292,14 @@ def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
         shown = ", ".join(list(known)[:12]) + (" ..." if len(known) > 12 else "")
         raise ValueError(f"there is no series {missing!r}; there are {shown}")
     return [known[name] for name in dict.fromkeys(only)]
+
+
+def _place(data: str) -> str:
+    """Return a digest of where a user's data lie, which tells folders of one name apart and names no folder."""
+    import hashlib
+    from pathlib import Path
+
+    return hashlib.sha256(str(Path(data).resolve()).encode()).hexdigest()[:16]
 
 
 def _title(data: str) -> str:

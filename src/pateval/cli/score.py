@@ -113,7 +113,7 @@ _SAME_CHANCE = 0.01  # what random scores reach on labels that are nearly the sa
 def _of_data(
     detectors: Sequence[DetectorData], early: Sequence[Any], delay: Sequence[Any], *, shows_area: bool
 ) -> Iterator[str]:
-    """Say what of the data stands against the numbers: labels that differ between files, buffers that are too long."""
+    """Yield warnings about the data: labels that differ between files, buffers that are too long."""
     from pateval.buffers import EventSpacing, long_buffers
 
     if not shows_area:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, FloatArray, binary_array
-from pateval._wording import one_line
+from pateval._wording import listed, one_line
 from pateval.io import Table, TableError
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def features(
     """
     names = tuple(name for name in table.columns if name not in drop)
     if not names:
-        raise TableError(f"{table.where}: there is no column of features; its columns are {', '.join(table.columns)}")
+        raise TableError(
+            f"{table.where}: there is no column of recorded values beside the labels, which detectors and 'pateval "
+            f"check' need; its columns are {listed(list(table.columns), 6)}: add the values, or name the file they stand in"
+        )
     columns = [_numbers(table, name, missing) for name in names]
     if dtype is None:
         dtype = np.float32 if all(column.dtype in (np.float32, np.float16) for column in columns) else np.float64

@@ -13,7 +13,7 @@ from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, FeedForward, association_discrepancy, join_heads, split_heads
 from pateval.detectors.scoring import Fitted, in_batches, score_tiles, training_windows
-from pateval.detectors.settings import check_heads, check_settings
+from pateval.detectors.settings import check_heads, check_settings, with_given
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.windows import FloatMatrix, standard_scaling
 
@@ -114,10 +114,7 @@ def _variant(settings: AnomalyTransformerSettings) -> _TransformerSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
-    given = {
-        name: getattr(settings, name) for name in _TransformerSchedule._fields if getattr(settings, name) is not None
-    }
-    return default._replace(**given)
+    return with_given(default, settings)
 
 
 def prior_scale(raw: Tensor) -> Tensor:

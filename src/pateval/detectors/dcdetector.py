@@ -12,7 +12,7 @@ from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, association_discrepancy
 from pateval.detectors.scoring import Fitted, all_windows, score_tiles
-from pateval.detectors.settings import check_settings
+from pateval.detectors.settings import check_settings, with_given
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.windows import FloatMatrix, series_matrix, standard_scaling
 
@@ -99,10 +99,7 @@ def _variant(settings: DCdetectorSettings) -> _DCdetectorSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
-    given = {
-        name: getattr(settings, name) for name in _DCdetectorSchedule._fields if getattr(settings, name) is not None
-    }
-    return default._replace(**given)
+    return with_given(default, settings)
 
 
 def normalise_windows(windows: Tensor) -> Tensor:

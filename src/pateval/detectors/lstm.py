@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.reconstruction import ReconstructionSettings, plan_reconstruction
-from pateval.detectors.scoring import Fitted, reconstruction_errors, score_tiles
-
-if TYPE_CHECKING:
-    from pateval.detectors.training import Recipe
-    from pateval.detectors.windows import Boundaries, FloatMatrix
+from pateval.detectors.reconstruction import ReconstructionSettings, Reconstructor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +32,7 @@ class LSTMNetwork(nn.Module):
         return result
 
 
-class LSTM(DeepDetector):
+class LSTM(Reconstructor):
     """LSTM reconstructor, one of the five benchmark detectors of the PATE paper.
 
     Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
@@ -53,34 +46,7 @@ class LSTM(DeepDetector):
 
     def __init__(self, settings: LSTMSettings | None = None) -> None:
         super().__init__(settings if settings is not None else LSTMSettings())
-        self._fitted: Fitted[LSTMNetwork] | None = None
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        self._fitted, recipe = plan_reconstruction(
-            self.settings,
-            lambda features: LSTMNetwork(features, self.settings.hidden),
-            train,
-            boundaries,
-            test,
-            test_boundaries,
-        )
-        return recipe
-
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        return score_tiles(
-            self._fitted,
-            reconstruction_errors,
-            values,
-            window=self.settings.window,
-            rows=self.settings.score_batch,
-            boundaries=boundaries,
-        )
+    def network(self, features: int) -> LSTMNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        return LSTMNetwork(features, self.settings.hidden)

@@ -1,26 +1,23 @@
-"""How the LSTM and the Transformer reconstructors are trained: the same rule and mostly the same settings."""
+"""What the LSTM and the Transformer reconstructors share: settings, training and score; the networks differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from pateval.detectors.scoring import Fitted, in_batches, reconstruction_errors, training_windows
+from pateval.detectors.deep import DeepDetector
+from pateval.detectors.scoring import Fitted, in_batches, reconstruction_errors, score_tiles, training_windows
 from pateval.detectors.settings import check_settings
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
 from pateval.detectors.windows import standard_scaling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pateval.detectors.windows import Boundaries
-
-ModelT = TypeVar("ModelT", bound=nn.Module)
+    from pateval.detectors.windows import Boundaries, FloatMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,76 +68,88 @@ class ReconstructionSettings:
         check_settings(self)
 
 
-def plan_reconstruction(
-    settings: ReconstructionSettings,
-    build: Callable[[int], ModelT],
-    train: object,
-    boundaries: Boundaries | None,
-    test: object,
-    test_boundaries: Boundaries | None,
-) -> tuple[Fitted[ModelT], Recipe]:
-    """Build network, windows and optimiser step.
+class Reconstructor(DeepDetector):
+    """A detector whose score of a step is the squared error of a network that reproduces windows laid end to end.
 
     Parameters
     ----------
     settings : ReconstructionSettings
-        How to train.
-    build : callable
-        Makes the network for a number of features.
-    train, test : array-like
-        The training series, and the test series if it is to choose the weights.
-    boundaries, test_boundaries : sequence of int or None
-        Where each of several series begins in them.
-
-    Returns
-    -------
-    tuple of Fitted and Recipe
-        What scores, and what trains it.
+        Those of the detector.
     """
-    device = choose_device(settings.device)
-    scaling, windows, held_out = training_windows(
-        train,
-        test,
-        scale=standard_scaling,
-        window=settings.window,
-        stride=settings.window,
-        device=device,
-        select_on_test=settings.select_on_test,
-        validation_share=settings.validation_share,
-        boundaries=boundaries,
-        test_boundaries=test_boundaries,
-    )
-    with seeded(settings.seed, device):
-        model = build(scaling.features).to(device)
-    optimizer = make_optimizer(
-        "adamw", model, settings.learning_rate, weight_decay=settings.weight_decay, graph=settings.cuda_graph
-    )
-    scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=settings.plateau)
 
-    def step(batch: Tensor) -> Tensor:
-        optimizer.zero_grad()
-        loss = functional.mse_loss(model(batch), batch)
-        torch.autograd.backward(loss)
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-        optimizer.step()
-        return loss.detach()
+    def __init__(self, settings: ReconstructionSettings) -> None:
+        super().__init__(settings)
+        self._fitted: Fitted[nn.Module] | None = None
 
-    def validate() -> tuple[float, ...]:
-        errors = in_batches(model, lambda part: reconstruction_errors(model, part), held_out, settings.score_batch)
-        return (float(errors.double().mean()),)
+    def network(self, features: int) -> nn.Module:
+        """Make the network, not trained yet, for a number of features."""
+        raise NotImplementedError
 
-    recipe = Recipe(
-        model=model,
-        windows=windows,
-        optimizers=(optimizer,),
-        step=step,
-        batch_size=settings.batch_size,
-        epochs=settings.epochs,
-        validate=validate,
-        end=lambda _, values: scheduler.step(values[0]),
-        patience=settings.patience,
-        order_seed=settings.order_seed,
-        extra={"scheduler": scheduler},
-        reconstruct=lambda part: (part, model(part)),
-    )
-    return Fitted(model, scaling, device), recipe
+    def plan(
+        self,
+        train: object,
+        *,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,
+    ) -> Recipe:
+        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
+        settings = self.settings
+        device = choose_device(settings.device)
+        scaling, windows, held_out = training_windows(
+            train,
+            test,
+            scale=standard_scaling,
+            window=settings.window,
+            stride=settings.window,
+            device=device,
+            select_on_test=settings.select_on_test,
+            validation_share=settings.validation_share,
+            boundaries=boundaries,
+            test_boundaries=test_boundaries,
+        )
+        with seeded(settings.seed, device):
+            model = self.network(scaling.features).to(device)
+        optimizer = make_optimizer(
+            "adamw", model, settings.learning_rate, weight_decay=settings.weight_decay, graph=settings.cuda_graph
+        )
+        scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=settings.plateau)
+
+        def step(batch: Tensor) -> Tensor:
+            optimizer.zero_grad()
+            loss = functional.mse_loss(model(batch), batch)
+            torch.autograd.backward(loss)
+            nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+            optimizer.step()
+            return loss.detach()
+
+        def validate() -> tuple[float, ...]:
+            errors = in_batches(model, lambda part: reconstruction_errors(model, part), held_out, settings.score_batch)
+            return (float(errors.double().mean()),)
+
+        self._fitted = Fitted(model, scaling, device)
+        return Recipe(
+            model=model,
+            windows=windows,
+            optimizers=(optimizer,),
+            step=step,
+            batch_size=settings.batch_size,
+            epochs=settings.epochs,
+            validate=validate,
+            end=lambda _, values: scheduler.step(values[0]),
+            patience=settings.patience,
+            order_seed=settings.order_seed,
+            extra={"scheduler": scheduler},
+            reconstruct=lambda part: (part, model(part)),
+        )
+
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
+        return score_tiles(
+            self._fitted,
+            reconstruction_errors,
+            values,
+            window=self.settings.window,
+            rows=self.settings.score_batch,
+            boundaries=boundaries,
+        )

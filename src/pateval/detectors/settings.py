@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+_Schedule = TypeVar("_Schedule", bound=NamedTuple)
 
 _FROM_ZERO = ("seed", "order_seed")
 # Adam divides by the size of the gradient, so that a rate is about the length of a step: above 1 nothing can converge.
@@ -51,6 +53,25 @@ def check_settings(settings: Any) -> None:
         wanted = _wanted(field.name, kinds[0], value)
         if wanted:
             raise ValueError(f"{field.name} must be {wanted}; got {value!r}")
+
+
+def with_given(schedule: _Schedule, settings: Any) -> _Schedule:
+    """Return a schedule with the values of the settings of the same names, where these are not None.
+
+    Examples
+    --------
+    >>> class Schedule(NamedTuple):
+    ...     epochs: int
+    ...     patience: int
+    >>> @dataclasses.dataclass
+    ... class Wish:
+    ...     epochs: int | None = None
+    ...     patience: int | None = None
+    >>> with_given(Schedule(10, 3), Wish(epochs=20))
+    Schedule(epochs=20, patience=3)
+    """
+    values = {name: getattr(settings, name) for name in schedule._fields}
+    return schedule._replace(**{name: value for name, value in values.items() if value is not None})
 
 
 def check_heads(width: int, heads: int) -> None:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, FeedForward, join_heads, split_heads
-from pateval.detectors.reconstruction import ReconstructionSettings, plan_reconstruction
-from pateval.detectors.scoring import Fitted, reconstruction_errors, score_tiles
+from pateval.detectors.reconstruction import ReconstructionSettings, Reconstructor
 from pateval.detectors.settings import check_heads
-
-if TYPE_CHECKING:
-    from pateval.detectors.training import Recipe
-    from pateval.detectors.windows import Boundaries, FloatMatrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +68,7 @@ class TransformerNetwork(nn.Module):
         return result
 
 
-class Transformer(DeepDetector):
+class Transformer(Reconstructor):
     """Transformer reconstructor, one of the five benchmark detectors of the PATE paper.
 
     Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
@@ -89,34 +82,7 @@ class Transformer(DeepDetector):
 
     def __init__(self, settings: TransformerSettings | None = None) -> None:
         super().__init__(settings if settings is not None else TransformerSettings())
-        self._fitted: Fitted[TransformerNetwork] | None = None
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        self._fitted, recipe = plan_reconstruction(
-            self.settings,
-            lambda features: TransformerNetwork(features, self.settings),
-            train,
-            boundaries,
-            test,
-            test_boundaries,
-        )
-        return recipe
-
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        return score_tiles(
-            self._fitted,
-            reconstruction_errors,
-            values,
-            window=self.settings.window,
-            rows=self.settings.score_batch,
-            boundaries=boundaries,
-        )
+    def network(self, features: int) -> TransformerNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        return TransformerNetwork(features, self.settings)

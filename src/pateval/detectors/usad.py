@@ -12,7 +12,7 @@ from torch.nn import functional
 from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.scoring import Fitted, all_windows, fitted, in_batches, score_tiles, to_device, window_view
-from pateval.detectors.settings import check_settings
+from pateval.detectors.settings import check_settings, with_given
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
 from pateval.detectors.windows import (
     FloatMatrix,
@@ -97,8 +97,7 @@ class USADSettings:
 
 def _variant(settings: USADSettings) -> _UsadSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
-    given = {name: getattr(settings, name) for name in _UsadSchedule._fields if getattr(settings, name) is not None}
-    return default._replace(**given)
+    return with_given(default, settings)
 
 
 class USADNetwork(nn.Module):

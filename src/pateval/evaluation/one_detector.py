@@ -1,4 +1,4 @@
-"""All metrics of one detector on one series, or several, with shared work done once."""
+"""All metrics of one detector, on one series or several."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from pateval.evaluation.circumstances import (
 )
 from pateval.evaluation.result import Evaluation
 from pateval.evaluation.stretch import OnClock, Stretch, mean_over, one_per_series, series_numbers
-from pateval.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
+from pateval.metric import Metric
+from pateval.threshold_rules import ScoredSteps, ThresholdRule, threshold_rule
 from pateval.timelines import Recording, read_recording
 
 
@@ -62,11 +63,11 @@ def evaluate_detector(
     scores: npt.ArrayLike | None = None,
     predictions: npt.ArrayLike | None = None,
     *,
-    metrics: Iterable[MetricLike] | MetricLike | None = None,
-    early: Buffers = (0, 100),
-    delay: Buffers = (0, 100),
-    window: int | Duration = 100,
-    threshold: float | str | ThresholdRule = ORACLE,
+    metrics: Iterable[MetricLike] | MetricLike | None,
+    early: Buffers,
+    delay: Buffers,
+    window: int | Duration,
+    threshold: float | str | ThresholdRule,
     train_scores: npt.ArrayLike | None = None,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
@@ -103,53 +104,36 @@ def evaluate_detector(
     truth = recording.closed_up(recording.labels)
     values = None if recording.scores is None else recording.closed_up(recording.scores)
     has_gaps = recording.counts.missing > 0 and missing == "normal"
-    predicted = None if recording.predictions is None else recording.closed_up(recording.predictions)
-    level: float | FloatArray | None = None
-    no_predictions = "needs predictions, or scores to make them from"
-    if predicted is None and values is not None and any(metric.needs_threshold for metric in wanted):
-        reachable = without_gaps(values) if has_gaps else values
-        try:
-            reachable = _exact(scores, reachable, recording)
-            level = rule.choose(ScoredSteps(truth, reachable, timeline.starts, timeline.clock))
-            predicted = rule.predictions(reachable, level)
-        except UndefinedMetricError as error:
-            no_predictions = str(error)
-
-    found: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    seconds: dict[str, float] = {}
-    means: set[str] = set()
+    # Scores as thresholds see them: none reaches a step whose score is missing.
+    reachable = without_gaps(values) if values is not None and has_gaps else values
+    if predictions is None and reachable is not None and any(metric.needs_threshold for metric in wanted):
+        predicted = _cut(rule, truth, reachable, scores, recording)
+    else:
+        given = None if recording.predictions is None else recording.closed_up(recording.predictions)
+        predicted = _Predicted(given, None, "needs predictions, or scores to make them from")
     whole = Stretch(
         _read_only(truth),
         None if values is None else _read_only(values),
-        None if predicted is None else _read_only(predicted),
-        no_predictions,
+        None if predicted.flags is None else _read_only(predicted.flags),
+        predicted.reason,
         options,
         timeline.starts,
         timeline.clock,
         has_gaps,
-        _on_clock(recording, predicted, max_gap, has_gaps=has_gaps),
+        _on_clock(recording, predicted.flags, max_gap, has_gaps=has_gaps),
     )
     parts = one_per_series(whole) if timeline.starts.size > 1 else []
-    for metric in wanted:
-        begin = time.perf_counter()
-        pooled = not parts or metric.pools
-        found[metric.id], reason = whole.value(metric) if pooled else mean_over(metric, parts)
-        seconds[metric.id] = time.perf_counter() - begin
-        if reason:
-            reasons[metric.id] = reason
-        if not pooled:
-            means.add(metric.id)
+    found, reasons, seconds = _computed(wanted, whole, parts)
     notes = []
-    if values is not None and not channels and (reason := coarseness(without_gaps(values) if has_gaps else values)):
+    if reachable is not None and not channels and (reason := coarseness(reachable)):
         notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
     evaluation = Evaluation(
         found,
         reasons,
-        threshold=_reported(level, rule),
-        threshold_rule=None if level is None else rule.description,
+        threshold=_reported(predicted.level, rule),
+        threshold_rule=None if predicted.level is None else rule.description,
         threshold_sign=rule.sign,
-        means=frozenset(means),
+        means=frozenset(metric.id for metric in wanted if parts and not metric.pools),
         notes=(*notes, *inverted_note(found), *left_out_notes(recording, wanted, missing=missing, max_gap=max_gap)),
         seconds=seconds,
         metrics=tuple(wanted),
@@ -160,7 +144,45 @@ def evaluate_detector(
         circumstances=circumstances(wanted, options, parts or [whole], max_gap=max_gap, ignore=ignore, missing=missing),
         lengths_in_steps=lengths_in_steps(wanted, parts or [whole]),
     )
-    return Evaluated(evaluation, recording, None if predicted is None else int(np.count_nonzero(predicted)))
+    flags = predicted.flags
+    return Evaluated(evaluation, recording, None if flags is None else int(np.count_nonzero(flags)))
+
+
+class _Predicted(NamedTuple):
+    """Predictions at the steps that count, and the threshold that made them; or why there are none."""
+
+    flags: BoolArray | None
+    level: float | FloatArray | None
+    reason: str = ""
+
+
+def _cut(
+    rule: ThresholdRule, truth: BoolArray, reachable: FloatArray, scores: object, recording: Recording
+) -> _Predicted:
+    """Make predictions of scores by a rule."""
+    timeline = recording.timeline
+    try:
+        exact = _exact(scores, reachable, recording)
+        level = rule.choose(ScoredSteps(truth, exact, timeline.starts, timeline.clock))
+        return _Predicted(rule.predictions(exact, level), level)
+    except UndefinedMetricError as error:
+        return _Predicted(None, None, str(error))
+
+
+def _computed(
+    wanted: Iterable[Metric], whole: Stretch, parts: list[Stretch]
+) -> tuple[dict[str, float], dict[str, str], dict[str, float]]:
+    """Return values, reasons and seconds by metric; ``parts`` are the series where there are several."""
+    found: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    seconds: dict[str, float] = {}
+    for metric in wanted:
+        begin = time.perf_counter()
+        found[metric.id], reason = mean_over(metric, parts) if parts and not metric.pools else whole.value(metric)
+        seconds[metric.id] = time.perf_counter() - begin
+        if reason:
+            reasons[metric.id] = reason
+    return found, reasons, seconds
 
 
 def _exact(scores: object, reachable: FloatArray, recording: Recording) -> npt.NDArray[Any]:
@@ -183,7 +205,7 @@ def _reported(level: Any, rule: ThresholdRule) -> float | None:
 def _on_clock(
     recording: Recording, predicted: BoolArray | None, max_gap: Duration | None, *, has_gaps: bool
 ) -> OnClock | None:
-    """The whole recording for PATE, where it knows more than the steps that count."""
+    """The whole recording for PATE, where it has a clock or steps that are left out."""
     timeline = recording.timeline
     if recording.labels.ndim == 2 or (timeline.step_numbers is None and timeline.clock is None):
         return None

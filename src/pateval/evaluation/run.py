@@ -198,7 +198,7 @@ def evaluate(
         "missing": missing,
     }
     columns = None if has_channels(labels) else detector_columns(scores, predictions)
-    # Classes become labels without an index, and random scores have none: what indexes say is found out before.
+    # Indexes are read here: labels made of classes below have none, nor have the random scores of chance.
     options["times"] = times_of(times, labels=labels, **_columns_by_name(scores, predictions, columns), series=series)
     if positive is not None:
         labels = labels_of_classes(labels, positive)

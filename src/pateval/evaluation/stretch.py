@@ -1,4 +1,4 @@
-"""Metrics on one stretch of checked steps, with work that several share done once."""
+"""Metrics on one stretch of checked steps; computations that several metrics share are done once."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Stretch:
         return metric.in_steps(options, interval, self.clock)
 
     def _result(self, metric: Metric, options: dict[str, Any]) -> Any:
-        """Do the work of a metric, or take it over from a metric with the same work and options."""
+        """Compute a metric, or reuse the result of another one with the same computation and options."""
         compute = metric.function if metric.shared is None else metric.shared.compute
         key = (compute, repr(metric.compute_options(options)))
         if key not in self.results:

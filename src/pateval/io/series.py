@@ -1,4 +1,4 @@
-"""One detector on one series as it stands in a table, and what metrics get of it."""
+"""Labels and scores of one detector on one series, as read from a table and checked for the metrics."""
 
 from __future__ import annotations
 
@@ -337,6 +337,6 @@ class ScoredSeries:
         return f"{self.where}: column {column!r}{of_series}"
 
     def _bad(self, column: str | None, what: object) -> TableError:
-        """Build an error; what counts steps of the series counts rows of the file here."""
+        """Build an error whose step numbers are turned into rows of the file."""
         text = re.sub(r"at (?:index|step) (\d+)", lambda match: f"in row {self.row(int(match[1]))}", str(what))
         return TableError(f"{self._place(column)}: {text}")

@@ -1,4 +1,4 @@
-"""A table's series, one detector at a time: listed from the key columns alone, read within a row range."""
+"""The series of a table, one detector at a time: listed from the key columns alone, then read by ranges of rows."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Indices = npt.NDArray[np.int64]
 
 SCORES, CHANCE, MISSING = "scores", "chance", "missing scores"
-_CARRIED_JOBS = 16  # jobs of a batch that carries its series with it
-_CHANCE_JOBS = 8  # they read labels only, and each takes as long as several detectors
-_BATCHES_PER_WORKER = 4  # so many are enough for workers to finish at about the same time
-_MOST_STEPS = 2_000_000  # some 10 s of work with all metrics, after which others should be told of the results
+_CARRIED_JOBS = 16  # most jobs of a batch whose series are in memory, and so travel to the worker with it
+_CHANCE_JOBS = 8  # most jobs of a batch for chance, each of which takes as long as several detectors
+_BATCHES_PER_WORKER = 4  # enough for all workers to finish at about the same time
+_MOST_STEPS = 2_000_000  # of a batch: about 10 s with all metrics, so that results are reported that often
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ DECIDING = (
     "timelines",
     "training_thresholds",
 )
-# Modules that read, spread, put together, test or show what others have computed. A result is kept under a digest of
+# Modules that read, distribute, collect, test or show what others have computed. A result is kept under a digest of
 # the arrays themselves, so not even reading can make it wrong.
 NOT_DECIDING = (
     "__init__",
@@ -222,7 +222,7 @@ def store(folder: str | None, key: str, record: Mapping[str, Any]) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(json.dumps(record), path)
     except OSError as error:
-        # One line for all results that meet the same trouble, so it names the folder and not the file.
+        # Names the folder and not the file, so that results that fail for the same reason share one line.
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         return f"{folder}: finished work could not be kept ({reason_of(cause)})"
     return ""

@@ -1,4 +1,4 @@
-"""Results in as they come, arrays out in the order of the plan."""
+"""Collects the results of jobs, in whatever order they finish, into arrays in the order of the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pateval.timelines import StepCounts
 
 
-_LINES_PER_FILE = 20  # series of one file that are named with what is wrong with them
+_LINES_PER_FILE = 20  # most series of one file that are named in the failures
 
 
 @dataclass
@@ -45,9 +45,9 @@ class Collector:
     metrics : sequence of str
         The third axis.
     doubt_metrics : sequence of str
-        The metrics that are also computed on labels whose edges were moved,
+        The metrics that are also computed on labels whose edges were moved.
     doubt_draws : int
-        so often.
+        How often the edges were moved.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Collector:
         self.steps: dict[int, StepCounts] = {}
 
     def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
-        """Take in what became of one job under these metrics; others of the same job may come with another result."""
+        """Store the result of one job under these metrics; its other metrics may come with another result."""
         if result.purpose == CHANCE:
             if result.cells:
                 number = self._number(result.labels)
@@ -168,7 +168,7 @@ class Collector:
         return {key: Interval(*np.mean(limits, axis=0).tolist()) for key, limits in found.items()}
 
     def coarse_detectors(self) -> dict[str, tuple[int, int]]:
-        """Count for each detector the series where its scores are coarse, and all; most of them must be."""
+        """Return the detectors whose scores are coarse on most series: on how many, and on how many there are."""
         jobs = self.plan.jobs
         scored = self.labels >= 0
         has = np.zeros((2, *self._values.shape[:2]), dtype=np.bool_)
@@ -248,7 +248,7 @@ class Collector:
         return found
 
     def close(self) -> None:
-        """Give back what was borrowed from the disk."""
+        """Delete the temporary file of counts."""
         self._counts.close()
 
     def _code(self, reason: str) -> int:

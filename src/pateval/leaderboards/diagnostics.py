@@ -1,4 +1,4 @@
-"""What stands against reading too much into a leaderboard."""
+"""Warnings about a leaderboard: labels that differ, too few series, coarse scores, undefined values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READ_AT_MOST = 200  # series whose labels are read again to count the steps whe
 
 
 class BoardCheck(NamedTuple):
-    """Something that stands against reading too much into a leaderboard.
+    """One reason not to read too much into a leaderboard.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def _labels(plan: Plan, job: int) -> BoolArray | None:
 
 
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
-    """Say what the numbers cannot bear: too few series, coarse scores, undefined values, detectors out of the ranks.
+    """List what limits the conclusions: too few series, coarse scores, undefined values, detectors out of the ranks.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
 
 
 def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
-    """Name detectors whose scores are so coarse that the trapezoid of `pate` pays for a line nobody walked."""
+    """Name detectors whose scores have so few distinct values that the trapezoid rule of `pate` overstates the area."""
     if "pate" not in board.metrics:
         return
     parted = []

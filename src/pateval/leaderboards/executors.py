@@ -1,4 +1,4 @@
-"""Who does the work: this process, processes on this machine, or any executor, a Dask cluster among them."""
+"""Where batches are computed: in this process, in processes on this machine, or on an executor such as Dask's."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Run = Callable[[Batch], list[SeriesResult]]
 
 _MOST_WORKERS = 10_000
-ATTEMPTS = 3  # at a job whose worker died
-_MIN_STEPS_FOR_PROCESSES = 200_000  # steps in all, below which processes cost more than they save
+ATTEMPTS = 3  # how often a job is tried whose worker dies
+_MIN_STEPS_FOR_PROCESSES = 200_000  # with fewer steps in all, starting processes costs more than it saves
 _ASSUMED_EXECUTOR_SLOTS = 16  # batches that somebody else's executor is taken to run at once
-_MOST_IN_FLIGHT = 256  # batches handed to somebody else's executor at a time,
-_MAX_IN_MEMORY_BATCHES_IN_FLIGHT = 32  # or so many where they carry the series themselves
+_MOST_IN_FLIGHT = 256  # most batches that somebody else's executor holds at a time
+_MAX_IN_MEMORY_BATCHES_IN_FLIGHT = 32  # the same where batches carry their series
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "ARROW_IO_THREADS")
 
 
@@ -67,7 +67,7 @@ class WorkerPool:
             self._processes = _Processes(self.workers)
 
     def decide_workers(self, plan: Plan) -> int:
-        """Decide how many work on a plan, and return their number."""
+        """Choose the number of workers for a plan."""
         if self.workers is None and self.executor is not None:
             self.workers = max(usable_cores(), _ASSUMED_EXECUTOR_SLOTS)
         elif self.workers is None:
@@ -117,7 +117,8 @@ class WorkerPool:
         if self.executor is None:
             return []
         for _ in range(ATTEMPTS):
-            with suppress(Exception):  # the answer was lost on the way; what that means shows when there is work
+            # A worker that cannot answer fails again, with a message, when it is given a batch.
+            with suppress(Exception):
                 return self.executor.submit(missing_modules, modules).result()
         return []
 
@@ -184,9 +185,9 @@ def _through_executor(batches: Iterable[Batch], run: Run, executor: Executor) ->
                 except (BrokenExecutor, CancelledError) as error:
                     raise RuntimeError(f"the executor stopped working ({named_error(error)})") from error
                 except Exception as error:
-                    # Nothing raises inside a batch, so this is the way there or back: a killed worker, say.
+                    # A batch records errors and raises none, so this one is of the transport, as of a killed worker.
                     if len(batch.jobs) > 1:
-                        again.extend((half, attempt) for half in batch.split())
+                        again.extend((single, attempt) for single in batch.split())
                     elif attempt < ATTEMPTS:
                         again.append((batch, attempt + 1))
                     else:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 _COLUMN_ROLES = ("label", "score", "series", "detector", "run", "time", "ignore")
 _LONGEST_PATH = 4096  # characters
-_MOST_KEPT_BYTES = 1 << 27  # of tables read from text, JSON and NumPy files; a worker that holds one has little more
+_MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again
 
 
 class Job(NamedTuple):
@@ -120,7 +120,7 @@ class JobTable(Sequence[Job]):
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs in their fixed order, and what was noticed on the way.
+    """All jobs in their fixed order, with the notes and failures of opening their sources.
 
     Attributes
     ----------
@@ -236,7 +236,8 @@ def make_plan(
         note = interleaving_note(source, units)
         if note:
             notes.append(note)
-        # Files that must be read whole are small as a rule, and are not parsed again; large ones are let go of.
+        # Files that must be read whole are small as a rule, and stay in memory so that they are not parsed again. Where
+        # they add up to too much, only their paths are kept.
         size = source.size_in_bytes if isinstance(source, Table) else 0
         is_file = isinstance(source, Table) and source.from_file and os.path.exists(source.where)
         kept_bytes += size

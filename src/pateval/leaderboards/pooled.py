@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 RULES = {"pate": TRAPEZOID, "pate_ap": AVERAGE_PRECISION}
 THRESHOLDS_IN_ALL = 16_384  # of all series of a detector together
 _MIN_THRESHOLDS, _MAX_THRESHOLDS = 32, 1024  # of one series
-_BYTES_IN_MEMORY = 16_000_000
-_MOST_COUNTS = 100_000  # thresholds x pairs of buffers of one series: what is sent back for it
+_BYTES_IN_MEMORY = 16_000_000  # more counts than this go to a temporary file
+_MOST_COUNTS = 100_000  # thresholds times pairs of buffers that a worker returns for one series
 
 
 def thresholds_per_series(series: int) -> int:
@@ -185,5 +185,5 @@ class CountsFile:
         return np.frombuffer(self._file.read(rows * columns * 8), dtype=np.float64).reshape(rows, columns)
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Delete the temporary file."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""The leaderboard on paper: an overview as text, Markdown and HTML."""
+"""The overview of a leaderboard as text, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 

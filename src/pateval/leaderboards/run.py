@@ -394,7 +394,7 @@ def _signatures(settings: Settings, plan: Plan) -> dict[str, str]:
 
 
 class _Run:
-    """One way of computing, what has come of it, and what could not be kept."""
+    """The state of one run: which batches are done, what has been reported, and what could not be cached."""
 
     def __init__(self, collector: Collector, partial: PartialScores, keep_going: bool, report: Report) -> None:
         self._collector, self._partial, self._keep_going, self._report = collector, partial, keep_going, report
@@ -412,7 +412,8 @@ class _Run:
         with closing(pool.map(looking, settings)) as arriving:
             for results in arriving:
                 for result in results:
-                    if result.missing is not None:  # what cannot be read is told when it is read for its scores
+                    # A series that cannot be read is reported when its scores are computed.
+                    if result.missing is not None:
                         self._missing.add(result.job, result.missing)
                 done += len(results)
                 self._report(MISSING, done, total)
@@ -435,7 +436,7 @@ class _Run:
                     self._tell(purpose)
 
     def chance_batches(self, settings: Settings) -> Iterator[Batch]:
-        """Cut work for chance out of the labels met so far, each once."""
+        """Return batches of random scores for the labels met so far that have had none yet."""
         if settings.draws:
             jobs = self._collector.unknown_labels()
             self._total[CHANCE] += len(jobs)
@@ -450,7 +451,7 @@ class _Run:
         self._report(purpose, done, max(done, self._total[purpose]))
 
     def _keep(self, result: SeriesResult, settings: Settings, pool: WorkerPool) -> None:
-        """Make sure that a result is on this machine's disk, whoever computed it."""
+        """Write a result that was computed on another machine to the cache of this one."""
         folder, line = settings.cache, result.cache_error
         elsewhere = folder is not None and pool.executor is not None
         for key, cells in ((result.key, result.cells), (result.doubt_key, result.doubt)):

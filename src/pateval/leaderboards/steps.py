@@ -79,7 +79,7 @@ class SeriesSteps:
     counts: StepCounts | None = None
 
     def content(self) -> list[str | npt.NDArray[Any]]:
-        """Everything that decides a number, for the key it is kept under."""
+        """Everything that decides a number, for its key in the cache."""
         parts: list[str | npt.NDArray[Any]] = [self.labels, self.scores]
         for name, value in self.data.items():
             parts += [name, value]
@@ -201,7 +201,7 @@ class MissingInSeries:
         self._found[key] = found.bits if known is None else known | found.bits
 
     def given_to(self, batches: Iterable[Batch]) -> Iterable[Batch]:
-        """Put to each batch what is left out of its series."""
+        """Yield the batches with the steps to leave out of their series."""
         for batch in batches:
             found: dict[int, MissingSteps] = {}
             for job in batch.jobs:

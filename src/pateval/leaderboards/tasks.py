@@ -214,7 +214,7 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
             except Exception as error:
                 yield failed(job, batch.purpose, named_error(error))
     except (TableError, OSError) as error:
-        # The file broke off while it was read: what came before stands.
+        # The file turned out to be damaged while it was read; results of the series before stay valid.
         for job in waiting.values():
             yield failed(job, batch.purpose, str(error), bad_input=True)
 
@@ -350,14 +350,14 @@ def _limits_over_events(steps: SeriesSteps, job: Job, settings: Settings) -> tup
 
 
 def _for_series(settings: Settings, item: ScoredSeries) -> Settings:
-    """Put numbers in the place of what depends on the series."""
+    """Replace what depends on the series by numbers."""
     if settings.doubt:
         settings = replace(settings, doubt=doubt_in_steps(settings.doubt, item))
     return _with_level(settings, item)
 
 
 def _with_level(settings: Settings, item: ScoredSeries) -> Settings:
-    """Put a number in the place of a rule on training scores, which are in the score file."""
+    """Replace a rule on training scores, which stand in the score file, by its threshold."""
     threshold = settings.parameters.get("threshold")
     if not uses_training_scores(threshold) or not any(metric.needs_threshold for metric in settings.metrics):
         return settings
@@ -405,11 +405,11 @@ def is_failure(cell: Cell) -> bool:
 
 
 def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -> dict[str, Cell]:
-    """Evaluate, and where something breaks, metric by metric, so that one does not take the others with it."""
+    """Evaluate all metrics together; where one raises, each by itself, so that the others keep their values."""
     if not metrics:
         return {}
     with warnings.catch_warnings():
-        # What evaluate warns about, the leaderboard sees in the numbers, and says once.
+        # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
         warnings.simplefilter("ignore")
         try:
             chosen = [metric for metric in settings.metrics if metric.id in metrics]

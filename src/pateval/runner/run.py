@@ -225,6 +225,8 @@ def run_plans(
     tasks = {
         store: [store.task(series, digests[id(series)]) for series in plans[number].data] for number, store in stores
     }
+    for store, mine in tasks.items():
+        store.require_same_data(mine)
     board = _Board(show, tasks)
     deadline = None if minutes is None else time.time() + 60 * minutes
     results: list[list[DetectionResult]] = [[] for _ in plans]

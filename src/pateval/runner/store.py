@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pateval.runner.candidates import Candidate
 
 PARTS = ".parts"
+_REMEDY = "; choose another folder or name, or overwrite it"
 
 
 class Store:
@@ -82,25 +83,51 @@ class Store:
         self.device = device_of(self.settings)
         self.key = _digest([self._identity(candidate), self.has_runs])
         self.runs: list[dict[str, Any]] = []
+        self._place_of_runs: str | None = None
         if self.path.exists():
             known = read_metadata(self.path)
             data = known.get("data", {}).get("name")
             same_data = None in (data, self.about_data.get("name")) or data == self.about_data["name"]
             if known.get("made_by") == self.key and same_data:
                 self.runs = known["runs"]
+                self._place_of_runs = known.get("data", {}).get("place")
             elif not overwrite:
                 what = (
                     f"scores of other settings ({_difference(known, self)})"
                     if same_data
                     else f"scores on another data set ({data}, now {self.about_data['name']})"
                 )
-                raise ValueError(f"{self.path}: holds {what}; choose another folder or name, or overwrite it")
+                raise ValueError(f"{self.path}: holds {what}{_REMEDY}")
+        self._overwrite = overwrite
 
     def _identity(self, candidate: Candidate) -> list[Any]:
         settings = _plain(candidate.settings)
         if self.has_runs and candidate is self.candidate:
             settings.pop("seed", None)
         return [candidate.name, settings, self.device, self.dtype, self.protocol, pateval_version()["version"]]
+
+    def require_same_data(self, tasks: Sequence[Task]) -> None:
+        """Refuse data that lie elsewhere than those of the file and are not the same, though they have the same name.
+
+        A folder that was moved is the same data set: all series of the file are in it, unchanged.
+
+        Raises
+        ------
+        ValueError
+            If scores of two data sets would stand in one file.
+        """
+        place = self.about_data.get("place")
+        if None in (place, self._place_of_runs) or place == self._place_of_runs:
+            return
+        given = {(task.series.name, task.digest) for task in tasks}
+        if all((run["series"], run["data_digest"]) in given for run in self.runs):
+            return
+        if not self._overwrite:
+            raise ValueError(
+                f"{self.path}: holds scores on another data set called {self.about_data['name']}, which lies in "
+                f"another folder{_REMEDY}"
+            )
+        self.runs = []
 
     def task(self, series: Series, digest: str) -> Task:
         """Return the runs on a series, done ones included."""
