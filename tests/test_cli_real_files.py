@@ -200,7 +200,10 @@ REFUSED: list[tuple[str, list[str], list[str], str]] = [
         "features.csv",
         [],
         [],
-        "{}: no column looks like scores; name it (score=..., --score) among 'temperature', 'f00', 'f37'",
+        (
+            "{}: no column looks like scores; name it (score=..., --score) among 'temperature', 'f00', 'f37'; scores "
+            "of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
+        ),
     ),
     (
         "predicted.csv",
@@ -312,7 +315,13 @@ def test_detect_says_what_is_a_feature(tmp_path: Path, capsys: Any) -> None:
     )
     assert detect("plain.csv") == (
         2,
-        [f"pateval: {tmp_path / 'plain.csv'}: there is no column of features; its columns are label, score"],
+        [
+            (
+                f"pateval: {tmp_path / 'plain.csv'}: there is no column of recorded values beside the labels, which "
+                "detectors and 'pateval check' need; its columns are 'label', 'score': add the values, or name the "
+                "file they stand in"
+            )
+        ],
     )
 
 
