@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import shlex
 import struct
 import subprocess
 import sys
@@ -130,6 +131,21 @@ def test_the_column_that_is_named_names_the_detector(demo, tmp_path):
     path = tmp_path / "mine.csv"
     pd.DataFrame({"label": [0, 1, 0], "score": [0.1, 0.9, 0.2]}).to_csv(path, index=False)
     assert run("explain", path, "--score", "score").stdout.startswith("detector mine\n")
+
+
+@pytest.mark.parametrize("name", ["score", "explain", "compare", "leaderboard", "report", "audit", "buffer"])
+def test_the_help_ends_with_examples_that_can_be_called(name):
+    command = pateval.get_command(None, name)
+    heading, *lines = command.epilog.splitlines()[1:]
+    assert heading == "Examples:"
+    assert lines
+    for line in lines:
+        words = shlex.split(line.partition(" > ")[0])
+        assert words[:2] == ["pateval", name]
+        context = command.make_context(name, words[2:])  # refuses options and values that are not there
+        assert context.params
+        assert len(line) <= 78
+    assert run(name, "--help").stdout.rstrip().endswith(lines[-1])
 
 
 def fail(*arguments):

@@ -151,7 +151,8 @@ def threshold_rule(threshold: float | str | ThresholdRule, train_scores: npt.Arr
         return training_rule(threshold, train_scores)
     if name not in THRESHOLD_RULES:
         known = ", ".join(map(repr, (ORACLE, *THRESHOLD_RULES, *TRAINING_RULES, "alarms:2/1d")))
-        raise ValueError(f"threshold must be a number or one of {known}; got {in_words(threshold)}")
+        message = f"threshold must be a number or one of {known}; got {in_words(threshold)}"
+        raise ValueError(f"{message}; a figure may follow, as in 'quantile:0.01'")
     what, function, parameter = THRESHOLD_RULES[name]
     given = _figure(threshold, figure)
     options = {} if given is None else {parameter: given}

@@ -16,6 +16,7 @@ from pateval.cli.messages import tell
 
 # Shown by `pateval --help` without importing any of them.
 COMMANDS = {
+    "demo": "See it work: simple detectors on made series, offline.",
     "score": "All metrics of the detectors in a file.",
     "leaderboard": "Many detectors on many series, with ranks and significance.",
     "verify": "Is a saved leaderboard what its inputs give?",
@@ -30,7 +31,6 @@ COMMANDS = {
     "detect": "Run detectors on data; write score files.",
     "data": "List, describe and fetch the public data sets.",
     "reproduce": "The paper's tables and figures, printed value beside ours.",
-    "demo": "The main job on embedded data: no arguments, no network.",
 }
 
 
@@ -82,7 +82,7 @@ def pateval(context: click.Context) -> None:
     """Tell how good a time-series anomaly detector really is.
 
     Files are tables by suffix: csv, tsv, txt (also .gz, .zst), parquet, feather, arrow, json, jsonl, npz, npy.
-    Start with `pateval demo`.
+    Start with `pateval demo`; `pateval COMMAND --help` ends with examples.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

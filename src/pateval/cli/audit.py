@@ -22,7 +22,14 @@ _MAX_FILES_NAMED = 4  # in the command that is advised
 _INDENT = "  "  # of the lines a command goes on in
 
 
-@click.command("audit", short_help="Which metrics can be trusted on your labels and scores.")
+@click.command(
+    "audit",
+    short_help="Which metrics can be trusted on your labels and scores.",
+    epilog=options.examples(
+        "pateval audit scores/*.parquet",
+        "pateval audit mine.csv --score lstm,pca --metrics pate_ap,point_adjusted_f1",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")

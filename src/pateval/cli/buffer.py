@@ -31,7 +31,13 @@ _COLUMNS = {
 _LONGEST_NAME = 28  # characters of a series on a terminal
 
 
-@click.command("buffer", short_help="Which buffers fit the events in a file.")
+@click.command(
+    "buffer",
+    short_help="Which buffers fit the events in a file.",
+    epilog=options.examples(
+        "pateval buffer mine.csv --label is_anomaly",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.label_columns
 @click.option("--value", metavar="COLUMN", help="Column of the series' own values, in which a period is looked for.")

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
 
 
-@click.command("compare", short_help="Two detectors: who is better, and is it more than luck?")
+@click.command(
+    "compare",
+    short_help="Two detectors: who is better, and is it more than luck?",
+    epilog=options.examples(
+        "pateval compare mine.csv --score lstm,pca",
+        "pateval compare lstm.parquet pca.parquet --metrics pate_ap,vus_pr",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--only", metavar="NAME,NAME", help="These two detectors, where the files hold more.")

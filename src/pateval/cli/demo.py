@@ -8,7 +8,7 @@ from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 
-@click.command("demo", short_help="The main job on embedded data: no arguments, no network.")
+@click.command("demo", short_help="See it work: simple detectors on made series, offline.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the made series.")
 @click.option("--report", type=click.Path(), metavar="FILE", help="Write the report of the demo, an HTML page, here.")
 @click.option(
@@ -36,7 +36,10 @@ def command(seed: int, report: str | None, save: str | None, result: Output) -> 
         from pateval.demo import save_files
 
         files = save_files(save, seed)
-        tell(f"wrote {len(files)} files; try: pateval score {files[0]}")
+        try_this = f"pateval score {files[0].parent}/*.csv --metrics pate_ap,vus_pr --early 24 --delay 24"
+        tell(f"wrote {len(files)} files; the same numbers from them: {try_this}")
+    elif result.style == "table":
+        tell("to try the other commands on these series: pateval demo --save demo")
     if report is not None:
         from pateval.demo import demo_board
 

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
 
 
-@click.command("explain", short_help="Why a detector gets its number: step by step, event by event.")
+@click.command(
+    "explain",
+    short_help="Why a detector gets its number: step by step, event by event.",
+    epilog=options.examples(
+        "pateval explain mine.csv --score lstm --early 20 --delay 20",
+        "pateval explain mine.csv --score lstm --threshold 0.8 --steps --format csv",
+    ),
+)
 @click.argument("file", metavar="FILE")
 @options.columns
 @options.threshold

@@ -28,7 +28,14 @@ OUTPUTS = (
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command("leaderboard", short_help="Many detectors on many series, with ranks and significance.")
+@click.command(
+    "leaderboard",
+    short_help="Many detectors on many series, with ranks and significance.",
+    epilog=options.examples(
+        "pateval leaderboard scores/*.parquet -o board --report board.html",
+        "pateval leaderboard scores/ --metrics pate_ap,vus_pr --format latex > t.tex",
+    ),
+)
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option(
     "--from-results",

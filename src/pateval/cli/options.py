@@ -141,6 +141,11 @@ _SCORE_OPTIONS = (
 )
 
 
+def examples(*lines: str) -> str:
+    """Return commands as the end of a command's help, one per line, where a terminal still shows them."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
 def columns(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--label --score --series --detector``, and what else concerns the reading of tables.
 

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
 
 
-@click.command("report", short_help="A leaderboard as one HTML page that opens anywhere.")
+@click.command(
+    "report",
+    short_help="A leaderboard as one HTML page that opens anywhere.",
+    epilog=options.examples(
+        "pateval report board -o board.html",
+        "pateval report mine.csv --score lstm,pca",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="DIR|FILE...")
 @click.option(
     "-o",

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from pateval.io import ColumnNames
 
 
-@click.command("score", short_help="All metrics of the detectors in a file.")
+@click.command(
+    "score",
+    short_help="All metrics of the detectors in a file.",
+    epilog=options.examples(
+        "pateval score mine.csv --metrics pate_ap,vus_pr,point_f1",
+        "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
+        "pateval score mine.csv --time date --early 10min --delay 1h -o values.csv",
+    ),
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @options.metrics

@@ -182,8 +182,9 @@ def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:
 
 
 def as_latex(overview: Overview) -> str:
-    """Render the overview as a LaTeX table; the remarks are comments above it."""
-    comments = [f"% {' '.join(remark.split())}" for remark in overview.remarks]
+    """Render the overview as a LaTeX table; the remarks, and the package it needs, are comments above it."""
+    needs = r"for the rules: \usepackage{booktabs}"
+    comments = [f"% {' '.join(remark.split())}" for remark in (*overview.remarks, needs)]
     return "\n".join([*comments, latex(overview.header, overview.rows, overview.to_the_right)])
 
 
