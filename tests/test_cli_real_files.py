@@ -234,7 +234,12 @@ REFUSED: list[tuple[str, list[str], list[str], str]] = [
         [],
         "the metric pate has no option 'lead'; it takes early, delay, thresholds",
     ),
-    ("plain.csv", ["--threshold", "soon"], [], f"threshold must be a number or one of {RULES}; got 'soon'"),
+    (
+        "plain.csv",
+        ["--threshold", "soon"],
+        [],
+        f"threshold must be a number or one of {RULES}; got 'soon'; a figure may follow, as in 'quantile:0.01'",
+    ),
     (
         "damaged.csv",
         [],

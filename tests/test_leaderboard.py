@@ -107,7 +107,8 @@ def test_a_single_series_has_limits_over_its_events():
             {"threshold": "orakel"},
             (
                 "threshold must be a number or one of 'oracle', 'quantile', 'standard-deviation', 'median-deviation', "
-                "'peaks-over-threshold', 'train-quantile', 'train-test-quantile', 'alarms:2/1d'; got 'orakel'"
+                "'peaks-over-threshold', 'train-quantile', 'train-test-quantile', 'alarms:2/1d'; got 'orakel'; a "
+                "figure may follow, as in 'quantile:0.01'"
             ),
         ),
         ({"threshold": math.nan}, "threshold must be a finite number or the name of a rule; got nan"),
