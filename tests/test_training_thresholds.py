@@ -146,8 +146,8 @@ def test_files_without_training_scores(scores: Path, data: Path, tmp_path: Path)
         (plain, "they are kept beside score files in Parquet"),
         (alone, "the training scores are missing: alone.training must lie beside it"),
     ]:
-        for command in ("score", "leaderboard", "explain"):
-            output, errors = run(command, path, "--threshold", "train-quantile:0.05", status=2)
+        for command in (["score"], ["leaderboard"], ["explain"], ["plot", "series"]):
+            output, errors = run(*command, path, "--threshold", "train-quantile:0.05", status=2)
             last = errors.strip().splitlines()[-1]
             assert last == (
                 f"pateval: {path}: threshold 'train-quantile:0.05' needs the scores of the training steps ({why}); "
@@ -161,6 +161,33 @@ def test_files_without_training_scores(scores: Path, data: Path, tmp_path: Path)
     ):
         pv.leaderboard({"label": [0, 1], "a": [0.1, 0.9]}, metrics=["point_f1"], threshold="train-quantile:0.05")
     assert not training_scores_path(alone).exists()
+
+
+@pytest.mark.parametrize("rule", ["train-quantile", "train-test-quantile"])
+def test_figures_draw_the_threshold_that_explain_uses(
+    scores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    from pateval import plots
+
+    drawn, draw = [], plots.categories
+    monkeypatch.setattr(
+        plots, "categories", lambda *given, **options: drawn.append(given[0]) or draw(*given, **options)
+    )
+    path, threshold = scores / "squared_zscore.parquet", f"{rule}:{SHARE}"
+    options = ["--threshold", threshold, "--early", 5, "--delay", 5, "--only-series", "valve"]
+    _, errors = run("plot", "categories", path, *options, "-o", tmp_path / "a.svg")
+    level = direct_level(path, "valve", rule)
+    assert f"predictions where score > {level:.6g} ({threshold}: strictly above" in errors
+    found = columns(path)
+    own = found["series"] == "valve"
+    expected = pv.explain(found["label"][own], found["score"][own] > level, early=5, delay=5)
+    assert drawn[0].points.to_dict() == expected.points.to_dict()
+    _, errors = run("plot", "series", path, *options[:-2], "-o", tmp_path / "b.svg", status=2)
+    assert errors.strip().splitlines()[-1] == (
+        f"pateval: squared_zscore: {threshold} gives each of its fits a threshold of its own, and a figure shows one; "
+        "choose a series with --only-series"
+    )
+    run("plot", "series", scores / "joined.parquet", *options[:-2], "-o", tmp_path / "c.svg")
 
 
 def test_files_of_an_older_version(tmp_path: Path) -> None:
