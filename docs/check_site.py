@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,19 +17,16 @@ BUILT = Path(__file__).resolve().parent / "_build" / "html"
 FETCHED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
 
 
-@dataclass
 class Page(HTMLParser):
     """What a page refers to, and what in it can be referred to."""
 
-    anchors: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    fetched: list[str] = field(default_factory=list)
-    without_words: list[str] = field(default_factory=list)
-    titles: int = 0
-
-    def __post_init__(self) -> None:
-        """Prepare the parser."""
+    def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.fetched: list[str] = []
+        self.without_words: list[str] = []
+        self.titles = 0
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         """Note what an element is or refers to."""

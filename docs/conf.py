@@ -76,6 +76,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
+    "capture_repr": (),  # figures say enough; the name of an object below them says nothing
     "matplotlib_animations": False,
 }
 # numpydoc lists references that the text need not number.

@@ -20,8 +20,11 @@ from metric_pictures import (
     MOST_PANELS,
     NAMES,
     STEPS,
+    channel_detections,
+    channel_labels,
     coarse_scores_allowed,
     draw_audit,
+    draw_channels,
     draw_example,
     example_detections,
     example_labels,
@@ -84,6 +87,18 @@ def values_of(ids: Sequence[str]) -> dict[str, dict[str, float]]:
     return found
 
 
+def channel_values_of(ids: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return the value of metrics on channels for every example detection of several channels."""
+    labels = channel_labels()
+    found = {}
+    for number, (name, detection) in enumerate(channel_detections(labels).items()):
+        scores = 0.9 * detection + 0.1 * np.random.default_rng(number).random(labels.shape)
+        with coarse_scores_allowed():
+            result = pv.evaluate(labels, scores, predictions=detection, metrics=list(ids), chance=0)
+        found[name] = {each: float(result.get(each, np.nan)) for each in ids}
+    return found
+
+
 def audit_of(ids: Sequence[str]) -> pv.Audit:
     """Return what every metric gives to the fakes of the audit, on the labels of the demo's first series."""
     with coarse_scores_allowed():
@@ -134,10 +149,13 @@ def example_section(metrics: Sequence[Metric]) -> list[str]:
     lines = ["## A worked example", ""]
     if metrics[0].channels:
         text = (
-            "This metric judges labels with several channels, so strips of one series cannot show it. The example at"
-            " the end of the definition above is small enough to follow by hand."
+            "This metric judges labels with several channels: it asks not only when something is wrong, but where."
+            " Here are five detections of two anomalies, one in channels 1 and 2 and one in channels 4 to 6, with the"
+            " values below them. Anomalies are pale, detections are blue, and what is both is dark. The last two know"
+            " nothing. A metric on scores sees the detection plus a little noise."
         )
-        lines += [text, ""]
+        picture = f"![Maps of five detections over six channels, and below each the value of {name}]({name}.png)"
+        lines += [text, "", picture, ""]
     else:
         ids = ", ".join(f"`{each}`" for each in shown_of(metrics))
         text = (
@@ -310,7 +328,9 @@ def main(arguments: Iterable[str]) -> None:
     plain = [each for metrics in by_function.values() if not metrics[0].channels for each in shown_of(metrics)]
     values, audit = values_of(plain), audit_of(plain)
     for name, metrics in by_function.items():
-        if not metrics[0].channels:
+        if metrics[0].channels:
+            draw_channels(channel_values_of(shown_of(metrics)), folder / f"{name}.png")
+        else:
             draw_example(shown_of(metrics), values, folder / f"{name}.png")
             draw_audit(shown_of(metrics), audit, folder / f"{name}-audit.png")
         page = one_page(metrics, None if metrics[0].channels else audit)

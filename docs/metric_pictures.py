@@ -135,3 +135,47 @@ def draw_values(ax: Axes, numbers: npt.NDArray[np.float64], colours: Sequence[st
     ax.set_xlim(low, high + 0.42 * (high - low))
     ax.set_xticks([])
     ax.tick_params(length=0)
+
+
+def channel_labels() -> Mask:
+    """Return 60 steps of six channels with two anomalies: one in channels 1 and 2, one in channels 4 to 6."""
+    labels = np.zeros((60, 6), dtype=bool)
+    labels[10:22, 0:2] = True
+    labels[38:48, 3:6] = True
+    return labels
+
+
+def channel_detections(labels: Mask) -> dict[str, Mask]:
+    """Return detections that find the right channels, some of them, others, or all."""
+    one, wrong = np.zeros_like(labels), np.zeros_like(labels)
+    one[10:22, 0] = one[38:48, 4] = True
+    wrong[10:22, 4:6] = wrong[38:48, 0:2] = True
+    chance = np.random.default_rng(5).random(labels.shape) < 0.2
+    return {
+        "exact": labels.copy(),
+        "one channel each": one,
+        "wrong channels": wrong,
+        "random fifth": chance,
+        "everything": np.ones_like(labels),
+    }
+
+
+def draw_channels(values: Mapping[str, Mapping[str, float]], path: Path) -> None:
+    """Draw the detections of several channels as maps, with the values of the metrics below each."""
+    labels = channel_labels()
+    detections = channel_detections(labels)
+    with plots.style():
+        figure = Figure(figsize=(8.4, 2.5), layout="constrained")
+        for ax, (name, detection) in zip(
+            figure.subplots(1, len(detections), sharey=True), detections.items(), strict=True
+        ):
+            shades = np.where(labels, 0.35, 0.0) + np.where(detection, 0.65, 0.0)
+            ax.imshow(shades.T, aspect="auto", cmap="Blues", vmin=0, vmax=1.1, interpolation="nearest")
+            ax.set_title(name, fontsize=9)
+            short = {each.removeprefix(f"{path.stem}_"): value for each, value in values[name].items()}
+            ax.set_xlabel("\n".join(f"{each} {value:.3g}" for each, value in short.items()), fontsize=8)
+            ax.grid(visible=False)
+            ax.set_xticks([])
+            ax.set_yticks(range(6), [str(number) for number in range(1, 7)])
+        figure.axes[0].set_ylabel("channel")
+        figure.savefig(path, dpi=110)

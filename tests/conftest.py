@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("support.messages")  # so that a failure shows both messages
+
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200)
 # four tests against the literal definition: 100,000 cases together
 settings.register_profile("fuzz", deadline=None, suppress_health_check=list(HealthCheck), max_examples=25_000)

@@ -21,6 +21,7 @@ from pateval.auditing.reference import reference_audit
 from pateval.catalog import find_metrics
 from pateval.cli import pateval
 from pateval.io import TableError
+from support.messages import raises_exactly
 from support.strategies import binary_series
 
 FAKES = {fake.name: fake for fake in SKILL_FREE}
@@ -119,7 +120,9 @@ def test_the_verdict_names_them(found):
     for code in ("gamed", "silent", "reversed"):
         assert any(line.startswith(f"{code} (") for line in found.verdict())
     assert found.with_fault("silent") == ("constant_value",)
-    with pytest.raises(ValueError, match="no fault 'odd'"):
+    with raises_exactly(
+        ValueError, "there is no fault 'odd'; there are gamed, minimal, silent, reversed, alone, unstable"
+    ):
         found.with_fault("odd")
 
 
@@ -235,7 +238,11 @@ def test_stability_over_halves():
 def test_questions():
     assert questions_named(None) == list(QUESTIONS)
     assert questions_named(["papers", "papers"]) == ["papers"]
-    with pytest.raises(ValueError, match="did you mean 'early-warning'"):
+    with raises_exactly(
+        ValueError,
+        "there is no question 'early-warnings'; did you mean 'early-warning'? (there are every-event, "
+        "early-warning, few-alarms, exact-extent, papers)",
+    ):
         questions_named("early-warnings")
 
 
@@ -296,11 +303,13 @@ def test_series_without_anomalies_and_odd_labels_are_left_out():
     data["quiet"] = {name: np.zeros(600) + (name != "label") for name in data["series-0"]}
     found = pv.audit_scores(data, metrics=["auc_roc"], seeds=1, workers=1)
     assert (len(found.series), found.left_out) == (3, 1)
-    with pytest.raises(TableError, match="no series holds an anomaly"):
+    with raises_exactly(TableError, "quiet: no series holds an anomaly, so no metric can be tried on these labels"):
         pv.audit_scores({"quiet": data["quiet"]}, metrics=["auc_roc"], workers=1)
-    with pytest.raises(ValueError, match="fakes have no training scores"):
+    with raises_exactly(
+        ValueError, "an audit cannot use threshold 'train-quantile': fakes have no training scores; name another rule"
+    ):
         pv.audit_scores(data, threshold="train-quantile")
-    with pytest.raises(ValueError, match="seeds must be"):
+    with raises_exactly(ValueError, "seeds must be a positive integer; got 0"):
         pv.audit_scores(data, seeds=0)
 
 
@@ -335,7 +344,12 @@ def test_the_chart(found):
     expected = [100 * found[name].blind.share for name in names]
     assert list(shares["fakes that do not know the labels"]) == expected == sorted(expected)
     assert len(pv.plots.gaming_chart(found, metrics=["vus_pr"]).get_yticklabels()) == 1
-    with pytest.raises(ValueError, match="'false_alarm_rate' is not in this audit, or cannot be gamed"):
+    with raises_exactly(
+        ValueError,
+        "metric 'false_alarm_rate' is not in this audit, or cannot be gamed; it has constant_value, "
+        "reversed_order, adjusted, average_precision, point_f1, pate_f1, vus_pr, etapr_f1, segment_f1, "
+        "point_precision",
+    ):
         pv.plots.gaming_chart(found, metrics=["false_alarm_rate"])
 
 
@@ -379,7 +393,9 @@ def test_the_command_without_scores(score_file):
     alone = run("audit", score_file, "--labels-only", "--metrics", "auc_roc", "--seeds", 1)
     assert alone.exit_code == 0
     assert "real is beaten by" in " ".join(alone.stdout.split()) or "rewards" in alone.stdout
-    with pytest.raises(ValueError, match="no question 'x'"):
+    with raises_exactly(
+        ValueError, "there is no question 'x' (there are every-event, early-warning, few-alarms, exact-extent, papers)"
+    ):
         run("audit", score_file, "--for", "x")
 
 

@@ -17,6 +17,7 @@ from pateval.checking.one_liners import chance_of_solving, moving_deviation, mov
 from pateval.cli import pateval
 from pateval.datasets import Series
 from pateval.events import find_events
+from support.messages import raises_exactly
 from support.strategies import binary_series
 
 STEPS = 3000
@@ -207,9 +208,13 @@ def test_it_is_data():
     assert plain["faults"][0]["remedy"] == FAULT_KINDS["dense"].remedy
     assert [each["faults"] for each in plain["series"]] == ["", "dense"]
     assert max(map(len, repr(found).splitlines())) <= 80
-    with pytest.raises(ValueError, match="there is no fault 'odd'"):
+    with raises_exactly(
+        ValueError,
+        "there is no fault 'odd'; there are one-liner, end, dense, close, dominant, shifted, duplicate, train, "
+        "no-anomaly",
+    ):
         found.of("odd")
-    with pytest.raises(ValueError, match="nothing to check"):
+    with raises_exactly(ValueError, "there is nothing to check: no data set, no file, no series"):
         check([])
 
 
@@ -234,7 +239,11 @@ def test_the_command(tmp_path):
     assert [fault["code"] for fault in records["faults"]] == ["one-liner"]
     assert run("check", tmp_path, "--format", "csv").stdout.splitlines()[0] == "code,series,found,value"
     assert "### one-liner" in run("check", tmp_path, "--format", "markdown").stdout
-    with pytest.raises(ValueError, match="neither a folder nor a known data set"):
+    with raises_exactly(
+        ValueError,
+        "'nothing' is neither a folder nor a known data set; known are SMD, MSL, SMAP, PSM, SWaT, UCR, MBA_ECG, "
+        "NAB, NAB-points, TSB-AD-U, TSB-AD-M, TSB-AD-sample",
+    ):
         run("check", "nothing")
 
 

@@ -220,7 +220,7 @@ class TestExplain:
         assert {row["series"] for row in steps} == {"second"}
         done = run(*one[:-1], "third", status=2)
         assert done.stderr.splitlines()[-1] == (
-            f"pateval: {tmp_path / 'two.parquet'}: there is no series named 'third'; there are first, second"
+            f"pateval: {tmp_path / 'two.parquet'}: there is no series named 'third'; its series are 'first', 'second'"
         )
 
     def test_several_detectors_need_a_choice(self, files):

@@ -67,8 +67,20 @@ def test_score_says_what_evaluate_says(run, recording, missing):
     assert {name: row["value"] for name, row in rows.items()} == pytest.approx(dict(expected))
     assert {name: row["signature"] for name, row in rows.items()} == expected.signatures
     found = run("score", recording, *options)
-    assert "pump: 5 of 60 steps are ignored" in found.err
-    assert "scores are missing (coverage 92.7 %)" in found.err
+    what = {"ignore": "left out", "normal": "never predicted"}[missing]
+    lost = ["pump: 1 of 6 events lie wholly in steps that are left out"] if missing == "ignore" else []
+    assert found.err.splitlines() == [
+        f"{recording}: guessed label 'label', score 'score', time 'timestamp'",
+        f"pump: predictions where score >= {expected.threshold:.6g} (oracle: best point F1)",
+        "pump: 5 of 60 steps are ignored",
+        f"pump: 4 of 55 scores are missing (coverage 92.7 %): such steps are {what}",
+        *lost,
+        "pump: max_gap=1h parts events and zones of PATE only; to the other metrics a series stays one",
+        (
+            "delay 20min is longer than the typical event (2 steps): a buffer then counts for more than what it "
+            "surrounds; `pateval buffer` suggests one"
+        ),
+    ]
 
 
 def test_explain_gives_the_number_that_score_prints(run, recording):
@@ -96,27 +108,43 @@ def test_leaderboard_says_what_evaluate_says(run, recording, tmp_path):
     [
         (
             ["--early", "10min", "--time", "none", "--missing", "normal"],
-            "early=['10min'] of pate is a duration, which needs a column of times; name it with --time",
+            "{}: early=['10min'] of pate is a duration, which needs a column of times; name it with --time",
         ),
-        (["--early", "soon"], "'soon' is not a buffer; write steps, as in 100, 0,100 or 0..100, or durations, as in"),
+        (
+            ["--early", "soon"],
+            (
+                "Invalid value for '--early': 'soon' is not a buffer; write steps, as in 100, 0,100 or 0..100, or "
+                "durations, as in 10min or 0min,2h"
+            ),
+        ),
         (
             ["--early", "-3"],
-            "'-3' is not a buffer; write steps, as in 100, 0,100 or 0..100, or durations, as in 10min or 0min,2h",
+            (
+                "Invalid value for '--early': '-3' is not a buffer; write steps, as in 100, 0,100 or 0..100, or "
+                "durations, as in 10min or 0min,2h"
+            ),
         ),
-        (["--max-gap", "9"], "'9' is no duration; write a number with a unit, as in 10min or 2h"),
+        (
+            ["--max-gap", "9"],
+            "Invalid value for '--max-gap': '9' is no duration; write a number with a unit, as in 10min or 2h",
+        ),
         (
             ["--missing", "error"],
             (
-                "scores must hold no missing values; found one in row 1 (5 in 60): leave such steps out with --missing "
-                "ignore, or count them as never predicted with --missing normal (missing=...)"
+                "{}: column 'score': scores must hold no missing values; found one in row 1 (5 in 60): leave such "
+                "steps out with --missing ignore, or count them as never predicted with --missing normal (missing=...)"
             ),
         ),
-        (["--window", "1h,2h"], "'1h,2h' is not one length; write steps or a duration"),
+        (
+            ["--window", "1h,2h"],
+            "Invalid value for '--window': '1h,2h' is not one length; write steps or a duration",
+        ),
     ],
 )
 def test_what_is_refused(run, recording, arguments, message):
     found = run("score", recording, *arguments, status=2)
-    assert message in " ".join(found.err.split())
+    assert found.out == ""
+    assert found.err.splitlines()[-1] == f"pateval: {message.format(recording)}"
 
 
 def test_nab_with_its_own_timestamps(run, real_data, tmp_path):
@@ -132,17 +160,27 @@ def test_nab_with_its_own_timestamps(run, real_data, tmp_path):
     bad = {}
     for name in dict.fromkeys(names):
         inside = rows[names == name]
-        wrong = np.flatnonzero(np.diff(times[inside]) <= np.timedelta64(0))
+        steps = np.diff(times[inside])
+        wrong = np.flatnonzero(steps <= np.timedelta64(0))
         if wrong.size:
-            bad[name] = int(inside[wrong[0] + 1]) + 1
+            before, after = (str(times[inside][place]).split(".")[0].replace("T", " ") for place in wrong[0] + [0, 1])
+            row = int(inside[wrong[0] + 1]) + 1
+            what = "is the same as" if steps[wrong[0]] == np.timedelta64(0) else "lies before"
+            remedy = "leave all but one of such rows out, or read without times by --time none"
+            if (steps < np.timedelta64(0)).any():
+                remedy = "sort the rows with --sort (sort=True)"
+            bad[name] = (
+                f"{tmp_path / 'numenta.parquet'}: column 'timestamp', series {name!r}: the time in row {row}, {after}, "
+                f"{what} the one in row {row - 1}, {before} ({wrong.size} such place{'s' * (wrong.size > 1)}); {remedy}"
+            )
     assert len(bad) == 8
 
     options = ["--metrics", "pate,pate_ap,auc_roc", "--early", "1h", "--delay", "1h", "--chance", "0"]
     refused = run("leaderboard", tmp_path / "numenta.parquet", *options, status=2)
-    assert "the time in row" in refused.err
+    assert refused.err.splitlines()[-1] in [f"pateval: {message}" for message in bad.values()]
     found = run("leaderboard", tmp_path / "numenta.parquet", *options, "--keep-going", "-o", tmp_path / "out", status=1)
-    for name, row in bad.items():
-        assert any(f"series {name!r}: the time in row {row}, " in line for line in found.err.splitlines()), name
+    for message in bad.values():
+        assert message in found.err.splitlines()
 
     written = pq.read_table(tmp_path / "out" / "scores.parquet").to_pylist()
     good = {row["series"] for row in written} - set(bad)
@@ -170,7 +208,10 @@ def test_score_shows_chance_and_marks_what_is_not_above_it(run, tmp_path):
     assert header.split() == ["metric", "chance", "good", "inverted"]
     assert first.endswith("*")
     assert "* not above chance: random scores do as well" in found.out
-    assert "inverted: the scores look inverted: AUC-ROC is" in found.err
+    assert found.err.splitlines()[-1] == (
+        "inverted: the scores look inverted: AUC-ROC is 0.13, and 0.87 with the sign turned; higher must mean more "
+        "anomalous"
+    )
     rows = json.loads(run("score", path, *options, "--format", "json", "--threshold", "0.5").out)
     by_name = {(row["detector"], row["metric"]): row for row in rows}
     assert by_name["inverted", "auc_roc"]["above_chance"] is False

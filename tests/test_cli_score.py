@@ -77,7 +77,10 @@ def test_chance_of_labels_that_differ_much(tmp_path):
     done = run(tmp_path / "one.csv", tmp_path / "two.csv", "--metrics", "pate_ap", "--wide")
     assert "chance of one" in done.stdout.splitlines()[0]
     assert "chance of two" in done.stdout.splitlines()[0]
-    assert "labels or lengths differ from those in" in done.stderr
+    assert (
+        f"{tmp_path / 'two.csv'}: labels or lengths differ from those in {tmp_path / 'one.csv'} (40 steps); each file "
+        "is scored with its own labels"
+    ) in done.stderr.splitlines()
 
 
 def test_chance_of_a_threshold_from_training_scores_predicts_as_many_steps():

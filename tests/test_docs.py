@@ -1,6 +1,7 @@
 """The documentation: examples run, no public name is missing, and no link between pages is broken."""
 
 import doctest
+import importlib.util
 import re
 import shlex
 import shutil
@@ -22,6 +23,15 @@ WRITTEN = sorted(
     for path in DOCS.rglob("*.md")
     if not {"_build", "metrics", "gallery", "generated"} & set(path.relative_to(DOCS).parts[:-1])
 )
+# Pages whose commands need nothing but the files of the demo.
+PAGES_OF_COMMANDS = [
+    "index.md",
+    "start.md",
+    "choose.md",
+    "guides/buffers.md",
+    "guides/thresholds.md",
+    "guides/reports.md",
+]
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")
@@ -83,30 +93,69 @@ def shown_output(page, command):
     return list(takewhile(lambda line: not line.startswith("$ "), after))
 
 
-@pytest.fixture(scope="class")
-def user_folder(tmp_path_factory):
+@pytest.fixture
+def user_folder(tmp_path):
     """A folder with the files that the pages speak of: those of the demo."""
-    folder = tmp_path_factory.mktemp("user")
-    save_files(folder / "scores")
-    shutil.copy(folder / "scores" / "series-1.csv", folder / "scores.csv")
-    return folder
+    save_files(tmp_path / "scores")
+    shutil.copy(tmp_path / "scores" / "series-1.csv", tmp_path / "scores.csv")
+    return tmp_path
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")
 class TestCommands:
-    @pytest.mark.parametrize("page", ["start.md", "choose.md"])
+    @pytest.mark.parametrize("page", PAGES_OF_COMMANDS)
     def test_every_command_works_as_printed(self, page, user_folder, monkeypatch):
         monkeypatch.chdir(user_folder)
         commands = commands_of(page)
-        assert len(commands) > 4
+        assert commands
         for command in commands:
             arguments = shlex.split(command)[1:]
             arguments = [name for each in arguments for name in (sorted(glob(each)) if "*" in each else [each])]
             if "leaderboard" in arguments:
-                arguments += ["--workers", "1", "--overwrite"]
+                arguments += ["--workers", "1"]
             if "audit" in arguments:  # All metrics in 20 draws take a minute.
                 arguments += ["--metrics", "pate_ap,point_f1", "--seeds", "2"]
             result = CliRunner().invoke(command_line, arguments)
             assert result.exit_code == 0, f"{command}\n{result.output[-2000:]}"
             shown = "".join(f"{line}\n" for line in shown_output(page, command))
             assert not shown or doctest.OutputChecker().check_output(shown, result.stdout, doctest.ELLIPSIS), command
+
+
+@pytest.fixture(scope="module")
+def check_site():
+    spec = importlib.util.spec_from_file_location("check_site", DOCS / "check_site.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")
+class TestCheckOfTheBuiltSite:
+    SOUND = (
+        '<h1 id="top">Page</h1><a href="other.html#below">there</a><a href="#top">up</a>'
+        '<img src="a.png" alt="a figure">'
+    )
+
+    def faults_of(self, check_site, folder, body):
+        (folder / "a.png").touch()
+        (folder / "other.html").write_text('<h1>Other</h1><p id="below">text</p>')
+        (folder / "page.html").write_text(body)
+        return list(check_site.faults(folder))
+
+    def test_a_sound_site_has_no_fault(self, check_site, tmp_path):
+        assert self.faults_of(check_site, tmp_path, self.SOUND) == []
+
+    @pytest.mark.parametrize(
+        ("change", "fault"),
+        [
+            (("other.html#below", "gone.html"), "page.html links to gone.html, which is not there"),
+            (("#below", "#gone"), "page.html links to other.html#gone, and there is no such place on that page"),
+            (("#top", "#gone"), "page.html links to #gone, and there is no such place on that page"),
+            (("a.png", "https://cdn.example/a.png"), "page.html needs the network for https://cdn.example/a.png"),
+            (("a.png", "gone.png"), "page.html needs gone.png, which is not there"),
+            ((' alt="a figure"', ""), "page.html shows a.png without a text for those who do not see it"),
+            (("<h1 ", "<h2 "), "page.html has 0 headings of the first level; a page has one"),
+        ],
+    )
+    def test_a_fault_is_named(self, check_site, tmp_path, change, fault):
+        assert self.faults_of(check_site, tmp_path, self.SOUND.replace(*change)) == [fault]

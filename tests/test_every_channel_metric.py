@@ -14,6 +14,7 @@ from hypothesis import given, settings
 import pateval as pv
 from oracles import affected_channels, channel_ranking
 from pateval.catalog import catalogue, find_metrics
+from support.messages import raises_exactly
 from support.strategies import channel_pairs
 
 METRICS = {name: metric for name, metric in catalogue(channels=True).items() if metric.channels}
@@ -209,12 +210,18 @@ def test_numbered_anomalies_and_subsystems(pair, chance):
 
 def test_bad_anomalies_and_subsystems():
     for options, message in [
-        ({"anomalies": [[1, 1, 1]]}, r"anomalies must have the shape of labels, \(5, 3\); got \(1, 3\)"),
-        ({"anomalies": np.zeros((5, 3), dtype=int)}, "0 exactly where the label is 0; step 1, channel 0 has label 1"),
-        ({"anomalies": np.array(LABELS) * 1.5}, "anomalies must be whole numbers"),
-        ({"anomalies": [1, 2]}, "anomalies must be two-dimensional"),
+        ({"anomalies": [[1, 1, 1]]}, "anomalies must have the shape of labels, (5, 3); got (1, 3)"),
+        (
+            {"anomalies": np.zeros((5, 3), dtype=int)},
+            "anomalies must be 0 exactly where the label is 0; step 1, channel 0 has label 1 and anomaly 0",
+        ),
+        ({"anomalies": np.array(LABELS) * 1.5}, "anomalies must be whole numbers, 0 where the label is 0"),
+        (
+            {"anomalies": [1, 2]},
+            "anomalies must be two-dimensional, time steps by channels; got an array of shape (2,)",
+        ),
         ({"subsystems": ["a", "b"]}, "subsystems must name every channel; got 2 names for 3 channels"),
-        ({"subsystems": "abc"}, "subsystems must be a collection of names"),
+        ({"subsystems": "abc"}, "subsystems must be a collection of names, one per channel; got 'abc'"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=message):
+        with raises_exactly((ValueError, TypeError), message):
             pv.affected_channels(LABELS, PREDICTIONS, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pateval as pv
@@ -12,6 +13,7 @@ from pateval.catalog import catalogue
 from pateval.compat import PATE
 from pateval.metric import GLOBAL_OPTIONS
 from support.hostile_values import HOSTILE, broken_rules, outcome
+from support.messages import raises_exactly
 
 LABELS = [0, 0, 1, 1, 1, 0, 0, 0]
 SCORES = [0.125, 0.5, 1.0, 0.25, 0.375, 0.0, 0.75, 0.625]
@@ -136,3 +138,54 @@ def test_every_column_of_the_leaderboard(column):
 def test_anything_as_the_data_of_the_leaderboard():
     cases = {what: {"data": value, **USUAL} for what, value in FEW.items()}
     assert not broken_rules(pv.leaderboard, cases)
+
+
+NUMBERS = pd.Series(np.arange(1000.0))  # whose representation has many lines
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: pv.vus_pr(LABELS, SCORES, window=10**12),
+            "window must be at most 1,000,000 steps; got 1000000000000",
+        ),
+        (
+            lambda: pv.evaluate(LABELS, SCORES, metrics="vus_roc", window=10**12),
+            "window must be at most 1,000,000 steps; got 1000000000000",
+        ),
+        (lambda: pv.leaderboard(TABLE, detector=2), "detector must be the name of a column; got 2"),
+        (lambda: pv.leaderboard(TABLE, score=2), "score must be the name of a column, or a list of names; got 2"),
+        (
+            lambda: pv.leaderboard(TABLE, executor=3),
+            ("executor must be a concurrent.futures.Executor, such as Client(...).get_executor() of Dask; got 3"),
+        ),
+        (
+            lambda: pv.auc_roc(LABELS, SCORES, missing=NUMBERS),
+            "missing must be one of 'error', 'ignore', 'normal'; got Series of shape (1000,)",
+        ),
+        (
+            lambda: pv.evaluate(LABELS, SCORES, threshold=NUMBERS),
+            "threshold must be a finite number or the name of a rule; got Series of shape (1000,)",
+        ),
+        (
+            lambda: pv.median_deviation_threshold([1.7e308, -1.7e308, 1.6e308, 0.0]),
+            "the threshold lies beyond the largest float: divide the scores by a constant",
+        ),
+        (
+            lambda: pv.evaluate(LABELS, SCORES, metrics="PATE"),
+            "unknown metric 'PATE'; did you mean 'pate'? ('pateval metrics' lists them)",
+        ),
+    ],
+)
+def test_what_is_said(call, message):
+    with raises_exactly((ValueError, TypeError), message):
+        call()
+
+
+def test_what_has_a_value_all_the_same():
+    assert pv.pate([0, 1], [0, 10**400]) == pv.pate([0, 1], [0, 1])
+    assert pv.pate(LABELS, SCORES, thresholds=2**63) == pv.pate(LABELS, SCORES)
+    assert pv.pate(LABELS, SCORES, early=10**400, delay=2) == pv.pate(LABELS, SCORES, early=8, delay=2)
+    single = np.array(SCORES, dtype=np.float32)
+    assert pv.quantile_threshold(single, fraction=0.3) == pv.quantile_threshold(single.astype(float), fraction=0.3)

@@ -408,7 +408,8 @@ def test_what_cannot_be_guessed_is_asked_for() -> None:
         "the table: no column looks like labels; name it (label=..., --label) among 'a', 'b'"
     )
     assert message_of(find_layout, as_table({"label": [1], "value": [2]})) == (
-        "the table: no column looks like scores; name it (score=..., --score) among 'value'"
+        "the table: no column looks like scores; name it (score=..., --score) among 'value'; scores of values are "
+        "made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     )
     twice = as_table({"label": [1], "b": [2]})
     assert message_of(find_layout, twice, label="label", score="label") == (

@@ -248,12 +248,14 @@ def test_a_forecast_is_not_a_detector() -> None:
         "read with --score y_pred --threshold 1"
     )
     assert message_of(find_layout, columns("label", "f00", "f01", "temperature")) == (
-        "the table: no column looks like scores; name it (score=..., --score) among 'f00', 'f01', 'temperature'"
+        "the table: no column looks like scores; name it (score=..., --score) among 'f00', 'f01', 'temperature'; "
+        "scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     )
     assert message_of(find_layout, columns("label", *(f"f{number:02d}" for number in range(38)))) == (
         "the table: no column looks like scores; name it (score=..., --score) among "
         + ", ".join(f"'f{number:02d}'" for number in range(20))
-        + " and 18 more"
+        + " and 18 more; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o "
+        "scores'"
     )
 
 

@@ -15,6 +15,7 @@ from pateval.catalog import catalogue
 from pateval.evaluation import evaluate
 from pateval.leaderboards import Leaderboard, leaderboard
 from support.leaderboard_cases import wide_table
+from support.messages import raises_exactly
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -97,24 +98,34 @@ def test_a_single_series_has_limits_over_its_events():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": ["pat"]}, "unknown metric 'pat'; did you mean 'pate'"),
-        ({"metrics": []}, "at least one metric"),
-        ({"early": -1}, "early must be a non-negative integer"),
-        ({"delay": ()}, "delay must hold at least one"),
-        ({"window": 2.5}, "window must be a non-negative integer"),
-        ({"threshold": "orakel"}, "threshold must be a number or one of"),
-        ({"threshold": math.nan}, "threshold must be a finite number"),
-        ({"workers": 0}, "workers must be a positive integer"),
-        ({"chance": -1}, "chance must be a non-negative integer"),
+        ({"metrics": ["pat"]}, "unknown metric 'pat'; did you mean 'pate'? ('pateval metrics' lists them)"),
+        ({"metrics": []}, "metrics must name at least one metric; got an empty collection"),
+        ({"early": -1}, "early must be a non-negative integer; got -1"),
+        ({"delay": ()}, "delay must hold at least one buffer length; got an empty collection"),
+        ({"window": 2.5}, "window must be a non-negative integer; got 2.5"),
+        (
+            {"threshold": "orakel"},
+            (
+                "threshold must be a number or one of 'oracle', 'quantile', 'standard-deviation', 'median-deviation', "
+                "'peaks-over-threshold', 'train-quantile', 'train-test-quantile', 'alarms:2/1d'; got 'orakel'; a "
+                "figure may follow, as in 'quantile:0.01'"
+            ),
+        ),
+        ({"threshold": math.nan}, "threshold must be a finite number or the name of a rule; got nan"),
+        ({"workers": 0}, "workers must be a positive integer; got 0"),
+        ({"chance": -1}, "chance must be a non-negative integer; got -1"),
         (
             {"rank_by": "auc_pr", "metrics": ["pate"]},
-            r"rank_by must be one of the metrics computed \(pate\), so add it to them; got 'auc_pr'",
+            "rank_by must be one of the metrics computed (pate), so add it to them; got 'auc_pr'",
         ),
-        ({"label": "truth"}, "no label column 'truth'"),
+        (
+            {"label": "truth"},
+            "the table: there is no label column 'truth'; its columns are 'series', 'label', 'good', 'fair', 'guess'",
+        ),
     ],
 )
 def test_bad_options_are_refused_before_any_work(options, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+    with raises_exactly((ValueError, TypeError), message):
         leaderboard(wide_table(), **options)
 
 

@@ -24,6 +24,7 @@ from pateval.leaderboards.doubt import moved_labels
 from pateval.leaderboards.doubt_result import LabelDoubt
 from pateval.leaderboards.summary import MetricFacts
 from support.dask_cluster import running_cluster
+from support.messages import raises_exactly
 
 
 def data(series: int = 6, detectors: int = 3, steps: int = 120) -> dict[str, Any]:
@@ -137,11 +138,11 @@ def test_what_is_doubted() -> None:
     assert pv.leaderboard(columns, metrics=["auc_roc"], doubt=None, chance=0).doubt is None
     assert pv.leaderboard(columns, metrics=["auc_roc"], doubt=0, chance=0).doubt is None
     for doubt, said in [
-        (-1, "doubt must be a non-negative integer"),
-        (1.5, "doubt must be"),
-        ("5", "doubt as text must"),
+        (-1, "doubt must be a non-negative integer; got -1"),
+        (1.5, "doubt must be a non-negative integer; got 1.5"),
+        ("5", "doubt as text must be a number with a unit, such as '10min', '2h'; got '5'"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=said):
+        with raises_exactly((ValueError, TypeError), said):
             pv.leaderboard(columns, metrics=["auc_roc"], doubt=doubt)
     with pytest.raises(ValueError, match="doubt_draws must be"):
         pv.leaderboard(columns, metrics=["auc_roc"], doubt=1, doubt_draws=0)

@@ -17,6 +17,7 @@ from pateval.leaderboards import cache
 from pateval.leaderboards.plan import make_plan
 from support.dask_cluster import running_cluster
 from support.leaderboard_cases import compute, rows, settings, write_detectors
+from support.messages import raises_exactly
 
 OWN = '''
 import numpy as np
@@ -157,7 +158,10 @@ def test_every_module_is_said_to_decide_numbers_or_not_to():
     known = modules | {module.rpartition(".")[0] for module in modules}
     assert set(cache.DECIDING) <= known
     assert not set(cache.DECIDING) & set(cache.NOT_DECIDING)
-    with pytest.raises(LookupError, match=r"'new_room\.module' is on neither list"):
+    with raises_exactly(
+        LookupError,
+        "module 'new_room.module' is on neither list of pateval.leaderboards.cache: does it decide numbers?",
+    ):
         cache.decides("new_room.module")
 
 

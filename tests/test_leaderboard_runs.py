@@ -17,6 +17,7 @@ import pytest
 import pateval as pv
 from pateval.leaderboards.runs import Entries, RunTable
 from support.dask_cluster import running_cluster
+from support.messages import message_of
 
 METRICS = ["pate", "pate_ap", "auc_roc", "point_f1"]
 SERIES = ("a", "b", "c")
@@ -224,8 +225,11 @@ def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
     for folder in ("x", "y"):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder, "lstm", table_of(1, 2))
-    with pytest.raises(ValueError, match="detector 'lstm' on series 'a', run '0', is also in"):
-        pv.leaderboard([tmp_path / "x", tmp_path / "y"], metrics=["auc_roc"])
+    first, second = (tmp_path / folder / "lstm.parquet" for folder in ("x", "y"))
+    assert message_of(pv.leaderboard, [tmp_path / "x", tmp_path / "y"], metrics=["auc_roc"]) == (
+        f"{second}: detector 'lstm' on series 'a', run '0', is also in {first}; detectors are named by their files, so "
+        "rename one of the two, or leave it out"
+    )
 
 
 def pateval(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:

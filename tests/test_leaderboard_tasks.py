@@ -28,6 +28,7 @@ from pateval.leaderboards.plan import make_plan
 from pateval.leaderboards.tasks import run_batch, set_stop
 from support import leaderboard_metrics as metrics
 from support.leaderboard_cases import compute, parquet_bytes, rows, series, settings, write_detectors
+from support.messages import message_of, raises_exactly
 
 
 def test_plan_and_batches(tmp_path):
@@ -105,8 +106,10 @@ def test_two_files_of_one_name(tmp_path):
         labels, scores = series(start)
         pq.write_table(pa.table({"label": labels, "score": scores}), tmp_path / folder / "lstm.parquet")
     files = [tmp_path / "a" / "lstm.parquet", tmp_path / "b" / "lstm.parquet"]
-    with pytest.raises(ValueError, match=r"b/lstm.parquet: detector 'lstm' .* is also in .*a/lstm.parquet"):
-        make_plan(files)
+    assert message_of(make_plan, files) == (
+        f"{files[1]}: detector 'lstm' on series 'series' is also in {files[0]}; detectors are named by their files, so "
+        "rename one of the two, or leave it out"
+    )
     plan = make_plan(files, keep_going=True)
     assert len(plan.jobs) == 1
     assert "rename one" in plan.failures[0].reason
@@ -116,14 +119,13 @@ def test_two_files_of_one_name(tmp_path):
 
 
 def test_nothing_to_do(tmp_path):
-    with pytest.raises(ValueError, match="nothing to evaluate"):
+    with raises_exactly(ValueError, "there is nothing to evaluate: no files, no tables"):
         make_plan([])
-    with pytest.raises(ValueError, match="data must be paths"):
+    with raises_exactly(ValueError, "data must be paths, tables or mappings of arrays; got int"):
         make_plan(3)
-    with pytest.raises(ValueError, match="there is no such file"):
-        make_plan(tmp_path / "absent.csv")
-    with pytest.raises(ValueError, match="there is no such file"):
-        make_plan(tmp_path / "absent.csv", keep_going=True)
+    path = tmp_path / "absent.csv"
+    assert message_of(make_plan, path) == f"{path}: there is no such file or folder"
+    assert message_of(make_plan, path, keep_going=True) == f"{path}: there is no such file or folder"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from oracles.runs import runs_of
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.nab import PROFILES, nab
 from support.cases import prediction_cases
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 
 
@@ -69,7 +70,10 @@ def test_golden(name):
 
 
 def test_events_of_one_step_are_refused():
-    with pytest.raises(UndefinedMetricError, match="at least two steps, and the one at index 4 has one"):
+    with raises_exactly(
+        UndefinedMetricError,
+        "the metric is undefined: NAB needs events of at least two steps, and the one at index 4 has one",
+    ):
         nab([0, 1, 1, 0, 1, 0], [0, 1, 1, 0, 1, 0])
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import affiliation_chance, balanced_point_adjusted, confidence_consistency, operator_interest, szcore
 from oracles import soft_event as soft
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions, labels_and_scores
 
 # --- affiliation, measured from chance ---
@@ -159,7 +160,7 @@ def test_reversing_time_can_change_soft_events():
     labels[[10, 14]] = predictions[[8, 12]] = 1
     assert pv.soft_event(labels, predictions, tolerance=5).f1 == pytest.approx(0.6)
     assert pv.soft_event(labels[::-1], predictions[::-1], tolerance=5).f1 == pytest.approx(0.3)
-    with pytest.raises(ValueError, match="tolerance must be a finite number, 1 or more"):
+    with raises_exactly(ValueError, "tolerance must be a finite number, 1 or more; got 0.5"):
         pv.soft_event(labels, predictions, tolerance=0.5)
 
 
@@ -206,5 +207,5 @@ def test_szcore_options_are_checked():
     ]:
         with pytest.raises((ValueError, TypeError), match=f"{option} must be"):
             pv.szcore_event([0, 1], [0, 1], **{option: value})
-    with pytest.raises(ValueError, match="per must be"):
+    with raises_exactly(ValueError, "per must be a positive integer; got 0"):
         pv.szcore_false_alarm_rate([0, 1], [0, 1], per=0)

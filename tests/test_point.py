@@ -9,6 +9,7 @@ from oracles import point as oracle
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.point import point
 from support.cases import prediction_cases, scenarios
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 
 
@@ -25,7 +26,7 @@ def test_by_hand():
 @pytest.mark.parametrize("case", prediction_cases("pa_pred"))
 def test_golden(case):
     if not case.labels.any():
-        with pytest.raises(UndefinedMetricError, match="no anomaly"):
+        with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
             point(case.labels, case.predictions)
         return
     expected = [case.metrics[name] for name in ("precision", "recall", "f1")]

@@ -108,6 +108,19 @@ class TestOpens:
         assert "random scores reach" in text(page, "main")
         assert {check["code"] for check in board["checks"]} <= set(texts(page, ".checks code"))
 
+    def test_the_shaded_rows_are_those_not_told_apart_wherever_they_stand(self, page):
+        names = page.evaluate(
+            "[...document.querySelectorAll('.chart a.item text.row')].map((each) => each.textContent)"
+        )
+        page.evaluate(f"void (patevalReport.board.verdicts.pate_ap.tied = [{json.dumps(names[2])}])")
+        page.go("#view=about")
+        page.go("#view=overview")
+        box = "(each) => { const { top, bottom } = each.getBoundingClientRect(); return [top, bottom]; }"
+        shaded = page.evaluate(f"[...document.querySelectorAll('rect.tied')].map({box})")
+        dots = page.evaluate(f"[...document.querySelectorAll('.chart a.item circle')].map({box})")
+        inside = [any(top <= low and high <= bottom for top, bottom in shaded) for low, high in dots]
+        assert inside == [number in (0, 2) for number in range(len(names))]
+
     def test_charts_are_drawn(self, page):
         assert colours(page, "svg.chart") > 20
         page.go(f"#{urlencode(DRILLDOWN)}")

@@ -131,7 +131,10 @@ def test_a_folder_with_other_content_is_left_alone(files, tmp_path):
     # Again, with one file more: the same leaderboard, which goes on.
     assert pateval("leaderboard", files / "good.parquet", *BOARD, "-o", out).returncode == 0
     (out / "notes.txt").write_text("mine")
-    assert "holds other things (notes.txt)" in one_line(pateval("leaderboard", files, *BOARD, "-o", out))
+    assert one_line(pateval("leaderboard", files, *BOARD, "-o", out)) == (
+        f"-o {out}: the folder holds other things (notes.txt); name another one, or use --overwrite to write into it "
+        "all the same"
+    )
     (out / "notes.txt").unlink()
     other = tmp_path / "other.parquet"
     pq.write_table(pq.read_table(files / "fair.parquet"), other)

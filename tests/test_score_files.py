@@ -24,6 +24,7 @@ from pateval.score_files import (
     training_verdicts,
     write_score_file,
 )
+from support.messages import raises_exactly
 
 
 def series(name: str, steps: int = 40, train: int | None = 60, seed: int = 0) -> Series:
@@ -66,10 +67,11 @@ def test_training_scores_are_those_of_the_training_steps_sorted(tmp_path: Path) 
         found = read_training_scores(tmp_path / "squared_zscore.parquet", series=each.name)
         assert found.dtype == np.float32
         np.testing.assert_array_equal(found, expected)
-    with pytest.raises(ValueError, match="there is 2 fits for all; name one by series and run"):
-        read_training_scores(tmp_path / "squared_zscore.parquet")
-    with pytest.raises(ValueError, match="there is no fit for series 'pipe'"):
-        read_training_scores(tmp_path / "squared_zscore.parquet", series="pipe")
+    path = tmp_path / "squared_zscore.parquet"
+    with raises_exactly(ValueError, f"{path}: there are 2 fits; name one by series and run"):
+        read_training_scores(path)
+    with raises_exactly(ValueError, f"{path}: there is no fit for series 'pipe'; name one by series and run"):
+        read_training_scores(path, series="pipe")
 
 
 def test_joined_series_share_their_training_scores(tmp_path: Path) -> None:
@@ -81,11 +83,15 @@ def test_joined_series_share_their_training_scores(tmp_path: Path) -> None:
 
 def test_where_there_are_no_training_scores(tmp_path: Path) -> None:
     detect([candidate("squared_zscore"), candidate("perfect")], [series("bare", train=None)], tmp_path)
-    with pytest.raises(ValueError, match="the detector was fitted on the test stretch"):
-        read_training_scores(tmp_path / "squared_zscore.parquet")
+    path = tmp_path / "squared_zscore.parquet"
+    message = f"{path}: there are no training scores of 'bare': the detector was fitted on the test stretch"
+    with raises_exactly(ValueError, message):
+        read_training_scores(path)
     detect([candidate("perfect")], DATA[:1], tmp_path)
-    with pytest.raises(ValueError, match="the detector scores no training steps"):
-        read_training_scores(tmp_path / "perfect.parquet", series="pump")
+    path = tmp_path / "perfect.parquet"
+    message = f"{path}: there are no training scores of 'pump': the detector scores no training steps"
+    with raises_exactly(ValueError, message):
+        read_training_scores(path, series="pump")
     assert not training_scores_path(tmp_path / "perfect.parquet").exists()
 
 
@@ -95,10 +101,15 @@ def test_training_scores_of_other_scores_are_refused(tmp_path: Path) -> None:
     kept = training_scores_path(path).read_bytes()
     detect([candidate("squared_zscore")], [series("pump", seed=5)], tmp_path)
     training_scores_path(path).write_bytes(kept)
-    with pytest.raises(ValueError, match="belong to other scores"):
+    message = (
+        f"{training_scores_path(path)}: these training scores belong to other scores than those in "
+        "squared_zscore.parquet; detect again with --overwrite"
+    )
+    with raises_exactly(ValueError, message):
         read_training_scores(path)
     training_scores_path(path).unlink()
-    with pytest.raises(ValueError, match=r"squared_zscore\.training must lie beside it"):
+    message = f"{path}: the training scores are missing: squared_zscore.training must lie beside it"
+    with raises_exactly(ValueError, message):
         read_training_scores(path)
 
 
@@ -146,7 +157,11 @@ def test_the_papers_protocol_crosses_boundaries_and_drops_the_tail(tmp_path: Pat
     np.testing.assert_array_equal(table["score"].to_numpy(), detector.score(JOINED.test)[:70])
     expected = np.sort(detector.score(JOINED.train)[:120].astype(np.float32))
     np.testing.assert_array_equal(read_training_scores(tmp_path / "usad.parquet"), expected)
-    with pytest.raises(ValueError, match="protocol 'paper', now 'held-out'"):
+    message = (
+        f"{tmp_path / 'usad.parquet'}: holds scores of other settings (protocol 'paper', now 'held-out'); choose "
+        "another folder or name, or overwrite it"
+    )
+    with raises_exactly(ValueError, message):
         detect([candidate("usad", settings=SMALL_USAD)], [JOINED], tmp_path)
 
 

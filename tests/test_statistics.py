@@ -17,6 +17,7 @@ from pateval.experiments.paper_tables import impact_table
 from pateval.leaderboards import bootstrap
 from pateval.leaderboards import pairwise as pairs
 from pateval.leaderboards import statistics as stats
+from support.messages import raises_exactly
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_nothing_to_test():
     assert np.isnan(stats.nemenyi(empty)).all()
     assert math.isnan(stats.nemenyi_difference(1, 5))
     assert pairs.pairwise(np.empty((0, 2))).p_raw.tolist() == [[1, 1], [1, 1]]
-    with pytest.raises(ValueError, match="two dimensions"):
+    with raises_exactly(ValueError, "a table of series by detectors has two dimensions; got an array of shape (2,)"):
         stats.rank_table([1.0, 2.0])
 
 

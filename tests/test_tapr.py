@@ -12,6 +12,7 @@ from oracles import tapr as oracle
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.tapr import etapr, tapr
 from support.cases import prediction_cases, scenarios
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 
 # With zones, a score may equal a round threshold but for the last bit, which depends on the order of summation.
@@ -75,7 +76,7 @@ def test_etapr_by_hand():
 def test_golden_tapr(case):
     for theta, delta in case.params["tapr_grid"]:
         if not case.labels.any():
-            with pytest.raises(UndefinedMetricError, match="no anomaly"):
+            with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
                 tapr(case.labels, case.predictions, theta=theta, delta=delta)
             continue
         expected = [case.metrics[f"{name}_a0.5[theta={theta},delta={delta}]"] for name in ("TaP", "TaR")]
@@ -88,7 +89,7 @@ def test_golden_etapr(case):
     for theta_p, theta_r, delta in case.params["etapr_grid"]:
         options = {"theta_p": theta_p, "theta_r": theta_r, "delta": delta}
         if not case.labels.any():
-            with pytest.raises(UndefinedMetricError, match="no anomaly"):
+            with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
                 etapr(case.labels, case.predictions, **options)
             continue
         key = f"[theta_p={theta_p},theta_r={theta_r},delta={delta}]"

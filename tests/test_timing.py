@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oracles import timing as oracle
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.timing import timing_after_rate, timing_quality, timing_quality_events
+from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 
 
@@ -51,7 +52,7 @@ def test_nothing_detected_is_nan_throughout():
 
 @pytest.mark.parametrize("function", [timing_quality, timing_after_rate, timing_quality_events])
 def test_no_anomaly(function):
-    with pytest.raises(UndefinedMetricError, match="no anomaly"):
+    with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
         function([0, 0, 0], [0, 1, 0])
 
 

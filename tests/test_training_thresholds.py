@@ -17,6 +17,7 @@ from pateval.cli import main
 from pateval.io import TableError
 from pateval.score_files import read_fit_scores, read_training_scores, training_scores_path
 from pateval.training_thresholds import level_in_file
+from support.messages import raises_exactly
 
 SHARE = 0.05
 
@@ -137,31 +138,67 @@ def test_fit_scores_are_those_of_all_parts(scores: Path) -> None:
 
 
 def test_files_without_training_scores(scores: Path, data: Path, tmp_path: Path) -> None:
-    remedy = r"`pateval detect DETECTOR --data DATA -o DIR` writes files that have them"
     plain = tmp_path / "plain.csv"
     plain.write_text("label,score\n0,0.1\n1,0.9\n")
     alone = tmp_path / "alone.parquet"
     alone.write_bytes((scores / "joined.parquet").read_bytes())
     for path, why in [
-        (plain, "not a readable Parquet file"),
+        (plain, "they are kept beside score files in Parquet"),
         (alone, "the training scores are missing: alone.training must lie beside it"),
     ]:
-        for command in ("score", "leaderboard", "explain"):
-            output, errors = run(command, path, "--threshold", "train-quantile:0.05", status=2)
+        for command in (["score"], ["leaderboard"], ["explain"], ["plot", "series"]):
+            output, errors = run(*command, path, "--threshold", "train-quantile:0.05", status=2)
             last = errors.strip().splitlines()[-1]
-            assert f"{path}: threshold 'train-quantile:0.05' needs the scores of the training steps ({why}" in last
-            assert last.endswith("writes files that have them")
+            assert last == (
+                f"pateval: {path}: threshold 'train-quantile:0.05' needs the scores of the training steps ({why}); "
+                "`pateval detect DETECTOR --data DATA -o DIR` writes files that have them"
+            )
             assert output == ""
-    with pytest.raises(TableError, match=rf"the table: .* \(they are kept beside a score file\); {remedy}"):
+    with raises_exactly(
+        TableError,
+        "the table: threshold 'train-quantile:0.05' needs the scores of the training steps (they are kept beside "
+        "score files in Parquet); `pateval detect DETECTOR --data DATA -o DIR` writes files that have them",
+    ):
         pv.leaderboard({"label": [0, 1], "a": [0.1, 0.9]}, metrics=["point_f1"], threshold="train-quantile:0.05")
     assert not training_scores_path(alone).exists()
+
+
+@pytest.mark.parametrize("rule", ["train-quantile", "train-test-quantile"])
+def test_figures_draw_the_threshold_that_explain_uses(
+    scores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
+) -> None:
+    from pateval import plots
+
+    drawn, draw = [], plots.categories
+    monkeypatch.setattr(
+        plots, "categories", lambda *given, **options: drawn.append(given[0]) or draw(*given, **options)
+    )
+    path, threshold = scores / "squared_zscore.parquet", f"{rule}:{SHARE}"
+    options = ["--threshold", threshold, "--early", 5, "--delay", 5, "--only-series", "valve"]
+    _, errors = run("plot", "categories", path, *options, "-o", tmp_path / "a.svg")
+    level = direct_level(path, "valve", rule)
+    assert f"predictions where score > {level:.6g} ({threshold}: strictly above" in errors
+    found = columns(path)
+    own = found["series"] == "valve"
+    expected = pv.explain(found["label"][own], found["score"][own] > level, early=5, delay=5)
+    assert drawn[0].points.to_dict() == expected.points.to_dict()
+    _, errors = run("plot", "series", path, *options[:-2], "-o", tmp_path / "b.svg", status=2)
+    assert errors.strip().splitlines()[-1] == (
+        f"pateval: squared_zscore: {threshold} gives each of its fits a threshold of its own, and a figure shows one; "
+        "choose a series with --only-series"
+    )
+    run("plot", "series", scores / "joined.parquet", *options[:-2], "-o", tmp_path / "c.svg")
 
 
 def test_files_of_an_older_version(tmp_path: Path) -> None:
     path = tmp_path / "old.parquet"
     table = pa.table({"series": ["a", "a"], "label": [0, 1], "score": [0.1, 0.9]})
     pq.write_table(table.replace_schema_metadata({b"pateval": b'{"detector": "old", "seed": 0}'}), path)
-    with pytest.raises(TableError, match="written by an older version, which kept no training scores"):
+    message = (
+        f"{path}: threshold 'train-quantile:0.05' needs the scores of the training steps (written by an older version, "
+        "which kept no training scores); `pateval detect DETECTOR --data DATA -o DIR` writes files that have them"
+    )
+    with raises_exactly(TableError, message):
         pv.leaderboard(path, metrics=["point_f1"], threshold="train-quantile:0.05")
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from oracles import ts_auprc as oracle
 from pateval._validation import UndefinedMetricError
 from pateval.metrics.ts_auprc import ts_auprc, ts_average_precision, ts_curve
+from support.messages import raises_exactly
 from support.score_cases import ScoreCase, score_cases
 from support.strategies import labels_and_scores
 
@@ -70,9 +71,9 @@ def test_reference(case: ScoreCase):
 
 def test_undefined_and_extreme():
     for metric in (ts_auprc, ts_average_precision, ts_curve):
-        with pytest.raises(UndefinedMetricError, match="no anomaly"):
+        with raises_exactly(UndefinedMetricError, "the metric is undefined: the labels hold no anomaly"):
             metric([0, 0, 0], [1, 2, 3])
-        with pytest.raises(TypeError, match="weighted must be True or False; got 1"):
+        with raises_exactly(TypeError, "weighted must be True or False; got 1"):
             metric([0, 1, 0], [1, 2, 3], weighted=1)
     assert ts_auprc([1, 1, 1], [2, 2, 2]) == ts_average_precision([1, 1, 1], [2, 2, 2]) == 1
     assert ts_auprc([0, 0, 1, 0], [2, 2, 2, 2]) == (1 + 0.25) / 2

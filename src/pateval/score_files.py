@@ -110,7 +110,10 @@ def read_training_scores(
         raise ValueError(f"{path}: the training scores are missing: {beside.name} must lie beside it")
     keys = read_metadata(beside)["keys"]
     if chosen["key"] not in keys:
-        raise ValueError(f"{beside}: these training scores belong to other scores than those in {Path(path).name}")
+        raise ValueError(
+            f"{beside}: these training scores belong to other scores than those in {Path(path).name}; "
+            "detect again with --overwrite"
+        )
     with pq.ParquetFile(beside) as file:
         scores: npt.NDArray[np.float32] = file.read_row_group(keys.index(chosen["key"]))["score"].to_numpy()
     return scores
@@ -161,8 +164,8 @@ def _find_run(path: str | os.PathLike[str], series: str | None, run: int | None)
         asked = ", ".join(
             f"{name} {value!r}" for name, value in (("series", series), ("run", run)) if value is not None
         )
-        what = "no fit" if not runs else f"{len(runs)} fits"
-        raise ValueError(f"{path}: there is {what} for {asked or 'all'}; name one by series and run")
+        what = f"are {len(runs)} fits" if runs else "is no fit"
+        raise ValueError(f"{path}: there {what}{f' for {asked}' if asked else ''}; name one by series and run")
     return runs[0]
 
 

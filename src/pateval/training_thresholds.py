@@ -66,8 +66,8 @@ def level_in_file(threshold: str, path: str | os.PathLike[str], *, series: str, 
         If the file has no training scores of the series.
     """
     try:
-        if not os.path.isfile(path):
-            raise ValueError("they are kept beside a score file")
+        if not os.path.isfile(path) or not os.fspath(path).lower().endswith((".parquet", ".pq")):
+            raise ValueError("they are kept beside score files in Parquet")
         status = os.stat(path)
         return _level(threshold, os.fspath(path), series, run, (status.st_mtime_ns, status.st_size))
     except (ValueError, OSError) as error:

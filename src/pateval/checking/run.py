@@ -82,9 +82,9 @@ def check(
     known = [_title(item) for item in items]
     named = []
     for item, title in zip(items, known, strict=True):
-        # Folders of one name are several data sets.
-        is_alone = isinstance(item, Series) or known.count(title) == 1
-        named += [(title if is_alone else os.fspath(item), record) for record in _loaded(item, root)]
+        if not isinstance(item, Series) and known.count(title) > 1:
+            title = os.fspath(item)  # folders of one name are several data sets
+        named += [(title, record) for record in _loaded(item, root)]
     if not named:
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))

@@ -15,9 +15,9 @@ from pateval.cli.progress import progress_bar
 def command(data: tuple[str, ...], root: str | None, result: Output) -> None:
     """Look for what makes data worthless as a benchmark, each with a code, its figures and what to do.
 
-    DATA is the name of a known data set ('pateval data list'), a folder, or a file with labels and recorded values. Found are
-    events that a rule of one line finds, that crowd at the end, that are too dense, too close, or one that is most of
-    the anomalies; labels that look shifted; series that occur twice; anomalies in the training stretch.
+    DATA is the name of a known data set ('pateval data list'), a folder, or a file with labels and recorded values.
+    Found are events that a rule of one line finds, that crowd at the end, that are too dense, too close, or one that is
+    most of the anomalies; labels that look shifted; series that occur twice; anomalies in the training stretch.
 
     --format csv lists the faults, json those and every series with the best rule of one line on it.
     """

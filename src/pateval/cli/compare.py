@@ -76,9 +76,12 @@ def command(
         found.sort(key=lambda data: chosen.index(data.name) if data.name in chosen else len(chosen))
     if len(found) != 2:
         names = ", ".join(repr(data.name) for data in found)
+        remedy = "choose two with --only NAME,NAME or --score COLUMN,COLUMN"
+        if len(found) < 2:
+            remedy = "give the file of the second detector too, or both columns with --score COLUMN,COLUMN"
         raise TableError(
             f"two detectors are compared; {' and '.join(files)} hold{'s' if len(files) == 1 else ''} {len(found)} "
-            f"({names}); choose two with --only NAME,NAME or --score COLUMN,COLUMN"
+            f"({names}); {remedy}"
         )
     in_common = _same_series(*found)
     one, other = (data.on(in_common) for data in found)

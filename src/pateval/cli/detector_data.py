@@ -173,9 +173,9 @@ def read_detectors(
     where = files[0] if len(files) == 1 else f"{len(files)} files"
     absent = next((name for name in only or () if name not in known), None)
     if absent is not None:
-        raise TableError(f"{where}: there is no detector named {absent!r}; there are {_listed(known)}")
+        raise TableError(f"{where}: there is no detector named {absent!r}; its detectors are {_listed(known)}")
     if not found:
-        raise TableError(f"{where}: there is no series named {only_series!r}; there are {_listed(series)}")
+        raise TableError(f"{where}: there is no series named {only_series!r}; its series are {_listed(series)}")
     return list(found.values())
 
 
@@ -249,6 +249,8 @@ def clock_and_ignored(items: Sequence[ScoredSeries], needs_times: str) -> dict[s
 
 
 def _listed(names: Sequence[str]) -> str:
+    from pateval._wording import in_words
+
     shown = list(dict.fromkeys(names))
     more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
-    return ", ".join(shown[:12]) + more
+    return ", ".join(map(in_words, shown[:12])) + more

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pateval.io import ColumnNames, Layout, ScoredSeries, Source
+    from pateval.threshold_rules import ThresholdRule
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class Drawable:
     steps : dict
         Which steps count and when they were, as PATE takes it: ``times``, ``time_unit``, ``ignore`` and ``missing``.
         With several detectors a step that one of them has no score for is ignored for all, where such are ignored.
+    origins : dict
+        By detector: the file, series and run of each of its parts.
     """
 
     labels: npt.NDArray[np.bool_]
@@ -75,6 +78,30 @@ class Drawable:
     axis: dict[str, Any]
     notes: tuple[str, ...]
     steps: dict[str, Any]
+    origins: dict[str, list[tuple[str, str, str]]]
+
+    def rule(self, detector: str, threshold: float | str) -> ThresholdRule:
+        """Return the threshold of a detector as a rule, with what its files know of training scores.
+
+        Raises
+        ------
+        TableError
+            If its fits have thresholds of their own: a figure shows one.
+        """
+        from pateval.io import TableError
+        from pateval.threshold_rules import known_level, threshold_rule, uses_training_scores
+        from pateval.training_thresholds import level_in_file
+
+        if not isinstance(threshold, str) or not uses_training_scores(threshold):
+            return threshold_rule(threshold)
+        origins = self.origins[detector]
+        level, *others = {level_in_file(threshold, path, series=series, run=run) for path, series, run in origins}
+        if others:
+            raise TableError(
+                f"{detector}: {threshold} gives each of its fits a threshold of its own, and a figure shows one; "
+                "choose a series with --only-series"
+            )
+        return known_level(threshold, lambda _steps: level)
 
     @property
     def labels_that_count(self) -> npt.NDArray[np.bool_]:
@@ -92,6 +119,7 @@ def read_drawable(files: Sequence[str], selection: Selection) -> Drawable:
     notes: list[str] = []
     sources: list[tuple[Source, Layout, list[str]]] = []
     found: list[str] = []
+    origins: dict[str, list[tuple[str, str, str]]] = {}
     paths = expand(files)
     for path in paths:
         source = open_table(path)
@@ -106,6 +134,7 @@ def read_drawable(files: Sequence[str], selection: Selection) -> Drawable:
                 checked = item.checked(allow_missing=selection.missing != "error")
                 parts.setdefault(item.title, []).append((item.series, *checked))
                 items.setdefault(item.title, []).append(item)
+                origins.setdefault(item.title, []).append((str(path), item.series, item.run))
                 taken.append(item.title)
         if taken:
             sources.append((source, layout, taken))
@@ -134,6 +163,7 @@ def read_drawable(files: Sequence[str], selection: Selection) -> Drawable:
         _axis(items[first]),
         tuple(notes),
         steps,
+        origins,
     )
 
 

@@ -266,17 +266,19 @@ def _read(request: Request, *, most: int) -> Drawable:
 
 
 def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
-    """The threshold of each detector, said on standard error."""
-    from pateval.threshold_rules import ScoredSteps, threshold_rule
+    """The threshold of each detector, said on standard error; steps are predicted whose score is at least that."""
+    import numpy as np
+
+    from pateval.threshold_rules import ScoredSteps
     from pateval.timelines import read_scores
 
-    rule = threshold_rule(request.threshold)
     found = {}
     for name, scores in data.scores.items():
+        rule = data.rule(name, request.threshold)
         labels, values, timeline = read_scores(data.labels, scores, series=data.series, **data.steps)
         at: Any = rule.choose(ScoredSteps(labels, values, timeline.starts, timeline.clock))
-        tell(f"{name}: predictions where score >= {at:.6g} ({rule.description})")
-        found[name] = at
+        tell(f"{name}: predictions where score {rule.sign} {at:.6g} ({rule.description})")
+        found[name] = np.nextafter(np.float64(at), np.inf) if rule.strict else at
     return found
 
 

@@ -68,7 +68,8 @@ def features(
     if not names:
         raise TableError(
             f"{table.where}: there is no column of recorded values beside the labels, which detectors and 'pateval "
-            f"check' need; its columns are {listed(list(table.columns), 6)}: add the values, or name the file they stand in"
+            f"check' need; its columns are {listed(list(table.columns), 6)}: add the values, or name the file they "
+            f"stand in"
         )
     columns = [_numbers(table, name, missing) for name in names]
     if dtype is None:

@@ -157,7 +157,8 @@ def _expand_one(path: Path) -> list[Path]:
 def _is_leaderboard(folder: Path) -> bool:
     """Whether a folder is what ``pateval leaderboard -o`` wrote, finished or not: results, not scores."""
     names = [{"run.json", "scores.parquet"}, {"scores.partial"}]
-    return any(all((folder / name).is_file() for name in each) for each in names)
+    # Not by Path.is_file, which raises where a folder may not be looked into.
+    return any(all(os.path.isfile(folder / name) for name in each) for each in names)
 
 
 def _data_files(folder: Path) -> list[Path]:

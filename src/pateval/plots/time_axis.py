@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval._validation import BoolArray, IntArray
+from pateval._wording import in_words
 from pateval.events import runs
 from pateval.plots.styling import width_in_inches
 from pateval.timelines import Timeline
@@ -214,7 +215,7 @@ def _positions(times: npt.NDArray[Any]) -> tuple[Array, bool]:
         except (TypeError, ValueError, AttributeError) as error:
             raise TypeError(f"times must be dates or numbers: {error}") from error
     if times.dtype.kind not in "iuf":
-        raise TypeError(f"times must be dates or numbers; got {times.dtype}")
+        raise TypeError(f"times must be dates or numbers; got {in_words(times.tolist()[0])}")
     return times.astype(np.float64), False
 
 

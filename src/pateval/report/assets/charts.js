@@ -26,9 +26,11 @@ function meansChart(rows, lines, { width, label }) {
     parts.push(svg("line", { x1: x(value), x2: x(value), y1: top - 4, y2: bottom, class: "grid" }));
     parts.push(text(x(value), bottom + 16, shortNumber(value), { class: "tick middle" }));
   }
-  const tiedRows = rows.filter((row) => row.tied).length;
-  if (tiedRows > 1) {
-    parts.push(svg("rect", { x: 0, y: top - 2, width, height: tiedRows * step + 2, class: "tied", rx: 4 }));
+  // The order of means is not that of evidence: a row that is told apart may stand between two that are not.
+  if (rows.filter((row) => row.tied).length > 1) {
+    rows.forEach((row, place) => {
+      if (row.tied) parts.push(svg("rect", { x: 0, y: top + place * step - 1, width, height: step, class: "tied" }));
+    });
   }
   lines.filter((line) => typeof line.value === "number").forEach((line, place) => {
     const at = x(line.value), y = top - 24 + place * 13, isLeft = at > width - 120;
