@@ -98,16 +98,26 @@ bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 bench-check: $(VENV)/dev.stamp ## This commit's speed against the committed one; fails past a margin
 	$(BIN)/python benchmarks/check.py
 
+.PHONY: announce-peers
+announce-peers:
+	@test -e build/peers/tsadmetrics/installed || echo "first run: installs PATE, scikit-learn, TSB-AD, vus, aeon, TimeEval, dtaianomaly and tsadmetrics into build/peers, an environment each: about 4 GB and eight minutes"
+	@echo "measuring takes about ten minutes once that is done"
+
 .PHONY: bench-peers
-bench-peers: $(VENV)/dev.stamp ## The speed sheet: other packages beside ours, each in an environment of its own
+bench-peers: announce-peers $(VENV)/dev.stamp ## The speed sheet: other packages beside ours, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py
 
 .PHONY: coming-from
 coming-from: $(VENV)/dev.stamp ## The pages "Coming from": calls of other packages beside ours, with both numbers
 	$(BIN)/python benchmarks/coming_from.py
 
+.PHONY: announce-integrations
+announce-integrations:
+	@test -e build/peers/pyod-and-aeon/installed || echo "first run: installs TimeEval, dtaianomaly, darts, Merlion, Orion, river, sktime, MLflow, PyOD with aeon, and TSB-AD into build/peers, an environment each: about 6 GB and ten minutes"
+	@echo "running them takes about four minutes once that is done"
+
 .PHONY: test-integrations
-test-integrations: $(VENV)/dev.stamp ## The recipes for other frameworks, each in an environment of its own
+test-integrations: announce-integrations $(VENV)/dev.stamp ## Recipes, detectors and results of other frameworks, with the real packages
 	$(BIN)/python benchmarks/recipes.py
 
 $(VENV)/docs.stamp: pyproject.toml constraints.txt $(VENV)/dev.stamp

@@ -11,6 +11,7 @@ import os
 import select
 import subprocess
 import sys
+import time
 import venv
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,8 @@ PEERS = {
             "TSB-AD",
             "1.5",
             "from TSB_AD.evaluation.metrics import basic_metricor, generate_curve, get_metrics",
-            (("--no-deps", "TSB-AD==1.5"), ("numpy<2", *_LIGHT)),
+            # Two of its cheap detectors, which make test-integrations runs, need the last three.
+            (("--no-deps", "TSB-AD==1.5"), ("numpy<2", *_LIGHT, "pandas<3", "matplotlib", "networkx")),
         ),
         Peer(
             "vus",
@@ -129,13 +131,16 @@ def environment(peer: Peer) -> Path:
     folder = FOLDER / peer.name
     python, done = folder / "bin" / "python", folder / "installed"
     if not done.exists():
-        print(f"installing {peer.name} into {folder.name}", file=sys.stderr, flush=True)
-        venv.create(folder, with_pip=True)
+        print(f"installing {peer.name} into {folder.parent.name}/{folder.name}", file=sys.stderr, flush=True)
+        begin = time.perf_counter()
+        # What an interrupted installation left behind is not built upon.
+        venv.create(folder, with_pip=True, clear=True)
         for arguments in peer.install:
             subprocess.run(
                 [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments], check=True
             )
         done.touch()
+        print(f"installed {peer.name} in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
     return python
 
 

@@ -1,22 +1,31 @@
-"""Run the recipes in examples/recipes, each with the real package in an environment of its own.
+"""Run what needs another package: the recipes of examples/recipes and the programs of benchmarks/integrations.
 
-A package that cannot be installed here is skipped, with a sentence; a recipe that fails is an error. The recipes find
-pateval in this checkout: some of these packages need other versions of NumPy than it declares.
+Each runs with the real package in an environment of its own. A package that cannot be installed here is skipped, with a
+sentence; a program that fails is an error. They find pateval in this checkout: some of these packages need other
+versions of NumPy than it declares.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+from integrations.small_series import write_series
 from peer_environments import PEERS, Peer, environment
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "examples" / "recipes"
-# What pateval itself needs to compute metrics.
+RECIPES = ROOT / "examples" / "recipes"
+CHECKS = ROOT / "benchmarks" / "integrations"
+WORK = ROOT / "build" / "integrations"
+# What pateval itself needs to compute metrics, and what its commands need besides.
 _OURS = ("numpy", "scipy", "narwhals")
+_COMMANDS = (*_OURS, "pyarrow", "click", "rich", "jinja2")
 PACKAGES = {
     "timeeval_metric": PEERS["TimeEval"],
     "dtaianomaly_metric": PEERS["dtaianomaly"],
@@ -41,27 +50,86 @@ PACKAGES = {
         "",
         (("mlflow-skinny", "sqlalchemy", "alembic", "Flask", "matplotlib", "pandas", "scikit-learn", *_OURS),),
     ),
+    "estimators_in_detect": Peer("pyod-and-aeon", "", "", (("pyod", "aeon==1.6.0", "stumpy", *_COMMANDS),)),
+    "timeeval_results": PEERS["TimeEval"],
+    "tsb_ad_results": PEERS["TSB-AD"],
 }
 
 
 def main() -> None:
     """Run all, or those named."""
-    wanted = sys.argv[1:] or sorted(path.stem for path in FOLDER.glob("*.py"))
-    failed = []
-    for name in wanted:
-        try:
-            python = environment(PACKAGES[name])
-        except subprocess.CalledProcessError:
-            print(f"{name}: skipped, because {PACKAGES[name].name} cannot be installed here", flush=True)
-            continue
-        variables = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        done = subprocess.run([python, FOLDER / f"{name}.py"], env=variables, capture_output=True, text=True)
-        if done.returncode:
-            failed.append(name)
-        output = done.stdout if done.returncode == 0 else done.stdout + done.stderr
-        print(f"{name}: {'failed' if done.returncode else 'ran'}\n  " + "\n  ".join(output.splitlines()), flush=True)
+    wanted = sys.argv[1:] or list(PACKAGES)
+    shutil.rmtree(WORK, ignore_errors=True)
+    print(f"the programs that need data are shown {write_series(WORK / 'series')}", flush=True)
+    failed = [name for name in wanted if not _run(name)]
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
+
+
+def _run(name: str) -> bool:
+    """Run one program; False where it fails."""
+    try:
+        python = environment(PACKAGES[name])
+    except subprocess.CalledProcessError:
+        print(f"{name}: skipped, because {PACKAGES[name].name} cannot be installed here", flush=True)
+        return True
+    begin = time.perf_counter()
+    if (RECIPES / f"{name}.py").exists():
+        command: list[str | Path] = [python, RECIPES / f"{name}.py"]
+    else:
+        command = [python, CHECKS / f"{name}.py", WORK / "series", WORK / name]
+    done = subprocess.run(command, env=_variables(), capture_output=True, text=True)
+    output, good = done.stdout if done.returncode == 0 else done.stdout + done.stderr, done.returncode == 0
+    if good and (WORK / name / "expected.json").exists():
+        good, said = _read_results(WORK / name)
+        output += said
+    state = "ran" if good else "failed"
+    lines = "\n  ".join(output.splitlines())
+    print(f"{name}: {state} in {time.perf_counter() - begin:.0f} s\n  {lines}", flush=True)
+    return good
+
+
+def _read_results(folder: Path) -> tuple[bool, str]:
+    """Read a folder of results with ``pateval leaderboard`` and compare every value with what the package had."""
+    (results,) = (path for path in (folder / "results", *(folder / "results").iterdir()) if any(path.glob("*.csv")))
+    command = [
+        sys.executable,
+        "-m",
+        "pateval",
+        "leaderboard",
+        "--from-results",
+        str(results),
+        "-o",
+        str(folder / "board"),
+    ]
+    done = subprocess.run(command, env=_variables(), capture_output=True, text=True)
+    if done.returncode:
+        return False, done.stderr
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(folder / "board" / "scores.parquet").to_pylist()
+    found = {(row["series"], row["detector"], row["metric"]): row["value"] for row in table}
+    expected = {(series, detector, metric): value for series, detector, metric, value in _expected(folder)}
+    differing = [
+        f"{key}: {found.get(key)}, not {value}" for key, value in expected.items() if not _same(found.get(key), value)
+    ]
+    if differing or len(found) != len(expected):
+        return False, f"{len(found)} values, {len(expected)} expected\n" + "\n".join(differing[:10])
+    return True, f"pateval leaderboard --from-results read all {len(found)} values\n"
+
+
+def _expected(folder: Path) -> list[tuple[str, str, str, float | None]]:
+    return json.loads((folder / "expected.json").read_text())
+
+
+def _same(found: float | None, value: float | None) -> bool:
+    if value is None:
+        return found is None or math.isnan(found)
+    return found is not None and math.isclose(found, value, rel_tol=1e-12)
+
+
+def _variables() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
 if __name__ == "__main__":

@@ -71,6 +71,13 @@ class TestPages:
         assert hasattr(compat, "PATE")
         assert sorted(listed - known) == []
 
+    def test_every_recipe_is_shown_and_run(self):
+        names = sorted(path.stem for path in (ROOT / "examples" / "recipes").glob("*.py"))
+        guide = (DOCS / "guides" / "recipes.md").read_text(encoding="utf-8")
+        assert sorted(re.findall(r"examples/recipes/(\w+)\.py", guide)) == names
+        driver = (ROOT / "benchmarks" / "recipes.py").read_text(encoding="utf-8")
+        assert [name for name in names if f'    "{name}": ' not in driver] == []
+
 
 def commands_of(page):
     """The commands that a page shows, with lines that go on joined."""

@@ -73,6 +73,13 @@ def test_a_series_is_shaded_where_explain_has_its_zones():
         assert days(TIMES)[before] < box.x0 < box.x1 < days(TIMES)[before + 1]
 
 
+def test_a_hole_is_a_line_where_steps_are_counted():
+    found = pv.explain(LABELS, SCORES >= 0.9, **ON_CLOCK)
+    ax = plots.categories(found)
+    (lines,) = (drawn for drawn in ax.collections if drawn.get_label() == "hole")
+    assert [segment[0, 0] for segment in lines.get_segments()] == [49.5, 76.5]
+
+
 def test_scores_are_interrupted_where_nothing_counts():
     (ax,) = plots.series(LABELS, SCORES, **ON_CLOCK)
     x, y = ax.get_lines()[0].get_data()

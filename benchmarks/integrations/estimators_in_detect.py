@@ -51,6 +51,24 @@ def main() -> None:
         writer.writerows((value, int(FLAT.start <= step < FLAT.stop)) for step, value in enumerate(wave().tolist()))
     for place, settings in ESTIMATORS.items():
         check(place, settings, values, data, folder / "scores")
+    check_scorer()
+
+
+def check_scorer() -> None:
+    """Of PyOD's detectors the scorer for scikit-learn must take high values for anomalous, also inside a pipeline."""
+    from pyod.models.iforest import IForest
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    import pateval as pv
+
+    rows, labels = wave()[:, None], np.zeros(1_000, dtype=int)
+    labels[FLAT] = 1
+    detector = make_pipeline(StandardScaler(), IForest(random_state=0)).fit(rows)
+    found = pv.sklearn.scorer("auc_roc")(detector, rows, labels)
+    assert found == pv.auc_roc(labels, detector.decision_function(rows)), found
+    assert found > 0.9, found
+    print(f"pv.sklearn.scorer on a pipeline that ends in IForest of PyOD: AUC-ROC {found:.3f}")
 
 
 def check(place: str, settings: dict[str, Any], values: dict[str, Values], data: Path, output: Path) -> None:

@@ -97,8 +97,8 @@ def main() -> None:
     run.run()
     expected: dict[tuple[str, str, str], list[float]] = {}
     for row in run.get_results(aggregated=False).to_dict("records"):
-        lag = row["hyper_params"] if isinstance(row["hyper_params"], str) else json.dumps(row["hyper_params"])
-        detector = f"{row['algorithm']} {lag}"
+        lag = json.loads(row["hyper_params"]).get("lag")
+        detector = row["algorithm"] if lag is None else f"{row['algorithm']} (lag={lag})"
         for metric in METRICS:
             expected.setdefault((f"small/{row['dataset']}", detector, metric.name), []).append(row[metric.name])
     values = [[*key, None if np.isnan(found).any() else float(np.mean(found))] for key, found in expected.items()]

@@ -264,8 +264,11 @@ def mark_left_out(ax: Axes, axis: TimeAxis) -> None:
     if lefts.size:
         draw_spans(ax, lefts, rights, facecolors=LEFT_OUT, label="left out", zorder=0.3)
     lefts, rights = axis.spans_of_holes()
-    if lefts.size:
+    if lefts.size and (rights > lefts).any():
         draw_spans(ax, lefts, rights, facecolors="white", edgecolors=LEFT_OUT, hatch="xxxx", label="hole", zorder=0.3)
+    elif lefts.size:  # where steps are counted a hole has no width
+        looks: dict[str, Any] = {"colors": INK, "linewidths": 0.9, "linestyles": "solid", "label": "hole"}
+        ax.vlines(lefts, 0, 1, transform=ax.get_xaxis_transform(), zorder=0.6, **looks)
 
 
 def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> None:
