@@ -269,8 +269,14 @@ def test_coarse_scores_are_noted_not_warned_about(recwarn):
     labels, scores = series()
     assert pv.evaluate(labels, scores).notes == ()
     (note,) = pv.evaluate(labels, scores > 0.8).notes
-    assert "only 2 distinct values" in note
-    assert note in repr(pv.evaluate(labels, scores > 0.8, metrics="pate"))
+    assert note == (
+        "the scores have only 2 distinct values: the trapezoid rule of pate, auc_pr, ts_auprc flatters such scores"
+    )
+    asked = pv.evaluate(labels, scores > 0.8, metrics=["pate_ap", "pate(early=3)", "auc_pr"])
+    (note,) = asked.notes
+    assert note == "the scores have only 2 distinct values: the trapezoid rule of pate, auc_pr flatters such scores"
+    assert "flatters" in repr(asked)
+    assert pv.evaluate(labels, scores > 0.8, metrics=["pate_ap", "point_f1"]).notes == ()
     assert not recwarn.list
 
 

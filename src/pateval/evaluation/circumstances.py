@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pateval._validation import UndefinedMetricError
+from pateval._validation import FloatArray, UndefinedMetricError
 from pateval.clocks import Clock, Duration, duration_text
+from pateval.coarse import coarseness
 from pateval.evaluation.stretch import Stretch
 from pateval.metric import Metric
 from pateval.threshold_rules import ALARMS
@@ -14,6 +15,7 @@ from pateval.thresholds import read_alarm_rate
 from pateval.timelines import Recording
 
 _SHOWN = 3
+_TRAPEZOID_RULE = ("pate", "auc_pr", "ts_auprc")  # by their names in the catalogue
 _INVERTED_BELOW = 0.3  # AUC-ROC of scores that are taken to mean the opposite
 
 
@@ -123,6 +125,13 @@ def lengths_in_steps(metrics: Iterable[Metric], stretches: Sequence[Stretch]) ->
                     continue
                 found.setdefault(metric.id, {}).setdefault(name, []).append(length)
     return found
+
+
+def coarse_note(scores: FloatArray, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Point out scores with so few values that the trapezoid rule of some of these metrics flatters them."""
+    flattering = list(dict.fromkeys(metric.name for metric in metrics if metric.name in _TRAPEZOID_RULE))
+    if flattering and (reason := coarseness(scores)):
+        yield f"{reason}: the trapezoid rule of {', '.join(flattering)} flatters such scores"
 
 
 def inverted_note(values: Mapping[str, float]) -> Iterator[str]:

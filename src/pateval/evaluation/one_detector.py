@@ -25,9 +25,9 @@ from pateval._validation import (
 )
 from pateval.catalog import MetricLike, find_metrics
 from pateval.clocks import Duration, canonical_lengths, duration_text, is_duration
-from pateval.coarse import coarseness
 from pateval.evaluation.circumstances import (
     circumstances,
+    coarse_note,
     inverted_note,
     left_out_notes,
     lengths_in_steps,
@@ -124,9 +124,7 @@ def evaluate_detector(
     )
     parts = one_per_series(whole) if timeline.starts.size > 1 else []
     found, reasons, seconds = _computed(wanted, whole, parts)
-    notes = []
-    if reachable is not None and not channels and (reason := coarseness(reachable)):
-        notes.append(f"{reason}: the trapezoid rule (pate, auc_pr, ts_auprc) flatters such scores")
+    notes = [] if reachable is None or channels else coarse_note(reachable, wanted)
     evaluation = Evaluation(
         found,
         reasons,
