@@ -46,6 +46,7 @@ add_module_names = False
 # The pages are read where there is no network too: formulas are part of them, and no script comes from elsewhere.
 html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_title = "pateval"
 html_static_path = ["_static"]
 # Two reports that `make docs` writes; the folder may be missing where pages alone are built.
