@@ -76,6 +76,15 @@ def test_a_file_that_is_there_is_kept(table, tmp_path):
     assert one_line(done) == f"-o {tmp_path / 'none' / 'x.json'}: there is no folder {tmp_path / 'none'}"
 
 
+def test_folders_and_files_are_not_taken_for_each_other(table, tmp_path):
+    done = pateval("score", table, *ONE, "-o", tmp_path, "--overwrite")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"pateval: Invalid value for '-o' / '--output': File '{tmp_path}' is a directory.\n"
+    done = pateval("leaderboard", table, *ONE, "-o", table, "--overwrite")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"pateval: Invalid value for '-o' / '--output': Directory '{table}' is a file.\n"
+
+
 def test_a_disk_that_is_full_takes_no_answer_away(table, tmp_path):
     out = tmp_path / "full" / "steps.csv"
     out.parent.mkdir()

@@ -57,6 +57,11 @@ def test_a_link_to_nothing(tmp_path: Path, refused: Callable[..., str]) -> None:
     assert refused(path) == (
         f"pateval: {path}: it is a link to a file that is not there; make the link anew, or name the file itself\n"
     )
+    itself = tmp_path / "itself.csv"
+    itself.symlink_to(itself)
+    assert refused(itself) == (
+        f"pateval: {itself}: it is a link to a file that is not there; make the link anew, or name the file itself\n"
+    )
     # A link to a file is that file.
     (tmp_path / "gone.csv").write_text("label,score\n")
     assert refused(path) == f"pateval: {path}: {NO_ROWS}\n"
@@ -175,3 +180,32 @@ def test_no_permission(open_folder: Path, tmp_path: Path, name: str, refused: Ca
             os.seteuid(0)
         path.chmod(0o755)
     assert message == f"pateval: {path}: no permission to read it; change its permissions, or copy it as its owner\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="permissions are a POSIX matter")
+def test_no_permission_to_write(open_folder: Path, capsys: Any) -> None:
+    path, folder = open_folder / "scores.csv", open_folder / "closed"
+    path.write_text("label,score\n0,0.1\n1,0.9\n0,0.2\n")
+    path.chmod(0o644)
+    folder.mkdir()
+    command = ["score", str(path), "--metrics", "auc_roc", "--chance", "0"]
+    with pytest.raises(SystemExit):
+        main(command)  # so that all is imported that another user may not read
+    table = capsys.readouterr().out
+    folder.chmod(0o555)
+    is_root = os.geteuid() == 0
+    try:
+        if is_root:
+            os.seteuid(65534)
+        with pytest.raises(SystemExit) as caught:
+            main([*command, "-o", str(folder / "result.json")])
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+    shown = capsys.readouterr()
+    assert (caught.value.code, shown.out, list(folder.iterdir())) == (2, table, [])
+    assert shown.err.splitlines()[-1] == (
+        f"pateval: {folder / 'result.json'}: the file could not be written (Permission denied); ask for the right "
+        "to write there, or write to another place"
+    )

@@ -5,6 +5,7 @@ Every failure is a `TableError`: one sentence that names the file and, where the
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -140,7 +141,7 @@ def require_readable(path: Path) -> None:
 
 def reason(error: OSError) -> str:
     """Say in a few words why the system refused a file."""
-    if isinstance(error, FileNotFoundError) and os.path.islink(error.filename or ""):
+    if error.errno in (errno.ENOENT, errno.ELOOP) and os.path.islink(error.filename or ""):
         return "it is a link to a file that is not there; make the link anew, or name the file itself"
     known = {
         FileNotFoundError: "there is no such file or folder",
