@@ -105,6 +105,37 @@ def test_leaderboard_score_and_explain_equal_a_direct_computation(scores: Path, 
     assert f"F1 {direct['pate_f1']:.4f} " in output
 
 
+@pytest.mark.parametrize("left_out", ["ignored", "missing"])
+def test_ignored_steps_keep_the_thresholds_of_their_series(scores: Path, tmp_path: Path, left_out: str) -> None:
+    path = tmp_path / "squared_zscore.parquet"
+    table = pq.read_table(scores / path.name)
+    training_scores_path(path).write_bytes(training_scores_path(scores / path.name).read_bytes())
+    found = columns(scores / path.name)
+    # The training scores and the levels are those of the file as `detect` wrote it.
+    levels = {each: direct_level(scores / path.name, each, "train-quantile") for each in ("pump", "valve")}
+    flagged = found["score"] > np.array([levels[each] for each in found["series"]])
+    ignore = np.zeros(len(flagged), dtype=bool)
+    ignore[20:50] = ignore[110:115] = True
+    if left_out == "ignored":
+        table = table.append_column("maintenance", pa.array(ignore))
+        options = ("--ignore", "maintenance")
+    else:
+        given = pa.array(found["score"], mask=ignore)
+        table = table.set_column(table.column_names.index("score"), "score", given)
+        options = ("--missing", "ignore")
+    pq.write_table(table, path)
+
+    _, series = np.unique(found["series"], return_inverse=True)
+    chosen = {"metrics": ["point_f1", "pate_f1"], "series": series, "ignore": ignore}
+    direct = pv.evaluate(found["label"], predictions=flagged, **chosen)
+    threshold = ("--threshold", f"train-quantile:{SHARE}", *options)
+    output, _ = run("score", path, "--metrics", "point_f1,pate_f1", "--format", "csv", *threshold)
+    for row in csv.DictReader(io.StringIO(output)):
+        assert float(row["value"]) == pytest.approx(direct[row["metric"]], abs=1e-12)
+    output, _ = run("explain", path, *threshold)
+    assert f"F1 {direct['pate_f1']:.4f} " in output
+
+
 def test_two_workers_find_the_training_scores(scores: Path) -> None:
     options = {"metrics": ["point_f1"], "threshold": "train-test-quantile:0.05", "chance": 0}
     one, two = (pv.leaderboard(scores, workers=workers, **options) for workers in (1, 2))

@@ -108,7 +108,7 @@ class ComparedDetector:
         labels = recording.closed_up(recording.labels)
         if labels.any() or not rule.uses_labels:
             counted = without_gaps(recording.closed_up(scores))
-            level = rule.choose(ScoredSteps(labels, counted, timeline.starts, timeline.clock))
+            level = rule.choose(ScoredSteps.on(timeline, labels, counted))
             self.predictions = timeline.on_all_steps(rule.predictions(counted, level))
 
     def values_of(self, units: Sequence[tuple[int, int]], steps: ComparedSteps, given: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,9 @@ from pateval.thresholds import (
     read_alarm_rate,
     standard_deviation_threshold,
 )
+
+if TYPE_CHECKING:
+    from pateval.timelines import Timeline
 
 ORACLE = "oracle"
 ALARMS = "alarms"
@@ -59,12 +62,20 @@ class ScoredSteps(NamedTuple):
         Where each series begins; None for a single one.
     clock : Clock or None
         When each step was recorded, where that is known.
+    step_numbers : ndarray of int or None
+        Number of each step in the whole recording, where some steps are ignored.
     """
 
     labels: BoolArray
     scores: FloatArray
     starts: IntArray | None = None
     clock: Clock | None = None
+    step_numbers: IntArray | None = None
+
+    @classmethod
+    def on(cls, timeline: Timeline, labels: BoolArray, scores: FloatArray) -> ScoredSteps:
+        """Labels and scores of the steps of a timeline that count."""
+        return cls(labels, scores, timeline.starts, timeline.clock, timeline.step_numbers)
 
 
 @dataclass(frozen=True)

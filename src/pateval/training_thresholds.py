@@ -40,7 +40,7 @@ def rule_for_file(
     series : sequence of str
         The series that are evaluated together,
     sizes : sequence of int
-        and how many steps each has.
+        and how many steps each has, ignored ones included.
     run : str
         The run, where the file has several.
 
@@ -54,7 +54,10 @@ def rule_for_file(
     levels = [level_in_file(threshold, path, series=name, run=run) for name in series]
     if len(set(levels)) == 1:
         return known_level(threshold, lambda _steps: levels[0])
-    return known_level(threshold, lambda _steps: np.repeat(levels, sizes))
+    recorded = np.repeat(levels, sizes)
+    return known_level(
+        threshold, lambda steps: recorded if steps.step_numbers is None else recorded[steps.step_numbers]
+    )
 
 
 def level_in_file(threshold: str, path: str | os.PathLike[str], *, series: str, run: str = "") -> float:

@@ -276,7 +276,7 @@ def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
     for name, scores in data.scores.items():
         rule = data.rule(name, request.threshold)
         labels, values, timeline = read_scores(data.labels, scores, series=data.series, **data.steps)
-        at: Any = rule.choose(ScoredSteps(labels, values, timeline.starts, timeline.clock))
+        at: Any = rule.choose(ScoredSteps.on(timeline, labels, values))
         tell(f"{name}: predictions where score {rule.sign} {at:.6g} ({rule.description})")
         found[name] = np.nextafter(np.float64(at), np.inf) if rule.strict else at
     return found

@@ -113,7 +113,7 @@ def explain(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
     require_anomaly(truth)
-    level = rule.choose(ScoredSteps(truth, values, timeline.starts, timeline.clock))
+    level = rule.choose(ScoredSteps.on(timeline, truth, values))
     counted = timeline.original(np.arange(truth.size))
     all_labels, all_predictions = (np.zeros(timeline.size, dtype=np.bool_) for _ in range(2))
     all_labels[counted], all_predictions[counted] = truth, rule.predictions(values, level)

@@ -163,7 +163,7 @@ def _cut(
     timeline = recording.timeline
     try:
         exact = _exact(scores, reachable, recording)
-        level = rule.choose(ScoredSteps(truth, exact, timeline.starts, timeline.clock))
+        level = rule.choose(ScoredSteps.on(timeline, truth, exact))
         return _Predicted(rule.predictions(exact, level), level)
     except UndefinedMetricError as error:
         return _Predicted(None, None, str(error))
