@@ -12,7 +12,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,9 +20,9 @@ from pateval.auditing import BATTERY, audit, probe
 from pateval.auditing.battery import Truth
 from pateval.auditing.result import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalogue, initials
-from pateval.cli import pateval
 from pateval.events import runs
 from support import user_metrics
+from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series, split_series
 
@@ -326,10 +325,6 @@ def test_it_is_a_table(found):
 # --- the command line ---
 
 
-def run(*arguments):
-    return CliRunner().invoke(pateval, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
 @pytest.fixture(scope="module")
 def label_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("labels") / "labels.csv"
@@ -341,7 +336,7 @@ def label_file(tmp_path_factory):
 
 def test_the_command_prints_tables(label_file):
     arguments = ("audit", label_file, "--seeds", 2, "--metrics", "pate,segment_f1,ucr_score")
-    table = run(*arguments)
+    table = invoke(*arguments)
     assert table.exit_code == 0
     assert "guessed label 'is_anomaly', series 'machine'" in table.stderr
     assert "2,000 steps, 6 events" in table.stderr
@@ -350,15 +345,15 @@ def test_the_command_prints_tables(label_file):
     assert rows[0].split()[0] == "metric"
     assert rows[3].startswith("segment_f1")
     assert rows[3].endswith("always_on +1")
-    assert run(*arguments, "--wide").stdout.splitlines()[3].endswith("always_on, one_point")
-    markdown = run(*arguments, "--format", "markdown").stdout.splitlines()
+    assert invoke(*arguments, "--wide").stdout.splitlines()[3].endswith("always_on, one_point")
+    markdown = invoke(*arguments, "--format", "markdown").stdout.splitlines()
     assert markdown[2].startswith("| pate | ")
-    records = json.loads(run(*arguments, "--format", "json").stdout)
+    records = json.loads(invoke(*arguments, "--format", "json").stdout)
     assert [record["metric"] for record in records] == ["pate", "segment_f1", "ucr_score"]
     assert records[1]["always_on"] == 1.0
     assert records[1]["fooled"] is True
     assert records[2]["random"] is None
-    comma = list(csv.DictReader(io.StringIO(run(*arguments, "--format", "csv").stdout)))
+    comma = list(csv.DictReader(io.StringIO(invoke(*arguments, "--format", "csv").stdout)))
     assert float(comma[0]["random"]) == records[0]["random"]
     assert comma[2]["random"] == ""
 
@@ -369,13 +364,13 @@ def test_the_command_names_columns_and_ignores_scores(tmp_path):
         {"detector": ["x"] * 1000 + ["y"] * 1000, "truth": np.tile(LABELS, 2).astype(int), "score": 0.5}
     )
     frame.to_parquet(path)
-    found = run("audit", path, "--label", "truth", "--seeds", 1, "--metrics", "auc_roc", "--labels-only")
+    found = invoke("audit", path, "--label", "truth", "--seeds", 1, "--metrics", "auc_roc", "--labels-only")
     assert found.exit_code == 0
     assert "1,000 steps, 3 events" in found.stderr  # each detector brings the same labels: they count once
 
 
 def test_the_command_refuses(label_file):
-    assert run("audit").exit_code == 2
-    assert run("audit", label_file, "--seeds", 0).exit_code == 2
+    invoke("audit", status=2)
+    invoke("audit", label_file, "--seeds", 0, status=2)
     with pytest.raises(ValueError, match="'nope'"):
-        run("audit", label_file, "--label", "nope")
+        invoke("audit", label_file, "--label", "nope")

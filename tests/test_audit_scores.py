@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,8 +18,8 @@ from pateval.auditing.consensus import halves_agreement, shares_alone, voters
 from pateval.auditing.damage import CHOICES, agreement_with_order, choice, graded
 from pateval.auditing.reference import reference_audit
 from pateval.catalog import find_metrics
-from pateval.cli import pateval
 from pateval.io import TableError
+from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series
 
@@ -356,10 +355,6 @@ def test_the_chart(found):
 # --- the command line ---
 
 
-def run(*arguments):
-    return CliRunner().invoke(pateval, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
 @pytest.fixture(scope="module")
 def score_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
@@ -370,7 +365,7 @@ def score_file(tmp_path_factory):
 
 def test_the_command(score_file):
     arguments = ("audit", score_file, "--metrics", "pate_ap,point_f1,segment_f1", "--seeds", 2, "--workers", 1)
-    shown = run(*arguments)
+    shown = invoke(*arguments)
     assert shown.exit_code == 0
     lines = shown.stdout.splitlines()
     assert lines[0].split() == ["metric", "blind", "minimal", "order", "weakest", "alone", "halves"]
@@ -378,31 +373,31 @@ def test_the_command(score_file):
     assert "On these data:" in lines
     command = shlex.split(shown.stdout.split("\n\n")[-1].replace("\\\n", ""))
     assert command[:4] == ["pateval", "leaderboard", str(score_file), "--metrics"]
-    wide = run(*arguments, "--wide").stdout.splitlines()
+    wide = invoke(*arguments, "--wide").stdout.splitlines()
     assert {"coverage", "delay", "alarms"} <= set(wide[0].split())
-    records = json.loads(run(*arguments, "--format", "json").stdout)
+    records = json.loads(invoke(*arguments, "--format", "json").stdout)
     assert [row["metric"] for row in records["metrics"]] == ["pate_ap", "point_f1", "segment_f1"]
-    page = run(*arguments, "--format", "markdown", "--for", "few-alarms").stdout
+    page = invoke(*arguments, "--format", "markdown", "--for", "few-alarms").stdout
     assert page.count("- to ") == 1
     for fake in SKILL_FREE:
         assert f"| {fake.name} | {fake.text} |" in page
-    assert run(*arguments, "--format", "csv").stdout.splitlines()[0].startswith("metric,judged,blind_share")
+    assert invoke(*arguments, "--format", "csv").stdout.splitlines()[0].startswith("metric,judged,blind_share")
 
 
 def test_the_command_without_scores(score_file):
-    alone = run("audit", score_file, "--labels-only", "--metrics", "auc_roc", "--seeds", 1)
+    alone = invoke("audit", score_file, "--labels-only", "--metrics", "auc_roc", "--seeds", 1)
     assert alone.exit_code == 0
     assert "real is beaten by" in " ".join(alone.stdout.split()) or "rewards" in alone.stdout
     with raises_exactly(
         ValueError, "there is no question 'x' (there are every-event, early-warning, few-alarms, exact-extent, papers)"
     ):
-        run("audit", score_file, "--for", "x")
+        invoke("audit", score_file, "--for", "x")
 
 
 def test_the_command_of_the_catalogue():
-    shown = run("metrics", "--for", "early-warning,few-alarms")
+    shown = invoke("metrics", "--for", "early-warning,few-alarms")
     assert shown.exit_code == 0
     assert "pate_f1" in shown.stdout
     assert shown.stdout.splitlines()[-1].startswith("pateval leaderboard FILE... --metrics ")
     assert max(map(len, shown.stdout.splitlines()[:-1])) <= 80
-    assert run("metrics", "pate", "--for", "papers").exit_code == 2
+    invoke("metrics", "pate", "--for", "papers", status=2)

@@ -115,7 +115,7 @@ def test_find():
     assert [metric.id for metric in find_metrics(iter(["nab", "pate", "nab"]))] == ["nab", "pate"]
     with raises_exactly(ValueError, "unknown metric 'pates'; did you mean 'pate'? ('pateval metrics' lists them)"):
         find_metrics(["point_f1", "pates"])
-    with raises_exactly(ValueError, "unknown metric 'zzzzzz' ('pateval metrics' lists them)"):
+    with raises_exactly(ValueError, "unknown metric 'zzzzzz'; 'pateval metrics' lists those there are"):
         find_metrics("zzzzzz")
     with raises_exactly(ValueError, "unknown metric 7; name one by its id, a Metric or a function"):
         find_metrics([7])

@@ -17,6 +17,7 @@ from pateval.checking.one_liners import chance_of_solving, moving_deviation, mov
 from pateval.cli import pateval
 from pateval.datasets import Series
 from pateval.events import find_events
+from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series
 
@@ -218,33 +219,29 @@ def test_it_is_data():
         check([])
 
 
-def run(*arguments):
-    return CliRunner().invoke(pateval, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
 def test_the_command(tmp_path):
     series = clean()
     frame = pd.DataFrame({"value": series.test[:, 0], "label": series.labels.astype(int)})
     frame.to_csv(tmp_path / "good.csv", index=False)
     frame.assign(value=frame["value"] + 30 * frame["label"]).to_csv(tmp_path / "easy.csv", index=False)
-    good = run("check", tmp_path / "good.csv")
+    good = invoke("check", tmp_path / "good.csv")
     assert good.exit_code == 0
     assert good.stdout.startswith("no fault found in 1 series")
-    both = run("check", tmp_path / "good.csv", tmp_path / "easy.csv")
+    both = invoke("check", tmp_path / "good.csv", tmp_path / "easy.csv")
     lines = both.stdout.splitlines()
     assert lines[0] == "one-liner (1): a rule of one line finds the events"
     assert lines[1].startswith("  easy: value >= ")
     assert max(map(len, lines)) <= 80
-    records = json.loads(run("check", tmp_path, "--format", "json").stdout)
+    records = json.loads(invoke("check", tmp_path, "--format", "json").stdout)
     assert [fault["code"] for fault in records["faults"]] == ["one-liner"]
-    assert run("check", tmp_path, "--format", "csv").stdout.splitlines()[0] == "code,series,found,value"
-    assert "### one-liner" in run("check", tmp_path, "--format", "markdown").stdout
+    assert invoke("check", tmp_path, "--format", "csv").stdout.splitlines()[0] == "code,series,found,value"
+    assert "### one-liner" in invoke("check", tmp_path, "--format", "markdown").stdout
     with raises_exactly(
         ValueError,
         "'nothing' is neither a folder nor a known data set; known are SMD, MSL, SMAP, PSM, SWaT, UCR, MBA_ECG, "
         "NAB, NAB-points, TSB-AD-U, TSB-AD-M, TSB-AD-sample",
     ):
-        run("check", "nothing")
+        invoke("check", "nothing")
 
 
 def test_values_are_needed_beside_the_labels(tmp_path):

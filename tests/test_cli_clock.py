@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pateval as pv
-from pateval.cli import main
+from support.command_line import console
 
 LABELS = np.tile([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], 6)
 SCORES = np.random.default_rng(3).random(60) + 0.4 * LABELS
@@ -29,30 +29,15 @@ def recording(tmp_path):
     return path
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process, as the console script does."""
-
-    def call(*arguments, status=0):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        found = capsys.readouterr()
-        assert stopped.value.code == status, found.err
-        return found
-
-    return call
-
-
 def gaps():
     return np.where(np.arange(60) < 5, np.nan, SCORES)
 
 
 @pytest.mark.parametrize("missing", ["ignore", "normal"])
-def test_score_says_what_evaluate_says(run, recording, missing):
+def test_score_says_what_evaluate_says(recording, missing):
     metrics = "pate,pate_f1,auc_roc,vus_pr(window=30min),false_alarm_rate(per=1d)"
     options = ["--metrics", metrics, "--missing", missing, "--ignore", "maintenance", "--max-gap", "1h", *FLAGS]
-    found = run("score", recording, *options, "--format", "json")
+    found = console("score", recording, *options, "--format", "json")
     expected = pv.evaluate(
         LABELS,
         gaps(),
@@ -66,7 +51,7 @@ def test_score_says_what_evaluate_says(run, recording, missing):
     rows = {row["metric"]: row for row in json.loads(found.out)}
     assert {name: row["value"] for name, row in rows.items()} == pytest.approx(dict(expected))
     assert {name: row["signature"] for name, row in rows.items()} == expected.signatures
-    found = run("score", recording, *options)
+    found = console("score", recording, *options)
     what = {"ignore": "left out", "normal": "never predicted"}[missing]
     lost = ["pump: 1 of 6 events lie wholly in steps that are left out"] if missing == "ignore" else []
     assert found.err.splitlines() == [
@@ -83,16 +68,16 @@ def test_score_says_what_evaluate_says(run, recording, missing):
     ]
 
 
-def test_explain_gives_the_number_that_score_prints(run, recording):
+def test_explain_gives_the_number_that_score_prints(recording):
     options = ["--missing", "normal", "--ignore", "maintenance", *FLAGS]
-    row = json.loads(run("score", recording, *options, "--metrics", "pate_f1", "--format", "json").out)[0]
-    found = run("explain", recording, *options)
+    row = json.loads(console("score", recording, *options, "--metrics", "pate_f1", "--format", "json").out)[0]
+    found = console("explain", recording, *options)
     assert f"F1 {row['value']:.4f}" in found.out or f"{row['value']:.3f}" in found.out
 
 
-def test_leaderboard_says_what_evaluate_says(run, recording, tmp_path):
+def test_leaderboard_says_what_evaluate_says(recording, tmp_path):
     options = ["--metrics", "pate,auc_roc", "--missing", "ignore", "--ignore", "maintenance", *FLAGS]
-    run("leaderboard", recording, *options, "-o", tmp_path / "out", "--chance", "0")
+    console("leaderboard", recording, *options, "-o", tmp_path / "out", "--chance", "0")
     import pyarrow.parquet as pq
 
     rows = pq.read_table(tmp_path / "out" / "scores.parquet").to_pylist()
@@ -141,13 +126,13 @@ def test_leaderboard_says_what_evaluate_says(run, recording, tmp_path):
         ),
     ],
 )
-def test_what_is_refused(run, recording, arguments, message):
-    found = run("score", recording, *arguments, status=2)
+def test_what_is_refused(recording, arguments, message):
+    found = console("score", recording, *arguments, status=2)
     assert found.out == ""
     assert found.err.splitlines()[-1] == f"pateval: {message.format(recording)}"
 
 
-def test_nab_with_its_own_timestamps(run, real_data, tmp_path):
+def test_nab_with_its_own_timestamps(real_data, tmp_path):
     import pyarrow.parquet as pq
 
     recorded = pq.read_table(real_data / "NAB" / "NAB.parquet")
@@ -176,9 +161,11 @@ def test_nab_with_its_own_timestamps(run, real_data, tmp_path):
     assert len(bad) == 8
 
     options = ["--metrics", "pate,pate_ap,auc_roc", "--early", "1h", "--delay", "1h", "--chance", "0"]
-    refused = run("leaderboard", tmp_path / "numenta.parquet", *options, status=2)
+    refused = console("leaderboard", tmp_path / "numenta.parquet", *options, status=2)
     assert refused.err.splitlines()[-1] in [f"pateval: {message}" for message in bad.values()]
-    found = run("leaderboard", tmp_path / "numenta.parquet", *options, "--keep-going", "-o", tmp_path / "out", status=1)
+    found = console(
+        "leaderboard", tmp_path / "numenta.parquet", *options, "--keep-going", "-o", tmp_path / "out", status=1
+    )
     for message in bad.values():
         assert message in found.err.splitlines()
 
@@ -198,12 +185,12 @@ def test_nab_with_its_own_timestamps(run, real_data, tmp_path):
             assert np.isnan(here[name, "pate_ap"]), name
 
 
-def test_score_shows_chance_and_marks_what_is_not_above_it(run, tmp_path):
+def test_score_shows_chance_and_marks_what_is_not_above_it(tmp_path):
     path = tmp_path / "wide.csv"
     rows = [f"{label},{score},{-score}" for label, score in zip(LABELS, SCORES, strict=True)]
     path.write_text("label,good,inverted\n" + "\n".join(rows) + "\n")
     options = ["--metrics", "auc_roc,point_f1", "--chance", "3"]
-    found = run("score", path, *options)
+    found = console("score", path, *options)
     header, _, first, *_ = found.out.splitlines()
     assert header.split() == ["metric", "chance", "good", "inverted"]
     assert first.endswith("*")
@@ -212,7 +199,7 @@ def test_score_shows_chance_and_marks_what_is_not_above_it(run, tmp_path):
         "inverted: the scores look inverted: AUC-ROC is 0.13, and 0.87 with the sign turned; higher must mean more "
         "anomalous"
     )
-    rows = json.loads(run("score", path, *options, "--format", "json", "--threshold", "0.5").out)
+    rows = json.loads(console("score", path, *options, "--format", "json", "--threshold", "0.5").out)
     by_name = {(row["detector"], row["metric"]): row for row in rows}
     assert by_name["inverted", "auc_roc"]["above_chance"] is False
     assert by_name["good", "point_f1"]["threshold"] == 0.5
@@ -220,4 +207,4 @@ def test_score_shows_chance_and_marks_what_is_not_above_it(run, tmp_path):
     assert by_name["good", "auc_roc"]["coverage"] == 1.0
     expected = pv.evaluate(LABELS, SCORES, metrics="auc_roc", chance=3).chance["auc_roc"]
     assert by_name["good", "auc_roc"]["chance"] == pytest.approx(expected)
-    assert "chance" not in run("score", path, "--metrics", "auc_roc", "--chance", "0").out
+    assert "chance" not in console("score", path, "--metrics", "auc_roc", "--chance", "0").out

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pateval as pv
-from pateval.cli import main
+from support.command_line import console
 
 RNG = np.random.default_rng(5)
 LABELS = np.tile(np.repeat([0, 1, 0], [7, 3, 4]), 7)
@@ -20,21 +20,6 @@ EVEN = np.datetime64("2026-03-01T00:00") + 5 * np.arange(SIZE).astype("m8[m]")
 A = np.where(np.arange(SIZE) < 5, np.nan, 0.6 * LABELS + RNG.random(SIZE))
 B = np.where(np.arange(SIZE) % 20 == 3, np.nan, 0.3 * LABELS + RNG.random(SIZE))
 METRICS = ["pate", "pate_f1", "auc_roc", "vus_pr"]
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process, as the console script does."""
-
-    def call(*arguments, status=0):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main([str(argument) for argument in arguments])
-        found = capsys.readouterr()
-        assert stopped.value.code == status, found.err
-        return found
-
-    return call
 
 
 @pytest.fixture
@@ -63,10 +48,10 @@ def test_comparing_on_an_even_clock_is_comparing_in_steps():
 
 
 @pytest.mark.parametrize("missing", ["ignore", "normal"])
-def test_compare_says_what_evaluate_says(run, recording, missing):
+def test_compare_says_what_evaluate_says(recording, missing):
     options = ["--score", "first,second", "--missing", missing, "--ignore", "maintenance", "--max-gap", "1h"]
     options += ["--early", "0min,10min", "--delay", "20min", "--window", "30min", "--metrics", ",".join(METRICS)]
-    found = run("compare", recording, *options, "--draws", "3", "--format", "json")
+    found = console("compare", recording, *options, "--draws", "3", "--format", "json")
     ignore = IGNORED == 1
     if missing == "ignore":
         ignore = ignore | np.isnan(A) | np.isnan(B)
@@ -95,21 +80,23 @@ def test_compare_over_series_has_no_value_where_all_is_ignored():
     assert found["auc_roc"].wins + found["auc_roc"].ties + found["auc_roc"].losses == 6
 
 
-def test_compare_refuses_two_clocks(run, recording, tmp_path):
+def test_compare_refuses_two_clocks(recording, tmp_path):
     other = tmp_path / "late.csv"
     lines = recording.read_text().splitlines()
     other.write_text("\n".join([*lines[:-1], lines[-1].replace("2026-03", "2026-04")]))
     options = ["--early", "10min", "--delay", "10min", "--missing", "ignore", "--ignore", "maintenance"]
     only = ["--metrics", "pate", "--score", "first"]
-    found = run("compare", recording, other, *only, *options, status=2)
+    found = console("compare", recording, other, *only, *options, status=2)
     assert found.err.splitlines()[-1] == (
         f"pateval: the times in {recording} and {other} differ; early=['10min'] of pate needs both detectors on the "
         "same clock"
     )
 
 
-def test_buffer_leaves_ignored_steps_out(run, recording):
-    found = run("buffer", recording, "--ignore", "maintenance", "--early", "2h", "--delay", "0min", "--format", "json")
+def test_buffer_leaves_ignored_steps_out(recording):
+    found = console(
+        "buffer", recording, "--ignore", "maintenance", "--early", "2h", "--delay", "0min", "--format", "json"
+    )
     (row,) = json.loads(found.out)["series"]
     # Maintenance parts each event in two, as it does for PATE.
     assert (row["steps"], row["events"], row["longest"], row["gap"]) == (SIZE - int(IGNORED.sum()), 14, 1, 1)
@@ -119,16 +106,16 @@ def test_buffer_leaves_ignored_steps_out(run, recording):
         "early 2h is longer than the typical event (1 step) and than the gap between events (1 step): a buffer then "
         "counts for more than what it surrounds"
     )
-    short = run("buffer", recording, "--ignore", "maintenance", "--early", "1min", "--delay", "0").err
+    short = console("buffer", recording, "--ignore", "maintenance", "--early", "1min", "--delay", "0").err
     assert "is longer" not in short
-    without = run("buffer", recording, "--ignore", "maintenance", "--time", "none", "--early", "2h", status=2)
+    without = console("buffer", recording, "--ignore", "maintenance", "--time", "none", "--early", "2h", status=2)
     assert without.err.splitlines()[-1] == (
         f"pateval: {recording}: 2h is a duration, which needs a column of times; name it with --time, and the unit of "
         "times that are numbers with --time-unit"
     )
 
 
-def test_buffer_finds_the_period_across_ignored_steps(run, tmp_path):
+def test_buffer_finds_the_period_across_ignored_steps(tmp_path):
     path = tmp_path / "wave.csv"
     rows = []
     for step in range(600):
@@ -136,7 +123,7 @@ def test_buffer_finds_the_period_across_ignored_steps(run, tmp_path):
         flow = "" if is_serviced else np.sin(2 * np.pi * step / 40)
         rows.append(f"{int(200 <= step < 250 or step >= 550)},{int(is_serviced)},{flow}")
     path.write_text("label,service,flow\n" + "\n".join(rows) + "\n")
-    found = run("buffer", path, "--value", "flow", "--ignore", "service", "--format", "json")
+    found = console("buffer", path, "--value", "flow", "--ignore", "service", "--format", "json")
     (row,) = json.loads(found.out)["series"]
     assert row["period"] == 40
 
@@ -160,7 +147,7 @@ def test_auditing_labels_on_an_even_clock_is_auditing_in_steps():
         assert one.findings == other.findings
 
 
-def test_auditing_labels_leaves_ignored_steps_out(run, pumps):
+def test_auditing_labels_leaves_ignored_steps_out(pumps):
     _, labels = pumps
     ignore = IGNORED == 1
     found = pv.audit(LABELS, metrics=["auc_roc", "pate"], seeds=2, ignore=ignore, early=2, delay=2)
@@ -170,7 +157,7 @@ def test_auditing_labels_leaves_ignored_steps_out(run, pumps):
     assert found["pate"].values["shifted_late"] != closed_up["pate"].values["shifted_late"]
     assert found["pate"].values["perfect"] == 1
     options = ["--metrics", "auc_roc,pate", "--seeds", "2", "--early", "10min", "--delay", "10min", "--format", "json"]
-    rows = json.loads(run("audit", labels, "--ignore", "maintenance", *options).out)
+    rows = json.loads(console("audit", labels, "--ignore", "maintenance", *options).out)
     expected = pv.audit(
         LABELS, metrics=["auc_roc", "pate"], seeds=2, ignore=ignore, early="10min", delay="10min", times=UNEVEN
     )
@@ -179,14 +166,14 @@ def test_auditing_labels_leaves_ignored_steps_out(run, pumps):
 
 
 @pytest.mark.parametrize("missing", ["ignore", "normal"])
-def test_auditing_scores_on_their_clock(run, pumps, missing, tmp_path):
+def test_auditing_scores_on_their_clock(pumps, missing, tmp_path):
     scores, _ = pumps
     metrics = ["pate", "auc_roc", "point_f1"]
     options = ["--metrics", ",".join(metrics), "--score", "first,second", "--early", "10min", "--delay", "20min"]
     options += ["--ignore", "maintenance", "--seeds", "2", "--workers", "1", "--format", "json"]
-    found = json.loads(run("audit", scores, "--missing", missing, "--max-gap", "1h", *options).out)
+    found = json.loads(console("audit", scores, "--missing", missing, "--max-gap", "1h", *options).out)
     assert found["detectors"] == ["first", "second"]
-    refused = run("audit", scores, *options, status=2).err.splitlines()[-1]
+    refused = console("audit", scores, *options, status=2).err.splitlines()[-1]
     assert refused == (
         f"pateval: {scores}: column 'first': scores must be finite at every step; found NaN in row 1 (5 such values in "
         "98): leave such steps out with --missing ignore, or count them as never predicted with --missing normal "
@@ -201,7 +188,10 @@ def test_auditing_scores_on_their_clock(run, pumps, missing, tmp_path):
     short.write_text("\n".join(rows) + "\n")
     plain = ["--metrics", "auc_roc,point_f1", "--seeds", "2", "--workers", "1", "--format", "json"]
     whole = [scores, *plain, "--score", "first,second", "--ignore", "maintenance", "--missing", "ignore"]
-    assert json.loads(run("audit", *whole).out)["metrics"] == json.loads(run("audit", short, *plain).out)["metrics"]
+    assert (
+        json.loads(console("audit", *whole).out)["metrics"]
+        == json.loads(console("audit", short, *plain).out)["metrics"]
+    )
 
 
 CLOCK = ["--early", "0min,10min", "--delay", "0min,20min", "--ignore", "maintenance", "--missing", "ignore"]
@@ -216,23 +206,23 @@ def drawn_by(monkeypatch, name):
     return kept
 
 
-def test_plots_on_a_clock(run, recording, tmp_path, monkeypatch):
+def test_plots_on_a_clock(recording, tmp_path, monkeypatch):
     given = {"times": UNEVEN, "ignore": IGNORED, "missing": "ignore", "max_gap": "1h"}
     maps = drawn_by(monkeypatch, "buffer_heat_map")
     options = [*CLOCK, "--max-gap", "1h"]
-    run("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "map.svg")
+    console("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "map.svg")
     expected = [[pv.pate(LABELS, A, early=e, delay=d, **given) for d in ("0min", "20min")] for e in ("0min", "10min")]
     assert np.array(maps[0][0][0]) == pytest.approx(np.array(expected), abs=1e-12)
     text = (tmp_path / "map.svg").read_text()
     assert "early: buffer before an event (time)" in text
     curves = drawn_by(monkeypatch, "precision_recall")
     pair = ["--early", "10min", "--delay", "20min", "--ignore", "maintenance", "--missing", "ignore", "--max-gap", "1h"]
-    run("plot", "precision-recall", recording, *pair, "--score", "first", "-o", tmp_path / "curve.svg")
+    console("plot", "precision-recall", recording, *pair, "--score", "first", "-o", tmp_path / "curve.svg")
     assert curves[0][0][0].area == pytest.approx(pv.pate(LABELS, A, early="10min", delay="20min", **given), abs=1e-12)
-    found = run("plot", "ranks", recording, *options, "--score", "first,second", "-o", tmp_path / "ranks.svg")
+    found = console("plot", "ranks", recording, *options, "--score", "first,second", "-o", tmp_path / "ranks.svg")
     assert found.out.strip() == str(tmp_path / "ranks.svg")
     labels = ["--metrics", "pate,auc_roc", "--early", "10min", "--delay", "10min", "--ignore", "maintenance"]
-    run("plot", "audit", recording, *labels, "-o", tmp_path / "audit.svg")
+    console("plot", "audit", recording, *labels, "-o", tmp_path / "audit.svg")
 
 
 ONE_PAIR = ["--early", "10min", "--delay", "20min", "--max-gap", "1h", "--ignore", "maintenance"]
@@ -246,10 +236,10 @@ def explained(scores, ignore, **given):
 
 
 @pytest.mark.parametrize("missing", ["ignore", "normal"])
-def test_series_are_drawn_on_their_clock(run, recording, tmp_path, monkeypatch, missing):
+def test_series_are_drawn_on_their_clock(recording, tmp_path, monkeypatch, missing):
     drawn = drawn_by(monkeypatch, "series")
     options = [*ONE_PAIR, "--missing", missing, "--score", "first", "-o", tmp_path / "a.svg"]
-    found = run("plot", "series", recording, *options)
+    found = console("plot", "series", recording, *options)
     ((labels, scores), given) = drawn[0]
     np.testing.assert_array_equal(given["times"], UNEVEN)
     np.testing.assert_array_equal(scores["first"], A)
@@ -265,9 +255,11 @@ def test_series_are_drawn_on_their_clock(run, recording, tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("missing", ["ignore", "normal"])
-def test_categories_are_those_of_explain(run, recording, tmp_path, monkeypatch, missing):
+def test_categories_are_those_of_explain(recording, tmp_path, monkeypatch, missing):
     drawn = drawn_by(monkeypatch, "categories")
-    run("plot", "categories", recording, *ONE_PAIR, "--missing", missing, "--score", "first", "-o", tmp_path / "a.svg")
+    console(
+        "plot", "categories", recording, *ONE_PAIR, "--missing", missing, "--score", "first", "-o", tmp_path / "a.svg"
+    )
     ((found,), given) = drawn[0]
     expected = explained(A, IGNORED, missing=missing)
     assert found.points.to_dict() == expected.points.to_dict()
@@ -275,10 +267,10 @@ def test_categories_are_those_of_explain(run, recording, tmp_path, monkeypatch, 
     np.testing.assert_array_equal(given["times"], UNEVEN)
 
 
-def test_two_detectors_are_compared_on_the_same_steps(run, recording, tmp_path, monkeypatch):
+def test_two_detectors_are_compared_on_the_same_steps(recording, tmp_path, monkeypatch):
     drawn = drawn_by(monkeypatch, "comparison")
     options = [*ONE_PAIR, "--missing", "ignore", "--score", "first,second", "-o", tmp_path / "a.svg"]
-    found = run("plot", "comparison", recording, *options)
+    found = console("plot", "comparison", recording, *options)
     left_out = LEFT_OUT["first"] | LEFT_OUT["second"]
     ((explanations,), _) = drawn[0]
     for name, scores in (("first", A), ("second", B)):
@@ -287,10 +279,10 @@ def test_two_detectors_are_compared_on_the_same_steps(run, recording, tmp_path, 
     assert f"{absent} of 98 steps have no score: they are left out, for all detectors" in found.err
 
 
-def test_sizes_and_lengths_in_time(run, recording, tmp_path, monkeypatch):
+def test_sizes_and_lengths_in_time(recording, tmp_path, monkeypatch):
     drawn = drawn_by(monkeypatch, "buffer_sizes")
     sizes = ["--delay", "1h,0min,20min", "--max-gap", "1h", "--ignore", "maintenance", "--missing", "normal"]
-    run("plot", "buffer-size", recording, *sizes, "--score", "first,second", "-o", tmp_path / "a.svg")
+    console("plot", "buffer-size", recording, *sizes, "--score", "first,second", "-o", tmp_path / "a.svg")
     ((lengths, values), _) = drawn[0]
     assert lengths == ["0s", "20min", "1h"]
     given = {"times": UNEVEN, "ignore": IGNORED, "missing": "normal", "max_gap": "1h"}
@@ -298,15 +290,17 @@ def test_sizes_and_lengths_in_time(run, recording, tmp_path, monkeypatch):
         expected = [pv.pate(LABELS, scores, early=size, delay=size, **given) for size in lengths]
         assert values[name] == pytest.approx(expected, abs=1e-12)
     drawn = drawn_by(monkeypatch, "weights_by_length")
-    run("plot", "lengths", recording, *ONE_PAIR, "--missing", "ignore", "--score", "first", "-o", tmp_path / "b.svg")
+    console(
+        "plot", "lengths", recording, *ONE_PAIR, "--missing", "ignore", "--score", "first", "-o", tmp_path / "b.svg"
+    )
     assert drawn[0][0][0].points.to_dict() == explained(A, IGNORED, missing="ignore").points.to_dict()
     assert "event length (min)" in (tmp_path / "b.svg").read_text()
 
 
-def test_distributions_leave_out_what_does_not_count(run, recording, tmp_path, monkeypatch):
+def test_distributions_leave_out_what_does_not_count(recording, tmp_path, monkeypatch):
     drawn = drawn_by(monkeypatch, "score_distribution")
     options = [*ONE_PAIR, "--time", "none", "--missing", "normal", "--score", "first", "-o", tmp_path / "a.svg"]
-    found = run("plot", "distribution", recording, *options)
+    found = console("plot", "distribution", recording, *options)
     (_, given) = drawn[0]
     np.testing.assert_array_equal(given["ignore"], IGNORED == 1)
     assert given["missing"] == "normal"
@@ -319,14 +313,14 @@ def test_distributions_leave_out_what_does_not_count(run, recording, tmp_path, m
     assert "--early, --delay and --max-gap change nothing" in found.err
 
 
-def test_alarms_in_a_day_choose_the_threshold_that_is_drawn(run, recording, tmp_path, monkeypatch):
+def test_alarms_in_a_day_choose_the_threshold_that_is_drawn(recording, tmp_path, monkeypatch):
     drawn = drawn_by(monkeypatch, "categories")
     options = ["--threshold", "alarms:2/3h", "--missing", "normal", "--ignore", "maintenance", "--score", "first"]
-    run("plot", "categories", recording, *options, "--early", "2", "--delay", "3", "-o", tmp_path / "a.svg")
+    console("plot", "categories", recording, *options, "--early", "2", "--delay", "3", "-o", tmp_path / "a.svg")
     given = {"threshold": "alarms:2/3h", "ignore": IGNORED, "times": UNEVEN, "missing": "normal"}
     expected = pv.explain(LABELS, scores=A, early=2, delay=3, **given)
     assert drawn[0][0][0].points.to_dict() == expected.points.to_dict()
-    found = run("plot", "categories", recording, *options, "--time", "none", "-o", tmp_path / "b.svg", status=2)
+    found = console("plot", "categories", recording, *options, "--time", "none", "-o", tmp_path / "b.svg", status=2)
     assert found.err.splitlines()[-1] == (
         f"pateval: {recording}: threshold='alarms:2/3h' is a duration, which needs a column of times; "
         "name it with --time"
@@ -334,31 +328,31 @@ def test_alarms_in_a_day_choose_the_threshold_that_is_drawn(run, recording, tmp_
 
 
 @pytest.mark.parametrize("kind", ["series", "categories", "precision-recall", "lengths"])
-def test_one_pair_is_drawn_in_one_unit(run, recording, tmp_path, kind):
+def test_one_pair_is_drawn_in_one_unit(recording, tmp_path, kind):
     options = ["--missing", "normal", "--ignore", "maintenance", "--score", "first", "-o", tmp_path / "a.svg"]
-    found = run("plot", kind, recording, *options, "--early", "10min", status=2)
+    found = console("plot", kind, recording, *options, "--early", "10min", status=2)
     assert found.err.splitlines()[-1] == (
         f"pateval: '{kind}' draws both buffers in steps or both as durations; give --early and --delay"
     )
-    run("plot", kind, recording, *options, "--early", "0", "--delay", "20min")
+    console("plot", kind, recording, *options, "--early", "0", "--delay", "20min")
 
 
-def test_an_ignored_column_may_take_all_events(run, recording, tmp_path):
+def test_an_ignored_column_may_take_all_events(recording, tmp_path):
     rows = recording.read_text().splitlines()
     for place, row in enumerate(rows[1:], 1):
         time, label, _, *scores = row.split(",")
         rows[place] = ",".join([time, label, "0" if label == "0" else "1", *scores])
     recording.write_text("\n".join(rows) + "\n")
     options = ["--missing", "normal", "--ignore", "maintenance", "--score", "first", "-o", tmp_path / "a.svg"]
-    found = run("plot", "series", recording, *options, status=2)
+    found = console("plot", "series", recording, *options, status=2)
     assert found.err.splitlines()[-1] == (
         f"pateval: {recording} holds no anomaly in the steps that count: nothing to draw"
     )
 
 
-def test_buffers_are_drawn_in_one_unit(run, recording, tmp_path):
+def test_buffers_are_drawn_in_one_unit(recording, tmp_path):
     options = ["--missing", "normal", "--ignore", "maintenance", "--early", "0min,10min"]
-    found = run("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "a.svg", status=2)
+    found = console("plot", "buffers", recording, *options, "--score", "first", "-o", tmp_path / "a.svg", status=2)
     assert found.err.splitlines()[-1] == (
         "pateval: 'buffers' draws both buffers in steps or both as durations; give --early and --delay"
     )

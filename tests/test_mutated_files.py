@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from pateval.cli import main
+from support.command_line import console_status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,24 +105,17 @@ def mutate(frame: pd.DataFrame, kind: str, generator: np.random.Generator) -> by
     return bytes(data)
 
 
-def run(arguments: list[str], capsys: Any) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    shown = capsys.readouterr()
-    return int(caught.value.code or 0), shown.out, shown.err
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_whole_files_are_read(tmp_path: Path, kind: str, capsys: Any) -> None:
+def test_the_whole_files_are_read(tmp_path: Path, kind: str) -> None:
     frame = make_frame()
     path = tmp_path / f"scores.{kind}"
     path.write_bytes(encode(frame, kind))
-    code, out, _ = run(["score", str(path), "--metrics", "auc_roc", "--format", "json"], capsys)
+    code, (out, _) = console_status("score", path, "--metrics", "auc_roc", "--format", "json")
     assert code == 0
     assert json.loads(out)[0]["value"] == pytest.approx(roc_auc_score(frame["label"], frame["score"]), abs=1e-12)
 
 
-def test_mutated_files_give_the_number_of_a_plain_reader_or_one_sentence(tmp_path: Path, capsys: Any) -> None:
+def test_mutated_files_give_the_number_of_a_plain_reader_or_one_sentence(tmp_path: Path) -> None:
     frame = make_frame()
     read, refused = 0, 0
     for seed in range(FILES):
@@ -133,7 +126,7 @@ def test_mutated_files_give_the_number_of_a_plain_reader_or_one_sentence(tmp_pat
         path.write_bytes(data)
         target = tmp_path / "out.json"
         arguments = ["score", str(path), "--metrics", "auc_roc", "--format", "json", "-o", str(target)]
-        code, out, err = run(arguments, capsys)
+        code, (out, err) = console_status(*arguments)
         assert "Traceback" not in err, seed
         if code == 0:
             read += 1

@@ -6,15 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from pateval.cli import pateval
-
-
-def call(*arguments):
-    found = CliRunner().invoke(pateval, [str(argument) for argument in arguments])
-    assert found.exit_code == 0, found.output
-    return found
+from support.command_line import invoke
 
 
 @pytest.fixture(params=["steps", "times"])
@@ -35,25 +28,25 @@ def board(request, tmp_path):
     (tmp_path / "events.csv").write_text("\n".join(events) + "\n")
     command = ["leaderboard", tmp_path / "scores.csv", "--events", tmp_path / "events.csv", "--score", "good,guess"]
     command += ["--metrics", "pate,point_f1", "--early", "3", "--delay", "3", "-o", tmp_path / "board"]
-    call(*command)
+    invoke(*command)
     return tmp_path / "board", command
 
 
 def test_it_is_resumed(board):
     folder, command = board
     before = (folder / "summary.csv").read_text()
-    call(*command)
+    invoke(*command)
     assert (folder / "summary.csv").read_text() == before
 
 
 def test_its_report_shows_the_events(board, tmp_path):
     folder, _ = board
-    call("report", folder, "-o", tmp_path / "report.html")
+    invoke("report", folder, "-o", tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "can no longer be read" not in text
 
 
 def test_it_is_verified(board):
     folder, _ = board
-    found = call("verify", folder, "--all", "--format", "json")
+    found = invoke("verify", folder, "--all", "--format", "json")
     assert json.loads(found.stdout)["differences"] == []

@@ -477,7 +477,7 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
     """
     ids = list(known)
     close = difflib.get_close_matches(name, ids, n=1, cutoff=0.75)
-    return next(iter(close), None) or next((each for each in ids if each.startswith(f"{name}_")), None)
+    return next(iter(close), None) or next((known for known in ids if known.startswith(f"{name}_")), None)
 
 
 def _part_of(name: str, given: Mapping[str, Metric]) -> Metric | None:

@@ -206,16 +206,24 @@ def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...
     >>> canonical_lengths((0, 100), "early"), canonical_lengths(["0min", "60min"], "early")
     ((0, 100), ('0s', '1h'))
     """
+    given, durations = _durations(value, name)
+    if durations is None:
+        return buffer_lengths(given, name)
+    return tuple(duration_text(length, name) for length in durations)
+
+
+def _durations(value: Any, name: str) -> tuple[Any, list[Any] | None]:
+    """Return one length or a list of them as given, and as durations; None in place of these where they are steps."""
     if is_duration(value) or not isinstance(value, Iterable):
         values = [value]
     else:
         require_few(value, name)
         values = value = list(value)
     if not any(is_duration(length) for length in values):
-        return buffer_lengths(value, name)
+        return value, None
     if not all(is_duration(length) or _is_zero(length) for length in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
-    return tuple(duration_text(length, name) if is_duration(length) else "0s" for length in values)
+    return value, [length if is_duration(length) else "0s" for length in values]
 
 
 def length_order(value: Any) -> Any:
@@ -250,18 +258,12 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     is_time : bool
         Whether they are durations.
     """
-    if is_duration(value) or not isinstance(value, Iterable):
-        values = [value]
-    else:
-        require_few(value, name)
-        values = value = list(value)
-    if not any(is_duration(length) for length in values):
-        return buffer_lengths(value, name, longest=longest), False
-    if not all(is_duration(length) or _is_zero(length) for length in values):
-        raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
-    lengths = [nanoseconds(length, name) if is_duration(length) else Fraction(0) for length in values]
+    given, durations = _durations(value, name)
+    if durations is None:
+        return buffer_lengths(given, name, longest=longest), False
+    lengths = [nanoseconds(length, name) for length in durations]
     if clock is None:
-        raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
+        raise ValueError(f"{name}={in_words(given)} is a duration, which needs the times of the steps: pass times")
     return tuple(clock.length(length) for length in lengths), True
 
 

@@ -80,9 +80,9 @@ def command(
     from pateval.report import report_of_board, report_of_folder
 
     is_board = len(files) == 1 and (Path(files[0]) / "run.json").is_file()
-    for each in () if is_board else expand(files):
-        if not each.is_file() and str(each) != STANDARD_INPUT:
-            open_table(each)  # says what is wrong with it, before anything is said about the page
+    for file in () if is_board else expand(files):
+        if not file.is_file() and str(file) != STANDARD_INPUT:
+            open_table(file)  # says what is wrong with it, before anything is said about the page
     refuse_page(path, overwrite)
     if is_board:
         _refuse_options(context)

@@ -2,7 +2,8 @@
 
 :data:`REGISTRY` is the table of them. Importing this package loads neither torch nor scikit-learn: a detector's module
 is loaded when it is asked for, and says which extra to install where something is missing. An estimator of scikit-learn
-or PyOD becomes a detector through :class:`pateval.detectors.adapter.Adapter`. Only ``perfect`` is shown the labels:
+or PyOD becomes a detector through :class:`pateval.detectors.adapter.Adapter`, and one of aeon through
+:class:`pateval.detectors.series_adapter.SeriesAdapter`. Only ``perfect`` is shown the labels:
 ``score(values, labels=...)``.
 
 Examples

@@ -110,7 +110,7 @@ class AnomalyTransformerSettings:
         check_heads(self.width, self.heads)
 
 
-def _variant(settings: AnomalyTransformerSettings) -> _TransformerSchedule:
+def _schedule(settings: AnomalyTransformerSettings) -> _TransformerSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
@@ -174,11 +174,13 @@ class AnomalyTransformerNetwork(nn.Module):
 
     def __init__(self, features: int, settings: AnomalyTransformerSettings) -> None:
         super().__init__()
-        s = settings
-        self.embedding = Embedding(features, s.width, s.window)
-        self.blocks = nn.ModuleList(AnomalyBlock(s.width, s.heads, s.hidden, s.window) for _ in range(s.blocks))
-        self.norm = nn.LayerNorm(s.width)
-        self.output = nn.Linear(s.width, features)
+        self.embedding = Embedding(features, settings.width, settings.window)
+        self.blocks = nn.ModuleList(
+            AnomalyBlock(settings.width, settings.heads, settings.hidden, settings.window)
+            for _ in range(settings.blocks)
+        )
+        self.norm = nn.LayerNorm(settings.width)
+        self.output = nn.Linear(settings.width, features)
 
     def forward(self, windows: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
         """Return the reconstruction and, for each block, series and prior association."""
@@ -234,7 +236,7 @@ class AnomalyTransformer(DeepDetector):
 
     def __init__(self, settings: AnomalyTransformerSettings | None = None) -> None:
         super().__init__(settings if settings is not None else AnomalyTransformerSettings())
-        self._variant = _variant(self.settings)
+        self._schedule = _schedule(self.settings)
         self._fitted: Fitted[AnomalyTransformerNetwork] | None = None
 
     def plan(
@@ -246,27 +248,27 @@ class AnomalyTransformer(DeepDetector):
         test_boundaries: Boundaries | None = None,
     ) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        s, v = self.settings, self._variant
-        device = choose_device(s.device)
+        settings, schedule = self.settings, self._schedule
+        device = choose_device(settings.device)
         scaling, windows, held_out = training_windows(
             train,
             test,
             scale=standard_scaling,
-            window=s.window,
-            stride=v.stride,
+            window=settings.window,
+            stride=schedule.stride,
             device=device,
-            select_on_test=s.select_on_test,
-            validation_share=s.validation_share,
+            select_on_test=settings.select_on_test,
+            validation_share=settings.validation_share,
             boundaries=boundaries,
             test_boundaries=test_boundaries,
         )
-        with seeded(s.seed, device):
-            model = AnomalyTransformerNetwork(scaling.features, s).to(device)
-        optimizer = make_optimizer("adam", model, s.learning_rate, graph=s.cuda_graph)
+        with seeded(settings.seed, device):
+            model = AnomalyTransformerNetwork(scaling.features, settings).to(device)
+        optimizer = make_optimizer("adam", model, settings.learning_rate, graph=settings.cuda_graph)
 
         def step(batch: Tensor) -> Tensor:
             optimizer.zero_grad()
-            loss = minimax_loss(batch, model(batch), s.weight)
+            loss = minimax_loss(batch, model(batch), settings.weight)
             torch.autograd.backward(loss)
             optimizer.step()
             return loss.detach()
@@ -278,8 +280,8 @@ class AnomalyTransformer(DeepDetector):
             return torch.stack((error, discrepancy.mean(dim=0)), dim=1)
 
         def validate() -> tuple[float, ...]:
-            error, discrepancy = in_batches(model, parts, held_out, s.score_batch).double().mean(dim=0).tolist()
-            return error - s.weight * discrepancy, error + s.weight * discrepancy
+            error, discrepancy = in_batches(model, parts, held_out, settings.score_batch).double().mean(dim=0).tolist()
+            return error - settings.weight * discrepancy, error + settings.weight * discrepancy
 
         self._fitted = Fitted(model, scaling, device)
         return Recipe(
@@ -287,13 +289,13 @@ class AnomalyTransformer(DeepDetector):
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=v.batch_size,
-            epochs=v.epochs,
+            batch_size=schedule.batch_size,
+            epochs=schedule.epochs,
             validate=validate,
-            end=lambda number, _: set_learning_rate(optimizer, s.learning_rate * 0.5 ** (number - 1)),
-            patience=v.patience,
-            order_seed=s.order_seed,
-            reshuffle=v.reshuffle,
+            end=lambda number, _: set_learning_rate(optimizer, settings.learning_rate * 0.5 ** (number - 1)),
+            patience=schedule.patience,
+            order_seed=settings.order_seed,
+            reshuffle=schedule.reshuffle,
             reconstruct=lambda part: (part, model(part)[0]),
         )
 

@@ -133,23 +133,25 @@ class Autoencoder(DeepDetector):
         test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
     ) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        s = self.settings
-        device = choose_device(s.device)
+        settings = self.settings
+        device = choose_device(settings.device)
         if test is not None:
             raise ValueError("the autoencoder holds out the end of each series: test data have nothing to choose")
         matrix = series_matrix(train, "train")
-        starts = window_starts(len(matrix), s.window + 1, boundaries=boundaries, name="train")
+        starts = window_starts(len(matrix), settings.window + 1, boundaries=boundaries, name="train")
         scaling = standard_scaling(matrix)
         series = to_device(scaling(matrix), device)
         # A window more than the starts of windows one step longer: the example takes every window.
         every = [np.append(mine, mine[-1] + 1) for mine in starts]
-        splits = [max(1, int(len(mine) * (1 - s.validation_share))) for mine in every]
+        splits = [max(1, int(len(mine) * (1 - settings.validation_share))) for mine in every]
         windows, held_out = (
-            Windows(series, s.window, np.concatenate([mine[part] for mine, part in zip(every, chosen, strict=True)]))
+            Windows(
+                series, settings.window, np.concatenate([mine[part] for mine, part in zip(every, chosen, strict=True)])
+            )
             for chosen in ([slice(0, split) for split in splits], [slice(split, None) for split in splits])
         )
-        with seeded(s.seed, device):
-            model = AutoencoderNetwork(s.window * scaling.features, s.hidden, s.code).to(device)
+        with seeded(settings.seed, device):
+            model = AutoencoderNetwork(settings.window * scaling.features, settings.hidden, settings.code).to(device)
         optimizer = make_optimizer("adam", model, 1e-3, epsilon=1e-7)
 
         def step(batch: Tensor) -> Tensor:
@@ -172,7 +174,7 @@ class Autoencoder(DeepDetector):
             return rows.view(part.shape), model(rows).view(part.shape)
 
         def validate() -> tuple[float, ...]:
-            return (float(in_batches(model, squared, held_out, s.score_batch).double().mean()),)
+            return (float(in_batches(model, squared, held_out, settings.score_batch).double().mean()),)
 
         self._fitted = Fitted(model, scaling, device)
         return Recipe(
@@ -180,12 +182,12 @@ class Autoencoder(DeepDetector):
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=s.batch_size,
-            epochs=s.epochs,
+            batch_size=settings.batch_size,
+            epochs=settings.epochs,
             validate=validate,
-            patience=s.patience,
+            patience=settings.patience,
             order_seed=None,
-            restore=s.restore,
+            restore=settings.restore,
             reconstruct=reconstruct,
         )
 

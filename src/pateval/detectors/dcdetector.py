@@ -95,7 +95,7 @@ class DCdetectorSettings:
             raise ValueError(f"patch_sizes must be divisors of the window {self.window}; got {self.patch_sizes}")
 
 
-def _variant(settings: DCdetectorSettings) -> _DCdetectorSchedule:
+def _schedule(settings: DCdetectorSettings) -> _DCdetectorSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     if default.stride != 1:
         default = default._replace(stride=settings.window)
@@ -207,7 +207,7 @@ class DCdetector(DeepDetector):
 
     def __init__(self, settings: DCdetectorSettings | None = None) -> None:
         super().__init__(settings if settings is not None else DCdetectorSettings())
-        self._variant = _variant(self.settings)
+        self._schedule = _schedule(self.settings)
         self._fitted: Fitted[DCdetectorNetwork] | None = None
 
     def plan(
@@ -219,20 +219,20 @@ class DCdetector(DeepDetector):
         test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
     ) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        s, v = self.settings, self._variant
-        device = choose_device(s.device)
+        settings, schedule = self.settings, self._schedule
+        device = choose_device(settings.device)
         scaling, windows = all_windows(
             train,
             scale=standard_scaling,
-            window=s.window,
-            stride=v.stride,
+            window=settings.window,
+            stride=schedule.stride,
             device=device,
             boundaries=boundaries,
             test=test,
         )
-        with seeded(s.seed, device):
-            model = DCdetectorNetwork(s).to(device)
-        optimizer = make_optimizer("adam", model, s.learning_rate, graph=s.cuda_graph)
+        with seeded(settings.seed, device):
+            model = DCdetectorNetwork(settings).to(device)
+        optimizer = make_optimizer("adam", model, settings.learning_rate, graph=settings.cuda_graph)
 
         def step(batch: Tensor) -> Tensor:
             optimizer.zero_grad()
@@ -248,11 +248,11 @@ class DCdetector(DeepDetector):
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=v.batch_size,
-            epochs=v.epochs,
-            end=lambda number, _: set_learning_rate(optimizer, s.learning_rate * 0.5 ** (number - 1)),
-            order_seed=s.order_seed,
-            reshuffle=s.variant == "original",
+            batch_size=schedule.batch_size,
+            epochs=schedule.epochs,
+            end=lambda number, _: set_learning_rate(optimizer, settings.learning_rate * 0.5 ** (number - 1)),
+            order_seed=settings.order_seed,
+            reshuffle=settings.variant == "original",
         )
 
     def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:

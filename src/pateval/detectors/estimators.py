@@ -49,13 +49,15 @@ class LOF(Adapter):
     """
 
     def __init__(self, settings: LOFSettings | None = None) -> None:
-        s = settings if settings is not None else LOFSettings()
+        settings = settings if settings is not None else LOFSettings()
         super().__init__(
-            LocalOutlierFactor(n_neighbors=s.neighbors, novelty=True),
+            LocalOutlierFactor(n_neighbors=settings.neighbors, novelty=True),
             # A window is no neighbour of its own.
-            AdapterSettings(window=s.window, max_windows=s.max_windows, min_windows=s.neighbors + 1),
+            AdapterSettings(
+                window=settings.window, max_windows=settings.max_windows, min_windows=settings.neighbors + 1
+            ),
         )
-        self.settings = s
+        self.settings = settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,12 +96,12 @@ class MVN(Adapter):
     """
 
     def __init__(self, settings: MVNSettings | None = None) -> None:
-        s = settings if settings is not None else MVNSettings()
+        settings = settings if settings is not None else MVNSettings()
         super().__init__(
-            GaussianMixture(n_components=s.components, random_state=s.seed),
-            AdapterSettings(window=s.window, max_windows=s.max_windows),
+            GaussianMixture(n_components=settings.components, random_state=settings.seed),
+            AdapterSettings(window=settings.window, max_windows=settings.max_windows),
         )
-        self.settings = s
+        self.settings = settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,9 +140,9 @@ class IsolationForest(Adapter):
     """
 
     def __init__(self, settings: IsolationForestSettings | None = None) -> None:
-        s = settings if settings is not None else IsolationForestSettings()
+        settings = settings if settings is not None else IsolationForestSettings()
         super().__init__(
-            Forest(n_estimators=s.trees, random_state=s.seed),
-            AdapterSettings(window=s.window, max_windows=s.max_windows),
+            Forest(n_estimators=settings.trees, random_state=settings.seed),
+            AdapterSettings(window=settings.window, max_windows=settings.max_windows),
         )
-        self.settings = s
+        self.settings = settings

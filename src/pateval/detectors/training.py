@@ -179,7 +179,7 @@ class TrainingRecord:
     def to_dict(self) -> dict[str, Any]:
         """Return what a score file keeps: plain values, the history thinned to a few dozen rows."""
         stride = max(1, len(self.history) // _ROWS_KEPT)
-        rows = [e for e in self.history if e.number % stride == 0 or e.number in (1, len(self.history))]
+        rows = [epoch for epoch in self.history if epoch.number % stride == 0 or epoch.number in (1, len(self.history))]
         reasons = self.collapse
         measured = {"first": self.first, "last": self.last, "kept": self.kept}
         return {
@@ -189,8 +189,8 @@ class TrainingRecord:
             "seconds": round(sum(epoch.seconds for epoch in self.history), 3),
             "device": self.device,
             "threads": self.threads,
-            "losses": [[e.number, _short(e.loss)] for e in rows],
-            "validation": [[e.number, *map(_short, e.validation)] for e in rows if e.validation],
+            "losses": [[epoch.number, _short(epoch.loss)] for epoch in rows],
+            "validation": [[epoch.number, *map(_short, epoch.validation)] for epoch in rows if epoch.validation],
             "reconstruction": {name: errors.to_dict() for name, errors in measured.items() if errors is not None}
             or None,
             "collapse": None if reasons is None else list(reasons),

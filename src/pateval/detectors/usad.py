@@ -95,7 +95,7 @@ class USADSettings:
         check_settings(self)
 
 
-def _variant(settings: USADSettings) -> _UsadSchedule:
+def _schedule(settings: USADSettings) -> _UsadSchedule:
     default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
     return with_given(default, settings)
 
@@ -169,13 +169,13 @@ class USAD(DeepDetector):
 
     def __init__(self, settings: USADSettings | None = None) -> None:
         super().__init__(settings if settings is not None else USADSettings())
-        self._variant = _variant(self.settings)
+        self._schedule = _schedule(self.settings)
         self._fitted: Fitted[USADNetwork] | None = None
 
     @property
     def tile_steps(self) -> int | None:
         """Steps of the windows that are laid end to end in scoring; None where windows slide."""
-        return self._variant.window if self.settings.variant == "paper" else None
+        return self._schedule.window if self.settings.variant == "paper" else None
 
     def plan(
         self,
@@ -186,22 +186,26 @@ class USAD(DeepDetector):
         test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
     ) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        s, v = self.settings, self._variant
-        device = choose_device(s.device)
-        paper = s.variant == "paper"
+        settings, schedule = self.settings, self._schedule
+        device = choose_device(settings.device)
+        paper = settings.variant == "paper"
         scaling, windows = all_windows(
             train,
             scale=standard_scaling if paper else minmax_scaling,
-            window=v.window,
-            stride=v.window if paper else 1,
+            window=schedule.window,
+            stride=schedule.window if paper else 1,
             device=device,
             boundaries=boundaries,
             test=test,
         )
-        with seeded(s.seed, device):
-            model = USADNetwork(v.window * scaling.features, v.window * v.latent_per_step).to(device)
-        first = make_optimizer("adam", [model.encoder, model.first], s.learning_rate, graph=s.cuda_graph)
-        second = make_optimizer("adam", [model.encoder, model.second], s.learning_rate, graph=s.cuda_graph)
+        with seeded(settings.seed, device):
+            model = USADNetwork(schedule.window * scaling.features, schedule.window * schedule.latent_per_step).to(
+                device
+            )
+        first = make_optimizer("adam", [model.encoder, model.first], settings.learning_rate, graph=settings.cuda_graph)
+        second = make_optimizer(
+            "adam", [model.encoder, model.second], settings.learning_rate, graph=settings.cuda_graph
+        )
         # On the device, so that a captured step sees it change.
         share = torch.ones((), device=device)
 
@@ -212,7 +216,7 @@ class USAD(DeepDetector):
             rows = batch.reshape(batch.shape[0], -1)
             losses = []
             for function, optimizer in ((first_loss, first), (second_loss, second)):
-                if not s.carry_gradients:
+                if not settings.carry_gradients:
                     model.zero_grad()
                 loss = function(model, rows, share)
                 torch.autograd.backward(loss)
@@ -228,17 +232,17 @@ class USAD(DeepDetector):
             windows=windows,
             optimizers=(first, second),
             step=step,
-            batch_size=v.batch_size,
-            epochs=v.epochs,
+            batch_size=schedule.batch_size,
+            epochs=schedule.epochs,
             begin=begin,
-            order_seed=s.order_seed,
-            carries_gradients=s.carry_gradients,
+            order_seed=settings.order_seed,
+            carries_gradients=settings.carry_gradients,
             reconstruct=lambda part: (part, model(part.flatten(1))[0].view(part.shape)),
         )
 
     def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        window, rows = self._variant.window, self.settings.score_batch
+        window, rows = self._schedule.window, self.settings.score_batch
         if self.settings.variant == "paper":
             return score_tiles(self._fitted, usad_scores, values, window=window, rows=rows, boundaries=boundaries)
         ready = fitted(self._fitted)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,17 @@ import numpy.typing as npt
 from pateval._validation import BoolArray
 from pateval.coarse import CoarseScoresWarning
 from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import ADDED, DIFFERS, OPEN, ExperimentSettings, Figure, Report, ReportTable, Verdict
+from pateval.experiments.document import (
+    ADDED,
+    DIFFERS,
+    OPEN,
+    REPRODUCES,
+    ExperimentSettings,
+    Figure,
+    Report,
+    ReportTable,
+    Verdict,
+)
 from pateval.experiments.label_sets import labels_at_hand
 from pateval.metrics import auc_pr, vus_pr
 from pateval.pate.score import pate
@@ -256,67 +266,8 @@ def authors_seconds(python: Path, labels: BoolArray, scores: npt.NDArray[np.floa
 
 def report(found: Timing) -> Report:
     """Tables, slopes, and figures on logarithmic axes."""
-    names = list(dict.fromkeys(cell.metric for cell in found.cells))
     ratios = {row.dataset: row.ours[PATE] / row.ours[AUC_PR] for row in found.benchmarks}
-    printed = {row.dataset: row.printed[PATE] / row.printed[AUC_PR] for row in found.benchmarks}
     skipped = [cell for cell in found.cells if cell.note]
-    verdicts = []
-    if ratios:
-        verdicts.append(
-            Verdict(
-                "time of PATE over time of AUC-PR at the benchmarks' sizes",
-                ", ".join(f"{name} {ratio:.1f}" for name, ratio in printed.items()),
-                ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items()),
-                DIFFERS,
-                "Both of ours come from this package, on one machine, continuous random scores. The paper's PATE "
-                "samples thresholds and its AUC-PR is a library's; ours uses every distinct score.",
-            )
-        )
-        ours = ", ".join(f"{row.dataset} {row.printed[VUS_PR] / row.ours[VUS_PR]:.0f}" for row in found.benchmarks)
-        verdicts.append(
-            Verdict(
-                "time of VUS-PR",
-                ", ".join(f"{row.dataset} {row.printed[VUS_PR]:.0f} s" for row in found.benchmarks),
-                ", ".join(f"{row.dataset} {row.ours[VUS_PR]:.2f} s" for row in found.benchmarks),
-                ADDED,
-                f"Another machine and another algorithm with the same values; {ours} times shorter.",
-            )
-        )
-    slopes = [found.slope(PATE, kind, share) for kind in ("continuous", "binary") for share in SHARES]
-    known = [slope for slope in slopes if np.isfinite(slope)]
-    if known:
-        verdicts.append(
-            Verdict(
-                "PATE's time grows in proportion to the length",
-                "linear (figure, up to 10⁵ steps)",
-                f"fitted slopes {min(known):.2f} to {max(known):.2f}",
-                "reproduces",
-                "From 10⁴ steps on; the sort of the scores adds a logarithm.",
-            )
-        )
-    if found.with_authors:
-        theirs = found.seconds(AUTHORS, "continuous", _SHOWN_SHARE)
-        longest = max((steps for steps, value in theirs.items() if np.isfinite(value)), default=0)
-        verdicts.append(
-            Verdict(
-                "the authors' package, series up to 10⁵ steps",
-                "under one second",
-                f"{theirs.get(longest, float('nan')):.1f} s at {longest:,} steps",
-                DIFFERS,
-                "One pair of buffers, 250 sampled thresholds, noisy continuous scores, in its own environment. The "
-                "paper does not say which scores it timed; smoother ones flag fewer stretches and may take less time.",
-            )
-        )
-    else:
-        verdicts.append(
-            Verdict(
-                "the authors' package",
-                "-",
-                "not timed",
-                OPEN,
-                "It needs an environment of its own; name its Python with --authors-python.",
-            )
-        )
     return Report(
         "Computing times",
         (
@@ -336,61 +287,7 @@ def report(found: Timing) -> Report:
             ),
             "Slopes are fitted to the logarithms: 1 is time in proportion to the length.",
         ),
-        tables=(
-            *(
-                [
-                    ReportTable(
-                        "benchmarks",
-                        "At the benchmarks' sizes, seconds",
-                        [
-                            "data set",
-                            "steps",
-                            "labels",
-                            *(f"{name} {who}" for name in (AUC_PR, VUS_PR, PATE) for who in ("printed", "ours")),
-                            "PATE / AUC-PR printed",
-                            "PATE / AUC-PR ours",
-                        ],
-                        [
-                            [
-                                row.dataset,
-                                row.steps,
-                                row.labels,
-                                *(
-                                    value
-                                    for name in (AUC_PR, VUS_PR, PATE)
-                                    for value in (row.printed[name], row.ours[name])
-                                ),
-                                printed[row.dataset],
-                                ratios[row.dataset],
-                            ]
-                            for row in found.benchmarks
-                        ],
-                        decimals=3,
-                    )
-                ]
-                if found.benchmarks
-                else []
-            ),
-            _made_table(found, "continuous", names),
-            _made_table(found, "binary", names),
-            ReportTable(
-                "slopes",
-                "Fitted slopes from 10⁴ steps on",
-                ["metric", "scores", *(f"{100 * share:.0f} % anomalous" for share in SHARES)],
-                [
-                    [name, kind, *(found.slope(name, kind, share) for share in SHARES)]
-                    for name in names
-                    for kind in ("continuous", "binary")
-                ],
-            ),
-            ReportTable(
-                "cells",
-                "Every cell, with a note where it was not run",
-                ["metric", "scores", "anomalous share", "steps", "seconds", "note"],
-                [[cell.metric, cell.scores, cell.share, cell.steps, cell.seconds, cell.note] for cell in found.cells],
-                in_page=False,
-            ),
-        ),
+        tables=tuple(_tables(found, ratios)),
         figures=(
             Figure(
                 "timing",
@@ -403,7 +300,105 @@ def report(found: Timing) -> Report:
                 lambda: draw_shares(found),
             ),
         ),
-        verdicts=verdicts,
+        verdicts=tuple(_verdicts(found, ratios)),
+    )
+
+
+def _verdicts(found: Timing, ratios: dict[str, float]) -> Iterator[Verdict]:
+    if ratios:
+        printed = ", ".join(f"{row.dataset} {row.printed[PATE] / row.printed[AUC_PR]:.1f}" for row in found.benchmarks)
+        yield Verdict(
+            "time of PATE over time of AUC-PR at the benchmarks' sizes",
+            printed,
+            ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items()),
+            DIFFERS,
+            "Both of ours come from this package, on one machine, continuous random scores. The paper's PATE "
+            "samples thresholds and its AUC-PR is a library's; ours uses every distinct score.",
+        )
+        ours = ", ".join(f"{row.dataset} {row.printed[VUS_PR] / row.ours[VUS_PR]:.0f}" for row in found.benchmarks)
+        yield Verdict(
+            "time of VUS-PR",
+            ", ".join(f"{row.dataset} {row.printed[VUS_PR]:.0f} s" for row in found.benchmarks),
+            ", ".join(f"{row.dataset} {row.ours[VUS_PR]:.2f} s" for row in found.benchmarks),
+            ADDED,
+            f"Another machine and another algorithm with the same values; {ours} times shorter.",
+        )
+    slopes = [found.slope(PATE, kind, share) for kind in ("continuous", "binary") for share in SHARES]
+    known = [slope for slope in slopes if np.isfinite(slope)]
+    if known:
+        yield Verdict(
+            "PATE's time grows in proportion to the length",
+            "linear (figure, up to 10⁵ steps)",
+            f"fitted slopes {min(known):.2f} to {max(known):.2f}",
+            REPRODUCES,
+            "From 10⁴ steps on; the sort of the scores adds a logarithm.",
+        )
+    if found.with_authors:
+        theirs = found.seconds(AUTHORS, "continuous", _SHOWN_SHARE)
+        longest = max((steps for steps, value in theirs.items() if np.isfinite(value)), default=0)
+        yield Verdict(
+            "the authors' package, series up to 10⁵ steps",
+            "under one second",
+            f"{theirs.get(longest, float('nan')):.1f} s at {longest:,} steps",
+            DIFFERS,
+            "One pair of buffers, 250 sampled thresholds, noisy continuous scores, in its own environment. The "
+            "paper does not say which scores it timed; smoother ones flag fewer stretches and may take less time.",
+        )
+    else:
+        yield Verdict(
+            "the authors' package",
+            "-",
+            "not timed",
+            OPEN,
+            "It needs an environment of its own; name its Python with --authors-python.",
+        )
+
+
+def _tables(found: Timing, ratios: dict[str, float]) -> Iterator[ReportTable]:
+    names = list(dict.fromkeys(cell.metric for cell in found.cells))
+    if found.benchmarks:
+        yield ReportTable(
+            "benchmarks",
+            "At the benchmarks' sizes, seconds",
+            [
+                "data set",
+                "steps",
+                "labels",
+                *(f"{name} {who}" for name in (AUC_PR, VUS_PR, PATE) for who in ("printed", "ours")),
+                "PATE / AUC-PR printed",
+                "PATE / AUC-PR ours",
+            ],
+            [
+                [
+                    row.dataset,
+                    row.steps,
+                    row.labels,
+                    *(value for name in (AUC_PR, VUS_PR, PATE) for value in (row.printed[name], row.ours[name])),
+                    row.printed[PATE] / row.printed[AUC_PR],
+                    ratios[row.dataset],
+                ]
+                for row in found.benchmarks
+            ],
+            decimals=3,
+        )
+    yield _made_table(found, "continuous", names)
+    yield _made_table(found, "binary", names)
+    yield ReportTable(
+        "slopes",
+        "Fitted slopes from 10⁴ steps on",
+        ["metric", "scores", *(f"{100 * share:.0f} % anomalous" for share in SHARES)],
+        [
+            [name, kind, *(found.slope(name, kind, share) for share in SHARES)]
+            for name in names
+            for kind in ("continuous", "binary")
+        ],
+    )
+    yield ReportTable(
+        "cells",
+        "Every cell, with a note where it was not run",
+        ["metric", "scores", "anomalous share", "steps", "seconds", "note"],
+        [[cell.metric, cell.scores, cell.share, cell.steps, cell.seconds, cell.note] for cell in found.cells],
+        in_page=False,
     )
 
 

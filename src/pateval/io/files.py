@@ -158,7 +158,7 @@ def _is_leaderboard(folder: Path) -> bool:
     """Whether a folder is what ``pateval leaderboard -o`` wrote, finished or not: results, not scores."""
     names = [{"run.json", "scores.parquet"}, {"scores.partial"}]
     # Not by Path.is_file, which raises where a folder may not be looked into.
-    return any(all(os.path.isfile(folder / name) for name in each) for each in names)
+    return any(all(os.path.isfile(folder / name) for name in group) for group in names)
 
 
 def _data_files(folder: Path) -> list[Path]:

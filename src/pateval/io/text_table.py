@@ -170,7 +170,10 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
         name if max(map(len, _words(name)), default=0) <= room else cut_in_the_middle(name, room) for name in names[1:]
     ]
     blocks: list[list[int]] = []
-    least = [min(each, room) if place else each for place, each in enumerate(_least_widths(names, cells))]
+    least = [
+        min(least_width, room) if place else least_width
+        for place, least_width in enumerate(_least_widths(names, cells))
+    ]
     for place in range(1, len(names)):
         if blocks and _total([least[column] for column in (0, *blocks[-1], place)]) <= width:
             blocks[-1].append(place)

@@ -230,7 +230,7 @@ def _chance_levels(
         return None
     levels = np.array([[_nan_or(cells.get(metric)) for metric in metrics] for cells in saved.values()])
     row_of = {key: row for row, key in enumerate(saved)}
-    rows = [[row_of.get((name, each), row_of.get(("", each), -1)) for each in series] for name in detectors]
+    rows = [[row_of.get((name, one), row_of.get(("", one), -1)) for one in series] for name in detectors]
     return ChanceLevels(levels, np.array(rows, dtype=np.int32))
 
 
@@ -252,7 +252,7 @@ def _doubt(folder: Path, board: Leaderboard) -> dict[tuple[str, str], dict[str, 
             for place in (0, 1)
         )
         place = places_by_rank(values.T, board.facts[metric])
-        for row in doubt_rows(metric, board.detectors, [mean(each) for each in values], place, means, places):
+        for row in doubt_rows(metric, board.detectors, list(map(mean, values)), place, means, places):
             found[metric, row["detector"]] = row
     return found
 
@@ -322,9 +322,9 @@ def _significance_differences(path: Path, board: Leaderboard) -> list[str]:
         right = board.significance(metric).to_dict()
         for field, figures in right.items():
             for where, expected, given in _unequal(figures, found.get(field)):
-                what = " ".join([field, *(each for each in where if isinstance(each, str))])
+                what = " ".join([field, *(key for key in where if isinstance(key, str))])
                 if field not in _LISTS_OF_NAMES:
-                    of = [right["detectors"][each] for each in where if isinstance(each, int)]
+                    of = [right["detectors"][place] for place in where if isinstance(place, int)]
                     what += f" of {' and '.join(of)}" if of else ""
                 return [f"{path.name}: {what} under {metric} is {_text(given)}; {_FROM_VALUES} {_text(expected)}"]
     return []
@@ -333,11 +333,11 @@ def _significance_differences(path: Path, board: Leaderboard) -> list[str]:
 def _unequal(expected: Any, given: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any, Any]]:
     """Yield where two structures of lists, mappings and plain values differ, and what stands there."""
     if isinstance(expected, dict) and isinstance(given, dict) and expected.keys() == given.keys():
-        for key, each in expected.items():
-            yield from _unequal(each, given[key], (*where, key))
+        for key, value in expected.items():
+            yield from _unequal(value, given[key], (*where, key))
     elif isinstance(expected, list) and isinstance(given, list) and len(expected) == len(given):
-        for place, (each, other) in enumerate(zip(expected, given, strict=True)):
-            yield from _unequal(each, other, (*where, place))
+        for place, (value, other) in enumerate(zip(expected, given, strict=True)):
+            yield from _unequal(value, other, (*where, place))
     elif isinstance(expected, (dict, list)) or isinstance(given, (dict, list)):
         if expected != given:
             yield where, expected, given
@@ -354,7 +354,7 @@ def _agrees(expected: Any, written: Any) -> bool:
 
 def same(first: Any, second: Any) -> bool:
     """Tell whether two numbers are the same but for rounding; missing ones are the same."""
-    first, second = (None if is_missing(each) else each for each in (first, second))
+    first, second = (None if is_missing(value) else value for value in (first, second))
     numbers = (int, float)
     if not isinstance(first, numbers) or not isinstance(second, numbers):
         return first is second
