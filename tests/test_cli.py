@@ -265,6 +265,11 @@ BAD = [
         ["score", "FILE", "--format", "xml"],
         "Invalid value for '--format': 'xml' is not one of 'table', 'json', 'csv', 'markdown', 'latex'.",
     ),
+    (["score", "FILE", "--colour"], "No such option '--colour'; 'pateval score --help' shows how it is called"),
+    (
+        ["score", "FILE", "--lable", "x"],
+        "No such option '--lable' (did you mean '--label'?); 'pateval score --help' shows how it is called",
+    ),
     (["score", "FILE", "--xyz"], "No such option '--xyz'; 'pateval score --help' shows how it is called"),
     (
         ["explain", "FILE", "--only", "nobody"],

@@ -146,10 +146,15 @@ def test_ctrl_c_and_again(nab, tmp_path):
     command = [sys.executable, "-c", "from pateval.cli import main; main()", "leaderboard"]
     command += [*map(str, names), *options, "--workers", "2", "-o", str(out)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: os.nice(15),  # so that on a busy machine it does not end before this process looks
     )
     deadline = time.time() + 120
-    while finished(out / "cache") < 30 and time.time() < deadline:
+    while finished(out / "cache") < 10 and time.time() < deadline:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -157,7 +162,7 @@ def test_ctrl_c_and_again(nab, tmp_path):
     assert "goes on from what is in" in errors
     assert "Traceback" not in errors
     half = finished(out / "cache")
-    assert 30 <= half < 174
+    assert 10 <= half < 174
     assert not (out / "scores.parquet").exists()
     assert list((out / "cache").rglob("*.tmp")) == []
     done = pateval(*names, *options, "--workers", 2, "-o", out)

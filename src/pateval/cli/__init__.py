@@ -93,7 +93,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         status = pateval.main(args=arguments, prog_name="pateval", standalone_mode=False)
         sys.stdout.flush()
-    except (click.MissingParameter, click.NoSuchOption) as error:
+    except click.NoSuchOption as error:
+        _fail(error.message.rstrip(".") + _near_option(error) + _where_to_look(error.ctx))
+    except click.MissingParameter as error:
         _fail(error.format_message().rstrip(".") + _where_to_look(error.ctx))
     except click.UsageError as error:
         _fail(error.format_message())
@@ -112,6 +114,15 @@ def main(arguments: list[str] | None = None) -> None:
         _fail((_sentence(error) or type(error).__name__) + notes)
     else:
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _near_option(error: click.NoSuchOption) -> str:
+    """The option that was probably meant; click compares the dashes too, and finds likeness where there is none."""
+    import difflib
+
+    known = {option.lstrip("-"): option for option in error.possibilities or ()}
+    close = difflib.get_close_matches(error.option_name.lstrip("-"), known, 1, 0.7)
+    return f" (did you mean '{known[close[0]]}'?)" if close else ""
 
 
 def _where_to_look(context: click.Context | None) -> str:
