@@ -22,10 +22,10 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).parent))
 
 from impact import DATASETS, DETECTORS, PROTOCOLS, plans
-from pateval.runner.work import write_part
 from train import DONE, EXACT_SHARE, THINNING
 
 from pateval.runner import run_plans
+from pateval.runner.tasks import write_part
 from pateval.score_files import read_metadata, training_verdicts
 
 

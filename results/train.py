@@ -27,9 +27,9 @@ import numpy.typing as npt
 sys.path.insert(0, str(Path(__file__).parent))
 
 from impact import DATASETS, DETECTORS, PROTOCOLS, SEEDS, plans
-from pateval.runner.work import read_part
 
 from pateval.runner import DetectionProgress, run_plans
+from pateval.runner.tasks import read_part
 
 DONE = "done.json"
 # Of seed 0 the scores come back as they are. Of the others 12 bits of the mantissa do: they differ by about a hundredth

@@ -107,9 +107,13 @@ def small(tmp_path_factory):
             path.parent.mkdir(exist_ok=True)
             pq.write_table(pa.table(columns), path)
     with pytest.MonkeyPatch.context() as patch:
-        usual = impact_training.dataset_settings
-        patch.setattr(impact_training, "DETECTORS", ("lstm", "usad"))
-        patch.setattr(impact_training, "dataset_settings", lambda *which: {**usual(*which), "epochs": 2})
+        usual = impact_training.candidates
+
+        def few(dataset: str, protocol: str, detectors: object, device: str, changes: object) -> object:
+            del detectors, changes
+            return usual(dataset, protocol, ("lstm", "usad"), device, {"epochs": 2})
+
+        patch.setattr(impact_training, "candidates", few)
         settings = ExperimentSettings(root=root, scores=scores, seeds=2, train=True, device="cpu")
         return settings, compute("impact", settings)
 

@@ -68,11 +68,13 @@ def test_messages_break_between_words_in_a_terminal_and_nowhere_else(tmp_path):
     assert all(line.startswith("  ") for line in lines[1:])
 
 
-def test_each_note_hangs_under_its_first_line_in_a_terminal(demo):
+def test_each_note_hangs_under_its_first_line_in_a_terminal(demo, monkeypatch):
+    monkeypatch.chdir(demo[0].parent)
+    names = [path.name for path in demo]  # a path longer than the terminal is wide would not be broken
     options = ["--metrics", "pate_ap,point_f1", "--chance", 0]
-    command = [sys.executable, "-m", "pateval", "score", *demo, *options]
+    command = [sys.executable, "-m", "pateval", "score", *names, *options]
     piped = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stderr
-    shown = on_terminal("score", *demo, *options, columns=60)
+    shown = on_terminal("score", *names, *options, columns=60)
     assert shown.split() == piped.split()
     assert max(map(len, piped.splitlines())) > 100
     assert max(map(len, shown.splitlines())) <= 60

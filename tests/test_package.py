@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import pkgutil
 import re
 import subprocess
@@ -79,3 +81,26 @@ def test_no_two_classes_share_a_name():
         for match in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE)
     ]
     assert sorted({name for name in found if found.count(name) > 1}) == []
+
+
+def test_scripts_beside_the_package_import_what_there_is():
+    """Benchmarks, recipes and the scripts of results are not run by every test; a name they lack would go unseen."""
+    root = Path(__file__).parents[1]
+    scripts = [
+        path for folder in ("benchmarks", "docs", "examples", "results") for path in (root / folder).rglob("*.py")
+    ]
+    assert len(scripts) > 20
+    imports = [
+        (script, node.module, name.name)
+        for script in scripts
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "pateval"
+        for name in node.names
+    ]
+    absent = [
+        f"{script.relative_to(root)}: {module}.{name}"
+        for script, module, name in imports
+        if importlib.util.find_spec(module) is None
+        or not (hasattr(importlib.import_module(module), name) or importlib.util.find_spec(f"{module}.{name}"))
+    ]
+    assert absent == []

@@ -22,28 +22,35 @@ from pateval.runner import Candidate, DetectionPlan, DetectionProgress, run_plan
 DETECTORS = ("usad", "transformer", "lstm", "anomaly_transformer", "dcdetector")
 DATASETS = ("SMD", "SMAP", "MSL", "PSM", "SWaT")
 PROTOCOLS = ("paper", "held-out")
+SEEDS = (0, 1, 2, 3, 4)
 
 JoinedData = tuple[Series, dict[str, Any]]
 
 
-def candidates(dataset: str, protocol: str, device: str) -> list[Candidate]:
+def candidates(
+    dataset: str, protocol: str, detectors: Sequence[str], device: str, changes: Mapping[str, Any]
+) -> list[Candidate]:
     """Return the detectors with the settings of the paper's table.
 
     Parameters
     ----------
     dataset, protocol : str
         With the paper's protocol the test set chooses the weights where the published code lets it.
+    detectors : sequence of str
+        Some of `DETECTORS`.
     device : str
         Named and not looked for: what a training made is put together where there is no such device.
+    changes : mapping
+        Settings that differ, for those detectors that have them.
 
     Returns
     -------
     list of Candidate
     """
     found = []
-    for name in DETECTORS:
+    for name in detectors:
         known = settings_class(name).__dataclass_fields__
-        settings = {**dataset_settings(name, dataset), "device": device, "cuda_graph": device != "cpu"}
+        settings = {**dataset_settings(name, dataset), "device": device, "cuda_graph": device != "cpu", **changes}
         if "select_on_test" in known:
             settings["select_on_test"] = protocol == "paper"
         made = make(name, **{key: value for key, value in settings.items() if key in known})
@@ -52,7 +59,17 @@ def candidates(dataset: str, protocol: str, device: str) -> list[Candidate]:
     return found
 
 
-def plans(data: Mapping[str, JoinedData], folder: Path, *, seeds: Sequence[int], device: str) -> list[DetectionPlan]:
+def plans(
+    data: Mapping[str, JoinedData],
+    folder: Path,
+    *,
+    protocols: Sequence[str] = PROTOCOLS,
+    detectors: Sequence[str] = DETECTORS,
+    seeds: Sequence[int] = SEEDS,
+    device: str = "cpu",
+    changes: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> list[DetectionPlan]:
     """Return a plan for each protocol and data set; score files go to folder/protocol/data set.
 
     Parameters
@@ -61,8 +78,8 @@ def plans(data: Mapping[str, JoinedData], folder: Path, *, seeds: Sequence[int],
         By data set: all its series joined, and what the score files shall say about them.
     folder : Path
         Where score files go.
-    seeds, device
-        As in the runner and in `candidates`.
+    protocols, detectors, seeds, device, changes, overwrite
+        As in `candidates` and in the runner.
 
     Returns
     -------
@@ -70,26 +87,29 @@ def plans(data: Mapping[str, JoinedData], folder: Path, *, seeds: Sequence[int],
     """
     return [
         DetectionPlan(
-            candidates(name, protocol, device),
+            candidates(name, protocol, detectors, device, changes or {}),
             [series],
             folder / protocol / name,
             seeds,
             protocol,  # type: ignore[arg-type]  # checked by the plan
             single=True,
+            overwrite=overwrite,
             about_data=about,
         )
-        for protocol in PROTOCOLS
+        for protocol in protocols
         for name, (series, about) in data.items()
     ]
 
 
-def joined_data(root: Path) -> tuple[dict[str, JoinedData], list[str]]:
+def joined_data(root: Path, names: Sequence[str] = DATASETS) -> tuple[dict[str, JoinedData], list[str]]:
     """Join the series of each data set that can be trained on; a sentence for each that cannot.
 
     Parameters
     ----------
     root : Path
         Where data sets are kept.
+    names : sequence of str
+        The data sets.
 
     Returns
     -------
@@ -98,7 +118,7 @@ def joined_data(root: Path) -> tuple[dict[str, JoinedData], list[str]]:
     """
     found: dict[str, JoinedData] = {}
     absent = []
-    for name in DATASETS:
+    for name in names:
         try:
             parts = load(name, root=root)
         except (ValueError, OSError) as error:
