@@ -101,7 +101,7 @@ bench-check: $(VENV)/dev.stamp ## This commit's speed against the committed one;
 .PHONY: announce-peers
 announce-peers:
 	@test -e build/peers/tsadmetrics/installed || echo "first run: installs PATE, scikit-learn, TSB-AD, vus, aeon, TimeEval, dtaianomaly and tsadmetrics into build/peers, an environment each: about 4 GB and eight minutes"
-	@echo "measuring takes about ten minutes once that is done"
+	@echo "measuring takes about seven minutes once that is done"
 
 .PHONY: bench-peers
 bench-peers: announce-peers $(VENV)/dev.stamp ## The speed sheet: other packages beside ours, each in an environment of its own

@@ -225,9 +225,12 @@ def times(cell: Cell) -> str:
     """The ratio with its spread; a lower bound where theirs was stopped."""
     if cell.ratio is None:
         return f"over {LIMIT / cell.our_seconds:,.0f}" if cell.remark.startswith("not done") else "-"
-    spread = f" ({cell.lowest:,.3g} to {cell.highest:,.3g})" if cell.turns > 1 else ""
-    ratio = f"{cell.ratio:,.0f}" if cell.ratio >= 100 else f"{cell.ratio:.3g}"
-    return ratio + spread
+    spread = f" ({_ratio(cell.lowest)} to {_ratio(cell.highest)})" if cell.turns > 1 else ""
+    return _ratio(cell.ratio) + spread
+
+
+def _ratio(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def page(cells: list[Cell], commit: str) -> str:
@@ -267,7 +270,7 @@ in brackets; without brackets there was one turn, because it took more than {ENO
 
 What to look out for when you read it:
 
-* The machine had two cores and other work to do. CPU time suffers less from that than time on the clock, but ratios
+* The machine had two cores, shared with others. CPU time suffers less from that than time on the clock, but ratios
   still move by some tens of percent from run to run, and by more where a call takes less than a millisecond.
 * A call of theirs that was not done after {LIMIT:g} seconds of CPU time was stopped; the ratio is then a lower bound.
   Where the time on the series before, times the ratio of lengths, is more than that, the call was not made.
