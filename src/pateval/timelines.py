@@ -72,8 +72,8 @@ class Timeline:
 
     def recorded_runs(self, starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
         """Runs of steps that count, empty ones left out, as runs of recorded steps."""
-        some = stops > starts
-        return self.original(starts[some]), self.original(stops[some] - 1) + 1
+        has_steps = stops > starts
+        return self.original(starts[has_steps]), self.original(stops[has_steps] - 1) + 1
 
     def on_all_steps(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Put values of the steps that count at their places in the whole recording; 0 stands at the others."""

@@ -51,7 +51,7 @@ def estimator_kind(estimator: Any) -> Kind | None:
     PyOD comes first: its detectors call themselves outlier detectors of scikit-learn, with the other sign.
     """
     inner = _innermost(estimator)
-    packages = {each.__module__.partition(".")[0] for each in type(inner).__mro__}
+    packages = {base.__module__.partition(".")[0] for base in type(inner).__mro__}
     if "pyod" in packages:
         return "pyod"
     if sees_whole_series(type(inner)):
@@ -69,8 +69,8 @@ def estimator_kind(estimator: Any) -> Kind | None:
 def sees_whole_series(kind: type[Any]) -> bool:
     """Whether a class is a detector of aeon, which is shown a series as it is and cuts its own windows."""
     return any(
-        each.__name__ == "BaseSeriesAnomalyDetector" and each.__module__.partition(".")[0] == "aeon"
-        for each in kind.__mro__
+        base.__name__ == "BaseSeriesAnomalyDetector" and base.__module__.partition(".")[0] == "aeon"
+        for base in kind.__mro__
     )
 
 
@@ -91,4 +91,4 @@ def _scikit_learn_type(estimator: Any) -> str | None:
     if found is not None:
         return str(found)
     # Before its tags, scikit-learn marked density estimators by their base class alone.
-    return "density_estimator" if any(each.__name__ == "DensityMixin" for each in type(estimator).__mro__) else None
+    return "density_estimator" if any(base.__name__ == "DensityMixin" for base in type(estimator).__mro__) else None

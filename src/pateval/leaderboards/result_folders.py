@@ -115,16 +115,16 @@ def _names_with_settings(columns: Mapping[str, Any]) -> list[str]:
     algorithms = [str(name) for name in columns["algorithm"].tolist()]
     if "hyper_params_id" not in columns:
         return algorithms
-    ids = [str(each) for each in columns["hyper_params_id"].tolist()]
+    setting_ids = [str(number) for number in columns["hyper_params_id"].tolist()]
     settings = columns.get("hyper_params")
-    several = defaultdict(set)
-    for name, each in zip(algorithms, ids, strict=True):
-        several[name].add(each)
+    ids_of = defaultdict(set)
+    for name, setting_id in zip(algorithms, setting_ids, strict=True):
+        ids_of[name].add(setting_id)
     return [
-        f"{name} ({_settings_in_words(each if settings is None else settings[place], each)})"
-        if len(several[name]) > 1
+        f"{name} ({_settings_in_words(setting_id if settings is None else settings[row], setting_id)})"
+        if len(ids_of[name]) > 1
         else name
-        for place, (name, each) in enumerate(zip(algorithms, ids, strict=True))
+        for row, (name, setting_id) in enumerate(zip(algorithms, setting_ids, strict=True))
     ]
 
 
