@@ -16,7 +16,7 @@ import io
 from pathlib import Path
 
 import pateval as pv
-from pateval.io.text_table import render
+from pateval.output.text_table import render
 
 DOCS = Path(__file__).parents[1] / "docs"
 RULES = {"oracle": "oracle", "quantile": "quantile:0.05"}

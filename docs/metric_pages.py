@@ -32,8 +32,8 @@ from metric_pictures import (
 
 import pateval as pv
 from pateval.catalog import DEFINITION_HISTORY, PROPERTIES
+from pateval.catalog.metric import Metric
 from pateval.demo import make_series
-from pateval.metric import Metric
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from impact import DATASETS, DETECTORS, PROTOCOLS, plans
 from train import DONE, EXACT_SHARE, THINNING
 
+from pateval.io.score_files import read_metadata, training_verdicts
 from pateval.runner import run_plans
 from pateval.runner.tasks import write_part
-from pateval.score_files import read_metadata, training_verdicts
 
 
 def thicken(kept: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """Data sets in packs, for a machine that has neither them nor pyarrow; shared by prepare.py, train.py and collect.py.
 
-What is trained is in `pateval.experiments.impact_training`. Two protocols. ``paper``: machines and channels laid end to
+What is trained is in `pateval.paper.impact_training`. Two protocols. ``paper``: machines and channels laid end to
 end, windows across them, incomplete last windows dropped, and the test set choosing the weights where the published
 code lets it (LSTM, Transformer, AnomalyTransformer). ``held-out``: windows inside their series, a tenth of each series
 held out to choose the weights, every step scored.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from pateval.datasets import Series
-from pateval.experiments import impact_training
-from pateval.experiments.impact_training import DATASETS, DETECTORS, PROTOCOLS, SEEDS
+from pateval.paper import impact_training
+from pateval.paper.impact_training import DATASETS, DETECTORS, PROTOCOLS, SEEDS
 from pateval.runner import DetectionPlan
 
 __all__ = ["DATASETS", "DETECTORS", "PROTOCOLS", "SEEDS", "pack_series", "plans", "unpack_series"]

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from impact import pack_series
 
-from pateval.experiments.impact_training import joined_data
+from pateval.paper.impact_training import joined_data
 from pateval.runner.environment import pateval_version
 
 

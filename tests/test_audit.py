@@ -20,7 +20,7 @@ from pateval.auditing import BATTERY, audit, probe
 from pateval.auditing.battery import Truth
 from pateval.auditing.result import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalogue, initials
-from pateval.events import runs
+from pateval.labels.events import runs
 from support import user_metrics
 from support.command_line import invoke
 from support.messages import raises_exactly

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
-from pateval.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers
 from pateval.cli import pateval
+from pateval.evaluation.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers
 from support.messages import raises_exactly
 
 

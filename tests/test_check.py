@@ -16,7 +16,7 @@ from pateval.checking import FAULT_KINDS, RULES, check
 from pateval.checking.one_liners import chance_of_solving, moving_deviation, moving_mean, try_rule
 from pateval.cli import pateval
 from pateval.datasets import Series
-from pateval.events import find_events
+from pateval.labels.events import find_events
 from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pateval.cli.detect import command
-from pateval.score_files import read_metadata
+from pateval.io.score_files import read_metadata
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import delays as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.delays import (
     censored_detection_delay,
     false_alarm_rate,
@@ -15,6 +14,7 @@ from pateval.metrics.delays import (
     mean_detection_offset,
     onset_detection_rate,
 )
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from pateval.collapse_rules import ZSCORE_CORRELATION, Reconstruction, collapse_reasons
 from pateval.datasets import join, load
 from pateval.detectors import make
 from pateval.detectors.collapse import CollapsedTrainingWarning, measure, rank_correlation
 from pateval.detectors.presets import dataset_settings
-from pateval.score_files import training_verdict
+from pateval.io.collapse_rules import ZSCORE_CORRELATION, Reconstruction, collapse_reasons
+from pateval.io.score_files import training_verdict
 
 torch.set_num_threads(1)
 

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import pateval as pv
 from pateval.compat import PATE
-from pateval.experiments.univariate import ecg, longest_normal, weather
+from pateval.paper.univariate import ecg, longest_normal, weather
 
 torch.set_num_threads(1)
 

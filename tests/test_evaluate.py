@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue
-from pateval.threshold_rules import THRESHOLD_RULES, threshold_rule
+from pateval.evaluation.threshold_rules import THRESHOLD_RULES, threshold_rule
 from support.strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")

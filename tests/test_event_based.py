@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import event_based as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.event_based import (
     alarming_precision,
     composite,
@@ -16,6 +15,7 @@ from pateval.metrics.event_based import (
     revised_point_adjusted,
     segment,
 )
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

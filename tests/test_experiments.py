@@ -11,7 +11,7 @@ import pytest
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.experiments import (
+from pateval.paper import (
     EXPERIMENTS,
     ExperimentSettings,
     MissingInputError,
@@ -21,8 +21,8 @@ from pateval.experiments import (
     report,
     timing,
 )
-from pateval.experiments import paper_tables as paper
-from pateval.experiments.document import DIFFERS, OPEN, REPRODUCES
+from pateval.paper import paper_tables as paper
+from pateval.paper.document import DIFFERS, OPEN, REPRODUCES
 from support.cases import SCENARIOS
 
 NEED_NOTHING = ("properties", "scenarios", "categories", "ranks", "lengths", "early-late")
@@ -132,7 +132,7 @@ class TestRanks:
         assert set(found.first_two_by_ties.values()) == {(1.25, 2.25)}
 
     def test_rules_for_ties_differ_where_there_are_ties(self):
-        from pateval.experiments.ranks import _ranks
+        from pateval.paper.ranks import _ranks
 
         row = np.array([[0.5, 0.5, 0.1]])
         expected = {"mean": [1.5, 1.5, 3], "lowest": [1, 1, 3], "highest": [2, 2, 3], "dense": [1, 1, 2]}
@@ -166,7 +166,7 @@ def test_categories_of_all_alarms():
 
 
 def test_weights_follow_the_closed_form():
-    from pateval.experiments.lengths import BUFFER, LENGTHS
+    from pateval.paper.lengths import BUFFER, LENGTHS
 
     found = compute("lengths")
     steps = np.arange(1, BUFFER + 1)
@@ -292,7 +292,7 @@ class TestChance:
         )
 
     def test_real_labels_are_whole(self, real_data):
-        from pateval.experiments.label_sets import read_labels
+        from pateval.paper.label_sets import read_labels
 
         smd = read_labels("SMD", ExperimentSettings(root=real_data))
         assert (smd.labels.size, smd.events, round(100 * smd.share, 2)) == (708_420, 327, 4.16)
@@ -415,7 +415,7 @@ def test_scenarios_load_nothing_heavy():
     """With `pateval[plot]` there is no torch, scikit-learn or pandas."""
     code = """
 import sys
-from pateval.experiments import compute, report
+from pateval.paper import compute, report
 for figure in report("scenarios", compute("scenarios")).figures:
     figure.draw()
 print([name for name in ("torch", "sklearn", "pandas", "polars", "dask", "pyarrow") if name in sys.modules])

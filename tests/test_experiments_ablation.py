@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.experiments import ExperimentSettings, MissingInputError, compute, report
-from pateval.experiments.ablation import LEADERS, RANDOM, SIZES, SPIKY
-from pateval.experiments.document import REPRODUCES
+from pateval.paper import ExperimentSettings, MissingInputError, compute, report
+from pateval.paper.ablation import LEADERS, RANDOM, SIZES, SPIKY
+from pateval.paper.document import REPRODUCES
 from pateval.pate.sizes import pate_at_sizes
 
 SCORES = CHECKOUT / "results" / "scores" / "authors"
@@ -71,7 +71,7 @@ def test_where_the_spiky_ones_lie_below_random_is_marked(found):
 
 def test_values_and_verdicts(found):
     curve = found.curves["MSL"]["LSTM"]
-    from pateval.experiments.score_folders import read_dataset
+    from pateval.paper.score_folders import read_dataset
 
     each = read_dataset(SCORES, "MSL")["LSTM"]
     assert curve[100] == pytest.approx(pv.pate(each.labels, each.scores, early=100, delay=100), abs=1e-12)

@@ -12,9 +12,9 @@ import pytest
 
 from conftest import CHECKOUT
 from pateval.cli import main
-from pateval.experiments import EXPERIMENTS, compute, report
-from pateval.experiments.document import ReportTable
-from pateval.experiments.writing import csv_text, markdown, overview_text
+from pateval.paper import EXPERIMENTS, compute, report
+from pateval.paper.document import ReportTable
+from pateval.paper.writing import csv_text, markdown, overview_text
 
 RESULTS = CHECKOUT / "docs" / "results"
 
@@ -148,10 +148,10 @@ def test_all_skips_what_has_no_data(tmp_path, capsys):
 
 
 def test_all_goes_on_after_a_failure(tmp_path, monkeypatch, capsys):
-    from pateval.experiments import categories, lengths
+    from pateval.paper import categories, lengths
 
     kept = {name: EXPERIMENTS[name] for name in ("categories", "lengths")}
-    monkeypatch.setattr("pateval.experiments.EXPERIMENTS", kept)
+    monkeypatch.setattr("pateval.paper.EXPERIMENTS", kept)
 
     def broken(settings):
         raise OSError("the disk is full")

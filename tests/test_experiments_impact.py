@@ -10,12 +10,12 @@ import torch
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.experiments import ExperimentSettings, MissingInputError, compute, impact_training, report
-from pateval.experiments.impact import rank_correlation
-from pateval.experiments.impact_gaps import Gap
-from pateval.experiments.impact_values import printed
-from pateval.experiments.score_folders import read_runs
-from pateval.score_files import read_metadata, read_training_scores
+from pateval.io.score_files import read_metadata, read_training_scores
+from pateval.paper import ExperimentSettings, MissingInputError, compute, impact_training, report
+from pateval.paper.impact import rank_correlation
+from pateval.paper.impact_gaps import Gap
+from pateval.paper.impact_values import printed
+from pateval.paper.score_folders import read_runs
 
 torch.set_num_threads(1)
 SCORES = CHECKOUT / "results" / "scores" / "authors"

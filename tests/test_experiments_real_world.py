@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from pateval.experiments import ExperimentSettings, MissingInputError, compute, report
-from pateval.experiments.document import DIFFERS, OPEN, REPRODUCES
-from pateval.experiments.real_world import ZERO_INCLUDED, beat, measure, places_of_the_beat, random_scores
+from pateval.paper import ExperimentSettings, MissingInputError, compute, report
+from pateval.paper.document import DIFFERS, OPEN, REPRODUCES
+from pateval.paper.real_world import ZERO_INCLUDED, beat, measure, places_of_the_beat, random_scores
 
 torch.set_num_threads(1)
 

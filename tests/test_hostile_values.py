@@ -10,8 +10,8 @@ import pytest
 
 import pateval as pv
 from pateval.catalog import catalogue
+from pateval.catalog.metric import GLOBAL_OPTIONS
 from pateval.compat import PATE
-from pateval.metric import GLOBAL_OPTIONS
 from support.hostile_values import HOSTILE, broken_rules, outcome
 from support.messages import raises_exactly
 

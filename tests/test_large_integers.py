@@ -11,7 +11,7 @@ import pytest
 
 import pateval as pv
 from pateval.catalog import catalogue
-from pateval.threshold_rules import THRESHOLD_RULES
+from pateval.evaluation.threshold_rules import THRESHOLD_RULES
 from support.messages import raises_exactly
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")

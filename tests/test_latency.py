@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from oracles import latency as oracle
 from oracles.runs import runs_of
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.latency import latency_sparsity_aware
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.experiments.paper_tables import DETECTORS, impact_table
+from pateval.evaluation.bootstrap import Interval
 from pateval.io.table_files import as_csv
 from pateval.leaderboards import diagnostics, render
-from pateval.leaderboards.bootstrap import Interval
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.summary import ChanceLevels, MetricFacts
 from pateval.leaderboards.timings import Timings
+from pateval.paper.paper_tables import DETECTORS, impact_table
 from support.messages import raises_exactly
 
 PAPER = {metric: impact_table(metric) for metric in ("PATE", "PA-F1", "Standard-F1", "VUS-ROC")}

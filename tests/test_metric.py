@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import canonical_id, catalogue, find_metrics
-from pateval.option_text import bare_text, id_text, read_id, read_value, split_outside_brackets, value_text
+from pateval.catalog.option_text import bare_text, id_text, read_id, read_value, split_outside_brackets, value_text
 from support import user_metrics as mine
 from support.messages import raises_exactly
 

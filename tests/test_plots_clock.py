@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from pateval.plots.time_axis import time_axis
 from pateval.plots.weights import find_zones
-from pateval.timelines import read_recording, read_zone_buffers
+from pateval.time.timelines import read_recording, read_zone_buffers
 
 plots = pv.plots
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb
 
 import pateval as pv
-from pateval.events import find_events
+from pateval.labels.events import find_events
 from pateval.plots.styling import EVENT_MARK
 from pateval.plots.time_axis import COLUMNS, VISIBLE_SHARE, draw_spans, envelope, time_axis
 from pateval.plots.weights import find_zones

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from oracles import point as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.point import point
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases, scenarios
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

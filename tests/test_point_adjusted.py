@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import point_adjusted as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.point_adjusted import (
     delay_adjusted,
     pa_auc_roc,
@@ -16,6 +15,7 @@ from pateval.metrics.point_adjusted import (
     point_adjusted_k,
     point_adjusted_k_area,
 )
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases, scenarios
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn import metrics as sklearn
 
 from oracles import ranking as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.ranking import (
     auc_pr,
     auc_roc,
@@ -20,6 +19,7 @@ from pateval.metrics.ranking import (
     precision_at_k_ranges,
     ucr_score,
 )
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import SCENARIO_VALUES, SCENARIOS
 from support.messages import raises_exactly
 from support.score_cases import ScoreCase, number, score_cases

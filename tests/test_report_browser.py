@@ -249,7 +249,7 @@ class TestDrilldown:
                 assert mine["fn"] == pytest.approx(theirs.false_negative, abs=1e-9)
 
     def test_zones_on_a_clock_with_holes_and_ignored_steps(self, page):
-        from pateval.timelines import read_scores
+        from pateval.time.timelines import read_scores
 
         rng = np.random.default_rng(1)
         asked, expected = [], []

@@ -18,12 +18,12 @@ import pyarrow as pa
 import pytest
 
 import pateval as pv
-from pateval.buffers import BufferAdvice, EventSpacing
 from pateval.checking.faults import DataFault
 from pateval.checking.result import CheckedSeries
+from pateval.evaluation.buffers import BufferAdvice, EventSpacing
 from pateval.leaderboards.verification import Difference
+from pateval.output.results import Result
 from pateval.report.write import Written
-from pateval.results import Result
 
 RNG = np.random.default_rng(8)
 LABELS = np.tile(np.repeat([0, 1, 0], [20, 4, 10]), 6)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from pateval.score_files import read_metadata, read_training_scores
+from pateval.io.score_files import read_metadata, read_training_scores
 
 torch.set_num_threads(1)
 RESULTS = Path(__file__).parents[1] / "results"

@@ -15,8 +15,8 @@ import pytest
 import pateval.runner
 from pateval.datasets import Series, join
 from pateval.io import find_layout, open_table, scored_series
+from pateval.io.score_files import read_metadata
 from pateval.runner import Candidate, DetectionProgress, candidate, detect
-from pateval.score_files import read_metadata
 
 
 @dataclass

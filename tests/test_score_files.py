@@ -16,14 +16,14 @@ import pytest
 import pateval
 from pateval.datasets import Series, join
 from pateval.detectors import make
-from pateval.runner import Candidate, DetectionProgress, candidate, detect
-from pateval.score_files import (
+from pateval.io.score_files import (
     read_metadata,
     read_training_scores,
     training_scores_path,
     training_verdicts,
     write_score_file,
 )
+from pateval.runner import Candidate, DetectionProgress, candidate, detect
 from support.messages import raises_exactly
 
 

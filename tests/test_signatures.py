@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.catalog import catalogue, find_metrics
-from pateval.signatures import signature
-from pateval.threshold_rules import threshold_rule
+from pateval.catalog.signatures import signature
+from pateval.evaluation.threshold_rules import threshold_rule
 from support import user_metrics as mine
 
 LABELS = np.repeat([0, 1, 0, 1, 0], [30, 8, 40, 5, 37])

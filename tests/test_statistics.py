@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.experiments.paper_tables import impact_table
 from pateval.leaderboards import bootstrap
 from pateval.leaderboards import pairwise as pairs
 from pateval.leaderboards import statistics as stats
+from pateval.paper.paper_tables import impact_table
 from support.messages import raises_exactly
 
 
@@ -328,6 +328,6 @@ def test_event_intervals():
 
 
 def test_statistics_import_no_scipy():
-    code = "import sys, pateval.leaderboards.statistics, pateval.leaderboards.bootstrap; print('scipy' in sys.modules)"
+    code = "import sys, pateval.leaderboards.statistics, pateval.evaluation.bootstrap; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

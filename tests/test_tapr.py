@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import tapr as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.tapr import etapr, tapr
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases, scenarios
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pateval.catalog import catalogue
+from pateval.catalog.option_text import split_outside_brackets
 from pateval.cli import COMMANDS, pateval
 from pateval.cli.audit import _board_command
-from pateval.io.text_table import fitted, latex_text, render
-from pateval.option_text import split_outside_brackets
+from pateval.output.text_table import fitted, latex_text, render
 
 WIDTH = 80
 RNG = np.random.default_rng(3)

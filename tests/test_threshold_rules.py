@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import thresholds as oracle
 from pateval.cli import main
-from pateval.clocks import Clock
-from pateval.threshold_rules import ScoredSteps, check_threshold, threshold_rule
+from pateval.evaluation.threshold_rules import ScoredSteps, check_threshold, threshold_rule
 from pateval.thresholds import alarm_rate_level, alarm_rate_threshold
+from pateval.time.clocks import Clock
 from support.messages import raises_exactly
 
 HOUR = 3600 * 10**9

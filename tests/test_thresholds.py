@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oracles import thresholds as oracle
-from pateval._validation import UndefinedMetricError
+from pateval.evaluation.threshold_search import best_threshold
 from pateval.kernels.pareto import Tail, fit_tail
-from pateval.threshold_search import best_threshold
 from pateval.thresholds import (
     apply_threshold,
     median_deviation_threshold,
@@ -19,6 +18,7 @@ from pateval.thresholds import (
     quantile_threshold,
     standard_deviation_threshold,
 )
+from pateval.validation.arrays import UndefinedMetricError
 from support.messages import raises_exactly
 from support.score_cases import ScoreCase, number, score_cases
 from support.strategies import labels_and_scores

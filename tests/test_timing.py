@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import timing as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.timing import timing_after_rate, timing_quality, timing_quality_events
+from pateval.validation.arrays import UndefinedMetricError
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import tolerant as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.tolerant import temporal_distance, time_tolerant
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions

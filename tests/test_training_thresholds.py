@@ -14,9 +14,9 @@ import pytest
 
 import pateval as pv
 from pateval.cli import main
+from pateval.evaluation.training_thresholds import level_in_file
 from pateval.io import TableError
-from pateval.score_files import read_fit_scores, read_training_scores, training_scores_path
-from pateval.training_thresholds import level_in_file
+from pateval.io.score_files import read_fit_scores, read_training_scores, training_scores_path
 from support.messages import raises_exactly
 
 SHARE = 0.05

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles import ts_auprc as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.ts_auprc import ts_auprc, ts_average_precision, ts_curve
+from pateval.validation.arrays import UndefinedMetricError
 from support.messages import raises_exactly
 from support.score_cases import ScoreCase, score_cases
 from support.strategies import labels_and_scores

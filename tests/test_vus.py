@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oracles import vus as oracle
-from pateval._validation import UndefinedMetricError
 from pateval.metrics.vus import range_auc_pr, range_auc_roc, vus_areas, vus_pr, vus_predictions, vus_roc
+from pateval.validation.arrays import UndefinedMetricError
 from support.cases import SCENARIO_VALUES, SCENARIOS
 from support.messages import raises_exactly
 from support.score_cases import ScoreCase, number, score_cases

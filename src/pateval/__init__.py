@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import UndefinedMetricError as UndefinedMetricError
 from pateval._version import __version__ as __version__
-from pateval.coarse import CoarseScoresWarning as CoarseScoresWarning
+from pateval.kernels.coarse import CoarseScoresWarning as CoarseScoresWarning
 from pateval.pate.score import pate as pate
 from pateval.pate.score import pate_ap as pate_ap
 from pateval.pate.score import pate_f1 as pate_f1
+from pateval.validation.arrays import UndefinedMetricError as UndefinedMetricError
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval import plots as plots
@@ -16,66 +16,66 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.auditing import ScoreAudit as ScoreAudit
     from pateval.auditing import audit as audit
     from pateval.auditing import audit_scores as audit_scores
-    from pateval.buffers import suggest_buffer as suggest_buffer
     from pateval.catalog import catalogue as catalogue
+    from pateval.catalog.metric import Metric as Metric
+    from pateval.catalog.own_metrics import define_metric as define_metric
+    from pateval.catalog.signatures import parse_signature as parse_signature
     from pateval.checking import DataCheck as DataCheck
     from pateval.checking import check as check
-    from pateval.comparison import Comparison as Comparison
-    from pateval.comparison import compare as compare
     from pateval.evaluation import Evaluation as Evaluation
     from pateval.evaluation import EvaluationTable as EvaluationTable
     from pateval.evaluation import evaluate as evaluate
     from pateval.evaluation import explain as explain
-    from pateval.explanations import EventWeights as EventWeights
-    from pateval.explanations import Explanation as Explanation
-    from pateval.explanations import StepWeights as StepWeights
+    from pateval.evaluation.buffers import suggest_buffer as suggest_buffer
+    from pateval.evaluation.comparison import Comparison as Comparison
+    from pateval.evaluation.comparison import compare as compare
+    from pateval.evaluation.threshold_search import best_threshold as best_threshold
     from pateval.integrations import scikit_learn as sklearn  # noqa: F401
     from pateval.integrations import torch_metrics as torchmetrics  # noqa: F401
-    from pateval.intervals import intervals_from_labels as intervals_from_labels
-    from pateval.intervals import labels_from_intervals as labels_from_intervals
     from pateval.leaderboards import Leaderboard as Leaderboard
     from pateval.leaderboards import Verification as Verification
     from pateval.leaderboards import leaderboard as leaderboard
     from pateval.leaderboards import leaderboard_from_results as leaderboard_from_results
     from pateval.leaderboards import verify as verify
-    from pateval.metric import Metric as Metric
     from pateval.metrics import *  # noqa: F403
-    from pateval.own_metrics import define_metric as define_metric
+    from pateval.output.explanation import EventWeights as EventWeights
+    from pateval.output.explanation import Explanation as Explanation
+    from pateval.output.explanation import StepWeights as StepWeights
+    from pateval.output.prf import PRF as PRF
     from pateval.pate.accumulator import PateAccumulator as PateAccumulator
     from pateval.pate.curve import PateCurve as PateCurve
     from pateval.pate.curve import pate_curve as pate_curve
-    from pateval.prf import PRF as PRF
-    from pateval.signatures import parse_signature as parse_signature
-    from pateval.threshold_search import best_threshold as best_threshold
-    from pateval.threshold_sweeps import BestThreshold as BestThreshold
     from pateval.thresholds import alarm_rate_threshold as alarm_rate_threshold
     from pateval.thresholds import apply_threshold as apply_threshold
     from pateval.thresholds import median_deviation_threshold as median_deviation_threshold
     from pateval.thresholds import peaks_over_threshold as peaks_over_threshold
     from pateval.thresholds import quantile_threshold as quantile_threshold
     from pateval.thresholds import standard_deviation_threshold as standard_deviation_threshold
+    from pateval.thresholds.sweeps import BestThreshold as BestThreshold
+    from pateval.time.intervals import intervals_from_labels as intervals_from_labels
+    from pateval.time.intervals import labels_from_intervals as labels_from_intervals
 
 # Where each public name lives. All but PATE itself is imported when it is first asked for, so that a first number comes
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
 # The metrics are not listed: `pateval.metrics.__all__` names them, and everything there can be had from here.
 _HOMES = {
     "pateval.auditing": ["Audit", "ScoreAudit", "audit", "audit_scores"],
-    "pateval.buffers": ["suggest_buffer"],
+    "pateval.evaluation.buffers": ["suggest_buffer"],
     "pateval.catalog": ["catalogue"],
-    "pateval.comparison": ["Comparison", "compare"],
+    "pateval.evaluation.comparison": ["Comparison", "compare"],
     "pateval.checking": ["DataCheck", "check"],
     "pateval.evaluation": ["Evaluation", "EvaluationTable", "evaluate", "explain"],
-    "pateval.intervals": ["intervals_from_labels", "labels_from_intervals"],
+    "pateval.time.intervals": ["intervals_from_labels", "labels_from_intervals"],
     "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
-    "pateval.metric": ["Metric"],
-    "pateval.own_metrics": ["define_metric"],
+    "pateval.catalog.metric": ["Metric"],
+    "pateval.catalog.own_metrics": ["define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
-    "pateval.explanations": ["EventWeights", "Explanation", "StepWeights"],
-    "pateval.prf": ["PRF"],
-    "pateval.signatures": ["parse_signature"],
-    "pateval.threshold_search": ["best_threshold"],
-    "pateval.threshold_sweeps": ["BestThreshold"],
+    "pateval.output.explanation": ["EventWeights", "Explanation", "StepWeights"],
+    "pateval.output.prf": ["PRF"],
+    "pateval.catalog.signatures": ["parse_signature"],
+    "pateval.evaluation.threshold_search": ["best_threshold"],
+    "pateval.thresholds.sweeps": ["BestThreshold"],
     "pateval.thresholds": [
         "alarm_rate_threshold",
         "apply_threshold",

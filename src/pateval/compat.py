@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
+from pateval.kernels.precision_recall import TRAPEZOID
+from pateval.labels.events import find_events
+from pateval.pate._counts import mean_area, rank_steps
+from pateval.pate.score import pate_f1
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     count,
@@ -15,10 +19,6 @@ from pateval._validation import (
     scored_pair,
     window_length,
 )
-from pateval.events import find_events
-from pateval.kernels.precision_recall import TRAPEZOID
-from pateval.pate._counts import mean_area, rank_steps
-from pateval.pate.score import pate_f1
 
 
 def PATE(  # noqa: N802  # the authors' name

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation import Evaluation, evaluate
+from pateval.evaluation.threshold_search import best_threshold
 from pateval.io.atomic import write_text
 from pateval.leaderboards import Leaderboard, leaderboard
-from pateval.threshold_search import best_threshold
 
 Array = npt.NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conftest import golden
-from pateval.experiments import paper_tables
-from pateval.experiments.paper_tables import SCENARIO_VALUES
+from pateval.paper import paper_tables
+from pateval.paper.paper_tables import SCENARIO_VALUES
 
 
 class Case(NamedTuple):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray
-from pateval.events import Events, find_events, runs, within
+from pateval.labels.events import Events, find_events, runs, within
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 REAL, PERFECT, RANDOM = "real", "perfect", "random"
 

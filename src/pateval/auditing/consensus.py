@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray
+from pateval.catalog.metric import Metric
 from pateval.leaderboards.statistics import kendall, rank_table
-from pateval.metric import Metric
+from pateval.validation.arrays import BoolArray, FloatArray
 
 MIN_VOTERS = 3  # fewer metrics make no consensus
 MIN_SERIES = 4  # fewer cannot be halved

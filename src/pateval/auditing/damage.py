@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray
 from pateval.auditing.fakes import DetectorOutput
-from pateval.events import Events, find_events, within
+from pateval.labels.events import Events, find_events, within
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _SHARES = (1.0, 0.8, 0.6, 0.4, 0.2)  # of the events found, and of each event covered
 _PLACES = 5  # where an alarm, a fifth of its event long, may lie in it

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray
-from pateval.events import find_events
+from pateval.labels.events import find_events
+from pateval.validation.arrays import BoolArray, FloatArray
 
 SPIKE_INTERVAL = 100
 """Steps per spike, the length of the default buffers and windows; it must not depend on the labels."""

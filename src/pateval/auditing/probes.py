@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, Buffers, FloatArray, IntArray
 from pateval.catalog import PROPERTIES, MetricLike, find_metrics
-from pateval.clocks import Duration, canonical_lengths, nanoseconds
 from pateval.evaluation import evaluate
+from pateval.time.clocks import Duration, canonical_lengths, nanoseconds
+from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray
 
 STEPS, START, STOP = 1000, 480, 520
 _FAR = 300  # steps: further than the default buffers, windows and tolerances reach

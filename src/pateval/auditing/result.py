@@ -10,10 +10,10 @@ from typing import Any
 from pateval.auditing.battery import BATTERY, PERFECT, RANDOM, REAL
 from pateval.auditing.probes import Findings
 from pateval.catalog import PROPERTIES, initials
-from pateval.io.frame_builder import frame_of_rows
-from pateval.io.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
-from pateval.metric import Metric
-from pateval.results import Result
+from pateval.catalog.metric import Metric
+from pateval.output.frame_builder import frame_of_rows
+from pateval.output.results import Result
+from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 
 WORTHLESS = frozenset(entry.name for entry in BATTERY if entry.kind == "worthless")
 FAKES = tuple(entry.name for entry in BATTERY if entry.kind in ("worthless", "poor"))
@@ -190,7 +190,7 @@ class Audit(Result):
         )
 
     def _repr_html_(self) -> str:
-        from pateval.templates import FragmentTable, fragment
+        from pateval.output.html import FragmentTable, fragment
 
         columns, rows = self.table()
         words = ("metric", "early/late", "rewards", "paper", "real is beaten by")

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import Buffers, non_negative_integer, positive_integer, require_anomaly
 from pateval.auditing.battery import BATTERY, Truth
 from pateval.auditing.probes import probe
 from pateval.auditing.result import Audit, AuditRow
 from pateval.catalog import MetricLike, find_metrics
-from pateval.clocks import Duration, canonical_lengths
 from pateval.evaluation import Evaluation, evaluate
 from pateval.evaluation.stretch import series_numbers
-from pateval.timelines import Timeline, read_recording
+from pateval.time.clocks import Duration, canonical_lengths
+from pateval.time.timelines import Timeline, read_recording
+from pateval.validation.arrays import Buffers, non_negative_integer, positive_integer, require_anomaly
 
 
 def audit(

@@ -11,10 +11,10 @@ from pateval.auditing.advice import QUESTIONS, Answer, advise
 from pateval.auditing.consensus import voters
 from pateval.auditing.damage import CHOICES, DAMAGES
 from pateval.auditing.fakes import SKILL_FREE
-from pateval.io.frame_builder import frame_of_rows
-from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
-from pateval.metric import Metric
-from pateval.results import Result
+from pateval.catalog.metric import Metric
+from pateval.output.frame_builder import frame_of_rows
+from pateval.output.results import Result
+from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 
 GAMED = 0.5
 """Share of the series from which on a metric is called gamed."""

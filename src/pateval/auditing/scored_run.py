@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import positive_integer
 from pateval.auditing.consensus import halves_agreement, shares_alone, voters
 from pateval.auditing.damage import CHOICES, DAMAGES
 from pateval.auditing.fakes import SKILL_FREE
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
 from pateval.auditing.trials import iterate_trials
+from pateval.evaluation.threshold_rules import ORACLE, TRAINING_RULES, threshold_rule
 from pateval.io import TableError
 from pateval.leaderboards.batches import make_batches, make_chance_batches, read_batch
 from pateval.leaderboards.cache import labels_digest
@@ -23,17 +23,17 @@ from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_p
 from pateval.leaderboards.progress import reporter
 from pateval.leaderboards.run import choose, compute
 from pateval.leaderboards.steps import MissingInSeries, missing_steps, read_steps
-from pateval.threshold_rules import ORACLE, TRAINING_RULES, threshold_rule
+from pateval.validation.arrays import positive_integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pateval._validation import Buffers, FloatArray
     from pateval.catalog import MetricLike
-    from pateval.clocks import Duration
+    from pateval.catalog.metric import Metric
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.tasks import Settings
-    from pateval.metric import Metric
+    from pateval.time.clocks import Duration
+    from pateval.validation.arrays import Buffers, FloatArray
 
 NEAR = 0.9
 """Share of the best real detector's value from which on a fake counts as near it."""

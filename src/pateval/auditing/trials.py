@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pateval._validation import FloatArray, IntArray
 from pateval.auditing.damage import CHOICES, DAMAGES, GradedOutput, agreement_with_order, choice, graded
 from pateval.auditing.fakes import SKILL_FREE, DetectorOutput
 from pateval.evaluation import evaluate
@@ -20,6 +19,7 @@ from pateval.leaderboards.batches import Batch, read_batch
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.steps import SeriesSteps, read_steps
 from pateval.leaderboards.tasks import Settings, stopped
+from pateval.validation.arrays import FloatArray, IntArray
 
 ORDER_DRAWS_PER_SEED = 0.1  # the order needs fewer draws: each holds five detectors of every kind of damage
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pateval._validation import FloatArray
 from pateval.checking.faults import DataFault
 from pateval.datasets import Series
+from pateval.validation.arrays import FloatArray
 
 SAME = 0.99
 """Correlation of values from which on two series are nearly the same."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray
 from pateval.checking.faults import DataFault
-from pateval.events import find_events
+from pateval.labels.events import find_events
+from pateval.validation.arrays import BoolArray, FloatArray
 
 MAX_SHARE = 0.2
 """Share of anomalous steps from which on they are no exception."""

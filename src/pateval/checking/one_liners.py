@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray
-from pateval.events import Events, runs, within
+from pateval.labels.events import Events, runs, within
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _WINDOWS = (20, 100)
 KINDS = 3
@@ -138,7 +138,7 @@ def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> Rul
 
     Examples
     --------
-    >>> from pateval.events import find_events
+    >>> from pateval.labels.events import find_events
     >>> labels = np.repeat([False, True, False], [50, 3, 50])
     >>> values = np.sin(np.arange(103.0)) + 5 * labels
     >>> found = try_rule(RULES[0], 0, RULES[0].score(values), find_events(labels))

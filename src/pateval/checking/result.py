@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pateval.checking.faults import FAULT_KINDS, DataFault
-from pateval.io.frame_builder import frame_of_rows
-from pateval.io.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
-from pateval.results import Result
+from pateval.output.frame_builder import frame_of_rows
+from pateval.output.results import Result
+from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 
 _NAMED = 8  # series of one fault that a terminal names
 

@@ -16,7 +16,7 @@ from pateval.checking.labels import check_labels, check_places, event_places
 from pateval.checking.result import CheckedSeries, DataCheck, in_order
 from pateval.checking.values import check_values
 from pateval.datasets import Series, info, load
-from pateval.events import runs
+from pateval.labels.events import runs
 
 Checkable = str | os.PathLike[str] | Series
 

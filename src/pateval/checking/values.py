@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray
 from pateval.checking.faults import DataFault
 from pateval.checking.one_liners import KINDS, RULES, RuleResult, try_rule
 from pateval.datasets import Series
-from pateval.events import find_events, runs
+from pateval.labels.events import find_events, runs
+from pateval.validation.arrays import BoolArray, FloatArray
 
 SOLVED = 0.9
 """F1 of events from which on a rule of one line counts as a solution."""

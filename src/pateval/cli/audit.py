@@ -116,8 +116,8 @@ def _audit_scores(
     import shlex
 
     from pateval.auditing.scored_run import try_metrics
-    from pateval.io.text_table import render
     from pateval.leaderboards.executors import WorkerPool
+    from pateval.output.text_table import render
 
     try:
         with WorkerPool(workers=workers) as pool:
@@ -171,7 +171,7 @@ def _board_command(files: Sequence[str], metrics: Sequence[str], width: int | No
 def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settings, seeds: int, result: Output) -> None:
     from pateval.auditing import audit
     from pateval.cli.detector_data import labelled_steps, read_labels
-    from pateval.io.text_table import render
+    from pateval.output.text_table import render
 
     named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
     items = read_labels(files, named, tell=tell)

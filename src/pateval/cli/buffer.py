@@ -11,7 +11,7 @@ from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
-    from pateval.buffers import BufferAdvice, EventSpacing
+    from pateval.evaluation.buffers import BufferAdvice, EventSpacing
     from pateval.io import ColumnNames, ScoredSeries
 
 _COLUMNS = {
@@ -58,8 +58,8 @@ def command(
     the typical event or the gap. Where there is a column of times, intervals and buffers are given as durations, too.
     Steps that --ignore names part events, and are not counted.
     """
-    from pateval.buffers import BufferAdvice
     from pateval.cli.detector_data import read_detectors, read_labels
+    from pateval.evaluation.buffers import BufferAdvice
     from pateval.io import TableError
 
     if value is None:
@@ -80,7 +80,7 @@ def command(
 
 
 def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
-    from pateval.buffers import EventSpacing
+    from pateval.evaluation.buffers import EventSpacing
 
     labels, values = item.checked() if with_values else (item.checked_labels(), None)
     return EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
@@ -89,7 +89,7 @@ def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
 def _text(advice: BufferAdvice, style: str, width: int | None) -> str:
     from dataclasses import asdict
 
-    from pateval.io.text_table import cut_in_the_middle, folded, render
+    from pateval.output.text_table import cut_in_the_middle, folded, render
 
     if style == "json":
         return advice.to_json()

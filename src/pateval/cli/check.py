@@ -22,7 +22,7 @@ def command(data: tuple[str, ...], root: str | None, result: Output) -> None:
     --format csv lists the faults, json those and every series with the best rule of one line on it.
     """
     from pateval.checking import check
-    from pateval.io.text_table import render
+    from pateval.output.text_table import render
 
     with progress_bar("series checked") as progress:
         found = check(data, root=root, progress=progress)

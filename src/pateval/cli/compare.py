@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval._wording import listed
 from pateval.cli import options
 from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
+from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,11 +60,11 @@ def command(
     """
     from pateval.catalog import find_metrics
     from pateval.cli.detector_data import read_detectors
-    from pateval.comparison import DEFAULT_METRICS, compare
     from pateval.evaluation.circumstances import what_needs_times
+    from pateval.evaluation.comparison import DEFAULT_METRICS, compare
+    from pateval.evaluation.threshold_rules import check_threshold
     from pateval.io import TableError
-    from pateval.io.text_table import render
-    from pateval.threshold_rules import check_threshold
+    from pateval.output.text_table import render
 
     check_threshold(threshold)
     parameters = {"early": early, "delay": delay, "window": window}

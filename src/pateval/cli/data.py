@@ -27,7 +27,7 @@ def list_datasets(root: str | None, result: Output) -> None:
     from pathlib import Path
 
     from pateval.datasets import data_root, find_contents, info, missing
-    from pateval.io.text_table import folded, render
+    from pateval.output.text_table import folded, render
 
     place = Path(root) if root else data_root()
     rows = []
@@ -59,7 +59,7 @@ def describe(name: str, result: Output) -> None:
     import json
 
     from pateval.datasets import info
-    from pateval.io.text_table import hanging, render
+    from pateval.output.text_table import hanging, render
 
     (known,) = info(name)
     facts = {

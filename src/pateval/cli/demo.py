@@ -21,7 +21,7 @@ from pateval.cli.output import Output, result_options
 def command(seed: int, report: str | None, save: str | None, result: Output) -> None:
     """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""
     from pateval.demo import FEW_METRICS, METRICS, run_demo, what_to_see
-    from pateval.io.text_table import folded, render
+    from pateval.output.text_table import folded, render
 
     tell("making 4 series of 3,000 steps with 5 events each; buffers 24 steps, VUS window 48")
     found = run_demo(seed)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval._wording import listed
 from pateval.cli.messages import tell
+from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -153,7 +153,7 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
 
 def _list() -> None:
     from pateval.detectors import REGISTRY
-    from pateval.io.text_table import hanging
+    from pateval.output.text_table import hanging
 
     width = max(map(len, REGISTRY))
     for key, entry in REGISTRY.items():
@@ -163,7 +163,7 @@ def _list() -> None:
 
 def _verdicts(paths: Sequence[str]) -> None:
     from pateval.cli.output import show
-    from pateval.score_files import training_verdicts
+    from pateval.io.score_files import training_verdicts
 
     rows = training_verdicts(paths)
     columns = ("file", "detector", "series", "run", "verdict")

@@ -14,9 +14,9 @@ from pateval.cli.messages import tell
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pateval._validation import BoolArray, FloatArray
+    from pateval.evaluation.threshold_rules import ThresholdRule
     from pateval.io import ColumnNames, Layout, ScoredSeries
-    from pateval.threshold_rules import ThresholdRule
+    from pateval.validation.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class DetectorData:
 
     def rule(self, threshold: float | str) -> float | str | ThresholdRule:
         """The threshold, with what the file knows of training scores."""
-        from pateval.training_thresholds import rule_for_file
+        from pateval.evaluation.training_thresholds import rule_for_file
 
         return rule_for_file(threshold, self.path, self.series, self.sizes, run=self.run)
 
@@ -249,7 +249,7 @@ def clock_and_ignored(items: Sequence[ScoredSeries], needs_times: str) -> dict[s
 
 
 def _listed(names: Sequence[str]) -> str:
-    from pateval._wording import in_words
+    from pateval.validation.wording import in_words
 
     shown = list(dict.fromkeys(names))
     more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""

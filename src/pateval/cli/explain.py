@@ -10,8 +10,8 @@ from pateval.cli import options
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
-    from pateval.explanations import Explanation
     from pateval.io import ColumnNames
+    from pateval.output.explanation import Explanation
 
 
 @click.command(
@@ -85,7 +85,7 @@ def command(
 
 def _text(detector: str, explanation: Explanation, style: str, width: int | None, *, steps: bool) -> str:
     """Make the printed explanation for people, a row per event or step for programs."""
-    from pateval.io.text_table import folded, render
+    from pateval.output.text_table import folded, render
 
     if style == "table" and not steps:
         return f"{folded(f'detector {detector}', width)}\n{explanation!r}"

@@ -170,8 +170,8 @@ def command(
 
 def _show(board: Leaderboard, style: str, wide: bool) -> None:
     from pateval.io.table_files import as_csv
-    from pateval.io.text_table import TERMINAL_WIDTH
     from pateval.leaderboards import render
+    from pateval.output.text_table import TERMINAL_WIDTH
 
     if style == "csv":
         click.echo(as_csv(board.summary()), nl=False)

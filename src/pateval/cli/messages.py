@@ -19,7 +19,7 @@ def for_terminal(text: str) -> str:
     """Break a message between words where standard error is a terminal; a file or pipe gets one line each, as given."""
     if not sys.stderr.isatty():
         return text
-    from pateval.io.text_table import folded
+    from pateval.output.text_table import folded
 
     width = _terminal_width()
     return "\n".join(folded(line, width, indent=_INDENT) for line in text.split("\n"))
@@ -27,7 +27,7 @@ def for_terminal(text: str) -> str:
 
 def _terminal_width() -> int:
     """Columns of the terminal that standard error is; standard output may be a file."""
-    from pateval.io.text_table import TERMINAL_WIDTH
+    from pateval.output.text_table import TERMINAL_WIDTH
 
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):

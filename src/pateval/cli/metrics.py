@@ -8,7 +8,7 @@ import click
 
 from pateval.cli import options
 from pateval.cli.output import Output, result_options
-from pateval.io.text_table import folded, hanging, render
+from pateval.output.text_table import folded, hanging, render
 
 if TYPE_CHECKING:
     from pateval.catalog import Metric
@@ -115,7 +115,7 @@ def _columns(style: str) -> list[str]:
 
 def _row(metric: Metric, style: str) -> list[str]:
     from pateval.catalog import initials
-    from pateval.option_text import value_text
+    from pateval.catalog.option_text import value_text
 
     paper, link = _paper(metric)
     options_text = ", ".join(

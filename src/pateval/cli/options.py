@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import click
 
-from pateval._wording import in_words
+from pateval.validation.wording import in_words
 
 _COLUMN_OPTIONS = (
     "label",
@@ -51,7 +51,7 @@ def _buffers(
 
 def _lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
     """Read numbers of steps as `_buffers` does, or durations: ``10min``, ``0min,30min``."""
-    from pateval.clocks import canonical_lengths
+    from pateval.time.clocks import canonical_lengths
 
     if value is None or not any(character.isalpha() for character in value):
         return _buffers(context, parameter, value, _STEPS_OR_DURATIONS)
@@ -71,7 +71,7 @@ def _length(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    from pateval.clocks import duration_text
+    from pateval.time.clocks import duration_text
 
     try:
         return None if value is None else duration_text(value)
@@ -83,7 +83,7 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
 
 def steps_or_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
     """Read ``5`` as steps, and leave ``10min`` as it is."""
-    from pateval.clocks import nanoseconds
+    from pateval.time.clocks import nanoseconds
 
     if value is None or value.isdecimal():
         return value if value is None else int(value)
@@ -292,7 +292,7 @@ def metric_names(values: tuple[str, ...]) -> list[str] | None:
     import os
     import sys
 
-    from pateval.option_text import split_outside_brackets
+    from pateval.catalog.option_text import split_outside_brackets
 
     names = [name for value in values for name in split_outside_brackets(value) if name]
     if any(":" in name for name in names) and os.getcwd() not in sys.path:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from pateval.io.text_table import FORMATS, TERMINAL_WIDTH, render
+from pateval.output.text_table import FORMATS, TERMINAL_WIDTH, render
 
 _STYLE_OF_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
@@ -44,7 +44,7 @@ class Output:
     file_style: str = "table"
 
     def show(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Show one table; `pateval.io.text_table` says what each format does with numbers."""
+        """Show one table; `pateval.output.text_table` says what each format does with numbers."""
         body = [list(row) for row in rows]
         self.emit(lambda style, width: render(columns, body, style, width=width))
 
@@ -114,5 +114,5 @@ def _refuse(out: Path, overwrite: bool, parameters: dict[str, Any]) -> None:
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str, *, wide: bool = False) -> None:
-    """Print rows to standard output; `pateval.io.text_table` says what each format does with numbers."""
+    """Print rows to standard output; `pateval.output.text_table` says what each format does with numbers."""
     Output(style, wide).show(columns, rows)

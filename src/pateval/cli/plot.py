@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from pateval._wording import in_words
 from pateval.cli import options
 from pateval.cli.messages import tell
-from pateval.io.text_table import hanging
+from pateval.output.text_table import hanging
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from pateval.cli.plot_figures import Limits
@@ -64,7 +64,7 @@ def _moment(text: str) -> int:
     """Nanoseconds since 1970 of a date."""
     import numpy as np
 
-    from pateval.clocks import time_numbers
+    from pateval.time.clocks import time_numbers
 
     return int(time_numbers(np.array([text]))[0][0])
 

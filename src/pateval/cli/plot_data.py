@@ -14,8 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from pateval.evaluation.threshold_rules import ThresholdRule
     from pateval.io import ColumnNames, Layout, ScoredSeries, Source
-    from pateval.threshold_rules import ThresholdRule
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Drawable:
         TableError
             If its fits have thresholds of their own: a figure shows one.
         """
+        from pateval.evaluation.threshold_rules import known_level, threshold_rule, uses_training_scores
+        from pateval.evaluation.training_thresholds import level_in_file
         from pateval.io import TableError
-        from pateval.threshold_rules import known_level, threshold_rule, uses_training_scores
-        from pateval.training_thresholds import level_in_file
 
         if not isinstance(threshold, str) or not uses_training_scores(threshold):
             return threshold_rule(threshold)

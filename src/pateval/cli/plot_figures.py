@@ -12,7 +12,7 @@ from pateval.cli.messages import tell
 
 if TYPE_CHECKING:
     from pateval.cli.plot_data import Drawable, Selection
-    from pateval.explanations import Explanation
+    from pateval.output.explanation import Explanation
 
 _DEFAULT_BUFFER = 100
 _MAX_PANELS = 8
@@ -137,7 +137,7 @@ def _buffers(request: Request) -> Any:
 
 def _buffer_size(request: Request) -> Any:
     from pateval import plots
-    from pateval.clocks import length_order
+    from pateval.time.clocks import length_order
 
     data = _read(request, most=_MAX_PANELS)
     early, delay = request.buffers(tuple(range(0, 201, 10)))
@@ -269,8 +269,8 @@ def _thresholds(request: Request, data: Drawable) -> dict[str, float]:
     """The threshold of each detector, said on standard error; steps are predicted whose score is at least that."""
     import numpy as np
 
-    from pateval.threshold_rules import ScoredSteps
-    from pateval.timelines import read_scores
+    from pateval.evaluation.threshold_rules import ScoredSteps
+    from pateval.time.timelines import read_scores
 
     found = {}
     for name, scores in data.scores.items():

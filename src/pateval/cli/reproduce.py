@@ -13,7 +13,7 @@ from pateval.cli.messages import tell
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pateval.experiments import ExperimentSettings
+    from pateval.paper import ExperimentSettings
 
 DEFAULT_FOLDER = "pateval-results"
 _ALL = "all"
@@ -91,8 +91,8 @@ def command(
     them what reproduces, what does not, and why. `all` makes everything, and says in a sentence what it skips for want
     of data.
     """
-    from pateval.experiments import EXPERIMENTS, ExperimentSettings
-    from pateval.io.text_table import hanging
+    from pateval.output.text_table import hanging
+    from pateval.paper import EXPERIMENTS, ExperimentSettings
 
     if name is None:
         width = max(map(len, EXPERIMENTS))
@@ -132,7 +132,7 @@ def command(
 
 def _make_all(folder: Path, settings: ExperimentSettings) -> int:
     """Make every experiment; a failure is told and the rest goes on."""
-    from pateval.experiments import EXPERIMENTS, MissingInputError
+    from pateval.paper import EXPERIMENTS, MissingInputError
 
     failed = 0
     for name in EXPERIMENTS:
@@ -147,8 +147,8 @@ def _make_all(folder: Path, settings: ExperimentSettings) -> int:
 
 
 def _make(name: str, folder: Path, settings: ExperimentSettings) -> None:
-    from pateval.experiments import compute, report
-    from pateval.experiments.writing import write
+    from pateval.paper import compute, report
+    from pateval.paper.writing import write
 
     started = time.perf_counter()
     made = report(name, compute(name, settings))
@@ -171,7 +171,7 @@ def _typed(name: str) -> str:
 
 def _refuse_other_content(folder: Path, names: Iterable[str], *, overwrite: bool) -> None:
     """Refuse to replace a page that no experiment has written, or a folder that holds something else."""
-    from pateval.experiments.writing import PAGE, RECORD
+    from pateval.paper.writing import PAGE, RECORD
 
     if overwrite:
         return

@@ -72,7 +72,7 @@ def command(
     from pateval.cli.detector_data import read_detectors
     from pateval.evaluation import evaluate
     from pateval.evaluation.circumstances import what_needs_times
-    from pateval.threshold_rules import check_threshold, uses_training_scores
+    from pateval.evaluation.threshold_rules import check_threshold, uses_training_scores
 
     parameters = {"early": early, "delay": delay, "window": window}
     check_threshold(threshold)
@@ -122,7 +122,7 @@ def _of_data(
     detectors: Sequence[DetectorData], early: Sequence[Any], delay: Sequence[Any], *, shows_area: bool
 ) -> Iterator[str]:
     """Yield warnings about the data: labels that differ between files, buffers that are too long."""
-    from pateval.buffers import EventSpacing, long_buffers
+    from pateval.evaluation.buffers import EventSpacing, long_buffers
 
     if not shows_area:
         yield from (line for data in detectors for line in _inverted(data))
@@ -171,7 +171,7 @@ def _inverted(data: DetectorData) -> Iterator[str]:
 def _text(results: dict[str, Evaluation], wanted: list[str], style: str, width: int | None) -> str:
     """Make a column per detector for people, a row per value for programs."""
     from pateval.evaluation.result import NOT_ABOVE
-    from pateval.io.text_table import TEXT_FORMATS, fitted, render
+    from pateval.output.text_table import TEXT_FORMATS, fitted, render
 
     if style in ("json", "csv"):
         columns: dict[str, list[Any]] = {}
@@ -211,7 +211,7 @@ def _text(results: dict[str, Evaluation], wanted: list[str], style: str, width: 
 
 
 def _figure(value: float | None, mark: str = "") -> str:
-    from pateval.io.text_table import cell_text
+    from pateval.output.text_table import cell_text
 
     return f"{cell_text(value)}{mark}"
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.clocks import time_numbers
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
+from pateval.time.clocks import time_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pateval._validation import BoolArray
+    from pateval.validation.arrays import BoolArray
 
 _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|train|test)$", re.IGNORECASE)
 

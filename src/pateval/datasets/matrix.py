@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, binary_array
-from pateval._wording import listed, one_line
 from pateval.io import Table, TableError
+from pateval.validation.arrays import BoolArray, FloatArray, binary_array
+from pateval.validation.wording import listed, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -11,7 +11,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pateval._validation import BoolArray, FloatArray
+    from pateval.validation.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

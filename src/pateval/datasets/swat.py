@@ -20,7 +20,7 @@ from pateval.io import Table, TableError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pateval._validation import BoolArray
+    from pateval.validation.arrays import BoolArray
 
 
 def found(folder: Path) -> bool:

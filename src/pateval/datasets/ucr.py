@@ -20,7 +20,7 @@ from pateval.io import TableError, read_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pateval._validation import FloatArray
+    from pateval.validation.arrays import FloatArray
 
 _NAME = re.compile(r"^(\d+)_UCR_Anomaly_(.+)_(\d+)_(\d+)_(\d+)$")
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from pateval._validation import choice, positive_integer
 from pateval.detectors.estimator_kinds import high_means
 from pateval.detectors.windows import (
     FloatMatrix,
@@ -22,6 +21,7 @@ from pateval.detectors.windows import (
     standard_scaling,
     training_rows,
 )
+from pateval.validation.arrays import choice, positive_integer
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, FeedForward, association_discrepancy, join_heads, split_heads
 from pateval.detectors.scoring import Fitted, in_batches, score_tiles, training_windows
 from pateval.detectors.settings import check_heads, check_settings, with_given
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.windows import FloatMatrix, standard_scaling
+from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pateval._validation import binary_array
 from pateval.detectors.windows import FloatMatrix, Scaling, series_matrix, standard_scaling
+from pateval.validation.arrays import binary_array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from pateval.collapse_rules import Reconstruction
+from pateval.io.collapse_rules import Reconstruction
 
 if TYPE_CHECKING:
     from pateval.detectors.training import Recipe

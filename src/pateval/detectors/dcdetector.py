@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.layers import Embedding, association_discrepancy
 from pateval.detectors.scoring import Fitted, all_windows, score_tiles
 from pateval.detectors.settings import check_settings, with_given
 from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.windows import FloatMatrix, series_matrix, standard_scaling
+from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

@@ -12,8 +12,8 @@ from sklearn.ensemble import IsolationForest as Forest
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import LocalOutlierFactor
 
-from pateval._validation import positive_integer
 from pateval.detectors.adapter import Adapter, AdapterSettings
+from pateval.validation.arrays import positive_integer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.neighbors import NearestNeighbors
 
-from pateval._validation import positive_integer
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -19,6 +18,7 @@ from pateval.detectors.windows import (
     standard_scaling,
     training_rows,
 )
+from pateval.validation.arrays import positive_integer
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

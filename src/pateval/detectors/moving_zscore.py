@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pateval._validation import choice, positive_integer
 from pateval.detectors.windows import FloatMatrix, Scaling, score_parts, series_matrix, standard_scaling
+from pateval.validation.arrays import choice, positive_integer
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from pateval._validation import choice
 from pateval.detectors.adapter import HIGH_MEANS, sign_of
 from pateval.detectors.windows import (
     FloatMatrix,
@@ -19,6 +18,7 @@ from pateval.detectors.windows import (
     series_matrix,
     standard_scaling,
 )
+from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

@@ -24,10 +24,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from pateval.collapse_rules import Reconstruction, collapse_reasons
 from pateval.detectors.checkpoints import Checkpoint, TrainingState
 from pateval.detectors.collapse import CollapsedTrainingWarning, measure, sample_starts
 from pateval.detectors.cuda_graphs import GraphStep
+from pateval.io.collapse_rules import Reconstruction, collapse_reasons
 
 # Rows of the history that a score file keeps.
 _ROWS_KEPT = 40

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval._validation import choice
 from pateval.detectors.deep import DeepDetector
 from pateval.detectors.scoring import Fitted, all_windows, fitted, in_batches, score_tiles, to_device, window_view
 from pateval.detectors.settings import check_settings, with_given
@@ -22,6 +21,7 @@ from pateval.detectors.windows import (
     series_matrix,
     standard_scaling,
 )
+from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries

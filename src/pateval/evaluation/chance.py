@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pateval._validation import BoolArray, IntArray
-from pateval.clocks import Duration, Times
+from pateval.catalog.metric import Metric
 from pateval.evaluation.one_detector import Evaluated, evaluate_detector
 from pateval.evaluation.result import Evaluation
 from pateval.evaluation.stretch import series_numbers
-from pateval.metric import Metric
-from pateval.threshold_rules import ORACLE, ThresholdRule, uses_training_scores
+from pateval.evaluation.threshold_rules import ORACLE, ThresholdRule, uses_training_scores
+from pateval.time.clocks import Duration, Times
+from pateval.validation.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pateval._validation import FloatArray, UndefinedMetricError
-from pateval.clocks import Clock, Duration, duration_text
-from pateval.coarse import coarseness
+from pateval.catalog.metric import Metric
 from pateval.evaluation.stretch import Stretch
-from pateval.metric import Metric
-from pateval.threshold_rules import ALARMS
+from pateval.evaluation.threshold_rules import ALARMS
+from pateval.kernels.coarse import coarseness
 from pateval.thresholds import read_alarm_rate
-from pateval.timelines import Recording
+from pateval.time.clocks import Clock, Duration, duration_text
+from pateval.time.timelines import Recording
+from pateval.validation.arrays import FloatArray, UndefinedMetricError
 
 _SHOWN = 3
 _TRAPEZOID_RULE = ("pate", "auc_pr", "ts_auprc")  # by their names in the catalogue

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval._containers import to_numpy
-from pateval._wording import in_words
+from pateval.validation.containers import to_numpy
+from pateval.validation.wording import in_words
 
 
 def detector_columns(scores: Any, predictions: Any) -> dict[str, tuple[Any, Any]] | None:

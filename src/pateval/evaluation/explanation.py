@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import Buffers, require_anomaly
-from pateval.clocks import Duration
-from pateval.explanations import Explanation
-from pateval.indexes import times_of
+from pateval.evaluation.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
+from pateval.output.explanation import Explanation
 from pateval.pate.explain import explain_predictions
-from pateval.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
-from pateval.timelines import read_scores
+from pateval.time.clocks import Duration
+from pateval.time.timelines import read_scores
+from pateval.validation.arrays import Buffers, require_anomaly
+from pateval.validation.indexes import times_of
 
 
 def explain(

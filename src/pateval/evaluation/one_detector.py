@@ -11,20 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._containers import missing_mask
-from pateval._large_integers import needs_exactness
-from pateval._validation import (
-    BoolArray,
-    Buffers,
-    FloatArray,
-    UndefinedMetricError,
-    has_channels,
-    number_array,
-    window_length,
-    without_gaps,
-)
 from pateval.catalog import MetricLike, find_metrics
-from pateval.clocks import Duration, canonical_lengths, duration_text, is_duration
+from pateval.catalog.metric import Metric
 from pateval.evaluation.circumstances import (
     circumstances,
     coarse_note,
@@ -35,9 +23,21 @@ from pateval.evaluation.circumstances import (
 )
 from pateval.evaluation.result import Evaluation
 from pateval.evaluation.stretch import OnClock, Stretch, mean_over, one_per_series, series_numbers
-from pateval.metric import Metric
-from pateval.threshold_rules import ScoredSteps, ThresholdRule, threshold_rule
-from pateval.timelines import Recording, read_recording
+from pateval.evaluation.threshold_rules import ScoredSteps, ThresholdRule, threshold_rule
+from pateval.time.clocks import Duration, canonical_lengths, duration_text, is_duration
+from pateval.time.timelines import Recording, read_recording
+from pateval.validation.arrays import (
+    BoolArray,
+    Buffers,
+    FloatArray,
+    UndefinedMetricError,
+    has_channels,
+    number_array,
+    window_length,
+    without_gaps,
+)
+from pateval.validation.containers import missing_mask
+from pateval.validation.large_integers import needs_exactness
 
 
 class Evaluated(NamedTuple):

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pateval._wording import in_words
 from pateval.catalog import canonical_id
-from pateval.metric import Metric
-from pateval.results import Result
-from pateval.signatures import signature
-from pateval.threshold_rules import ORACLE
-from pateval.timelines import StepCounts
+from pateval.catalog.metric import Metric
+from pateval.catalog.signatures import signature
+from pateval.evaluation.threshold_rules import ORACLE
+from pateval.output.results import Result
+from pateval.time.timelines import StepCounts
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from pateval.evaluation.chance import RandomScores
@@ -217,7 +217,7 @@ class Evaluation(Result, Mapping[str, float]):
         >>> found.to_frame("pyarrow").column("value").to_pylist()
         [1.0, 1.0]
         """
-        from pateval.io.frame_builder import build_frame
+        from pateval.output.frame_builder import build_frame
 
         return build_frame(self.columns(), backend)
 
@@ -230,7 +230,7 @@ class Evaluation(Result, Mapping[str, float]):
         >>> evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="auc_roc").to_dict()["metrics"]["auc_roc"]["value"] is None
         True
         """
-        from pateval.io.text_table import plain
+        from pateval.output.text_table import plain
 
         metrics = {
             name: {
@@ -258,7 +258,7 @@ class Evaluation(Result, Mapping[str, float]):
         return found
 
     def _repr_html_(self) -> str:
-        from pateval.templates import FragmentTable, fragment
+        from pateval.output.html import FragmentTable, fragment
 
         columns = ["metric", "value", *(["chance"] if self.chance else []), *(["why"] if self.reasons else [])]
         rows = [

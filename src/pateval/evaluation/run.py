@@ -8,18 +8,18 @@ from typing import Any, TypedDict, Unpack, overload
 
 import numpy.typing as npt
 
-from pateval._validation import Buffers, count, has_channels, non_negative_integer
-from pateval._wording import shortened
 from pateval.catalog import MetricLike
-from pateval.clocks import Duration, canonical_lengths
 from pateval.evaluation.chance import with_chance
 from pateval.evaluation.columns import detector_columns
 from pateval.evaluation.one_detector import Evaluated, evaluate_detector
 from pateval.evaluation.result import Evaluation
 from pateval.evaluation.table import EvaluationTable
-from pateval.indexes import times_of
-from pateval.label_classes import labels_of_classes
-from pateval.threshold_rules import ORACLE, ThresholdRule
+from pateval.evaluation.threshold_rules import ORACLE, ThresholdRule
+from pateval.labels.classes import labels_of_classes
+from pateval.time.clocks import Duration, canonical_lengths
+from pateval.validation.arrays import Buffers, count, has_channels, non_negative_integer
+from pateval.validation.indexes import times_of
+from pateval.validation.wording import shortened
 
 CHANCE_DRAWS = 5
 

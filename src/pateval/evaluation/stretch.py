@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, IntArray, UndefinedMetricError
-from pateval._wording import in_words
-from pateval.clocks import Clock
-from pateval.coarse import CoarseScoresWarning
-from pateval.metric import Metric
+from pateval.catalog.metric import Metric
+from pateval.kernels.coarse import CoarseScoresWarning
+from pateval.time.clocks import Clock
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError
+from pateval.validation.wording import in_words
 
 _CHANNELS = "takes one label per step; these labels are steps by channels"
 _NO_CHANNELS = "needs labels of steps by channels; these have one per step"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pateval.evaluation.result import NOT_ABOVE, Evaluation
-from pateval.results import Result
+from pateval.output.results import Result
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,7 +60,7 @@ class EvaluationTable(Result, Mapping[str, Evaluation]):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        from pateval.io.frame_builder import build_frame
+        from pateval.output.frame_builder import build_frame
 
         return build_frame(self.columns(), backend)
 

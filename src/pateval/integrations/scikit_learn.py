@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import binary_array
 from pateval.catalog import MetricLike, find_metrics
+from pateval.catalog.metric import Metric
 from pateval.detectors.estimator_kinds import estimator_kind, high_means
 from pateval.evaluation import evaluate
-from pateval.events import find_events
-from pateval.metric import Metric
+from pateval.labels.events import find_events
+from pateval.validation.arrays import binary_array
 
 Direction = Literal["auto", "higher", "lower"]
 

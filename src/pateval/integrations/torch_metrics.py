@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric as TorchMetric
 
-from pateval._validation import Buffers, UndefinedMetricError
 from pateval.pate.accumulator import PateAccumulator
+from pateval.validation.arrays import Buffers, UndefinedMetricError
 
 
 class PateMetric(TorchMetric):

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._wording import in_words, listed
 from pateval.io.parquet import ParquetFiles
 from pateval.io.source import Table, TableError, is_missing
 from pateval.io.text_files import DECIMAL_COMMA
-from pateval.label_classes import as_text, from_words, remedy
+from pateval.labels.classes import as_text, from_words, remedy
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

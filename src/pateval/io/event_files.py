@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray
-from pateval.clocks import Times, time_numbers
-from pateval.intervals import mark_intervals
 from pateval.io import guesses
 from pateval.io.source import Table, TableError, is_missing
+from pateval.time.clocks import Times, time_numbers
+from pateval.time.intervals import mark_intervals
+from pateval.validation.arrays import BoolArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

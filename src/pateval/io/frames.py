@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from pateval.indexes import index_of, require_same_index
 from pateval.io.files import open_table
 from pateval.io.parquet import ParquetFiles
 from pateval.io.source import (
@@ -19,6 +18,7 @@ from pateval.io.source import (
     object_array,
     require_equal_lengths,
 )
+from pateval.validation.indexes import index_of, require_same_index
 
 
 def as_table(data: object, *, name: str | None = None) -> Table | ParquetFiles:

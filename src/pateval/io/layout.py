@@ -9,8 +9,6 @@ from typing import TypedDict
 
 import numpy as np
 
-from pateval._wording import in_words, listed
-from pateval.clocks import is_day_first, unit_nanoseconds
 from pateval.io import guesses
 from pateval.io.channels import channel_columns
 from pateval.io.column_values import check_labels, first_value, is_number, not_numbers
@@ -19,7 +17,9 @@ from pateval.io.parquet import ParquetFiles
 from pateval.io.series import is_time, why_no_time
 from pateval.io.source import NoScoresError, Table, TableError, missing_column
 from pateval.io.step_columns import unordered_steps
-from pateval.label_classes import positive_values
+from pateval.labels.classes import positive_values
+from pateval.time.clocks import is_day_first, unit_nanoseconds
+from pateval.validation.wording import in_words, listed
 
 Source = Table | ParquetFiles
 

@@ -8,8 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from pateval._containers import MISSING_LABELS
-from pateval._validation import (
+from pateval.io.event_files import EventIntervals
+from pateval.io.source import Column, TableError, is_missing
+from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
+from pateval.time.clocks import FIRST_YEAR, LAST_YEAR, Times, time_numbers, unit_nanoseconds
+from pateval.validation.arrays import (
     SIGNED_LABELS,
     BoolArray,
     FloatArray,
@@ -19,11 +22,8 @@ from pateval._validation import (
     finite_array,
     scores_with_gaps,
 )
-from pateval._wording import in_words
-from pateval.clocks import FIRST_YEAR, LAST_YEAR, Times, time_numbers, unit_nanoseconds
-from pateval.io.event_files import EventIntervals
-from pateval.io.source import Column, TableError, is_missing
-from pateval.label_classes import classes, from_words, mark_positive, remedy, without_label
+from pateval.validation.containers import MISSING_LABELS
+from pateval.validation.wording import in_words
 
 _MOST_CLASSES = 20  # more distinct values than this are numbers, not classes
 

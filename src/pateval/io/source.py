@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._wording import listed, shortened
+from pateval.validation.wording import listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pateval.io.atomic import replacing
-from pateval.io.text_table import csv_cell
+from pateval.output.text_table import csv_cell
 
 if TYPE_CHECKING:
     import os

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray
-from pateval._wording import listed
 from pateval.io.series import ScoredSeries
 from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
+from pateval.validation.arrays import BoolArray
+from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray
-from pateval.events import runs, within
+from pateval.labels.events import runs, within
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 
 def affiliation_of_events(labels: BoolArray, predictions: BoolArray) -> tuple[FloatArray, FloatArray]:

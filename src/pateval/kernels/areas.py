@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pateval._validation import FloatArray
+from pateval.validation.arrays import FloatArray
 
 
 def trapezoids(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from pateval._validation import FloatArray
+    from pateval.validation.arrays import FloatArray
 
 _GRID = 200  # points on each side of 0 between which maxima of the likelihood are looked for
 _HALVINGS = 60  # enough to pin a maximum down to rounding error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
+from pateval.validation.arrays import IntArray
 
 Array = npt.NDArray[np.float64]
 

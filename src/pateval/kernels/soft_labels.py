@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval.events import Events, find_events, within
+from pateval.labels.events import Events, find_events, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pateval._validation import BoolArray, FloatArray, IntArray
+    from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _FULL = 0  # the code of a step that is worth 1; distances start at 1
 _BLOCK = 1 << 18  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import FloatArray, IntArray
+from pateval.validation.arrays import FloatArray, IntArray
 
 
 def at_least(ascending: npt.NDArray[Any], thresholds: npt.NDArray[Any]) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pateval._validation import FloatArray, IntArray
+from pateval.validation.arrays import FloatArray, IntArray
 
 
 def sort_descending(values: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import FloatArray, IntArray
+from pateval.validation.arrays import FloatArray, IntArray
 
 _CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
 _MAX_BUCKETS = 2**24

@@ -10,8 +10,8 @@ import numpy as np
 
 from pateval.io.atomic import write_text
 from pateval.io.table_files import write_csv, write_parquet
-from pateval.io.text_table import plain
 from pateval.leaderboards.timings import Timings
+from pateval.output.text_table import plain
 
 if TYPE_CHECKING:
     import os

@@ -1,6 +1,6 @@
 """Nothing is lost and nothing is computed twice: each finished result in a small file of its own.
 
-A file's name is a hash of all that decides its numbers: labels and scores, parameters, and the code of the metrics.
+A file's name is a hash of all that decides its numbers: labels and scores, parameters, and the metrics' definitions.
 Whatever changes gives another name, so an entry is never out of date; files are put in place whole, or not at all.
 """
 
@@ -15,112 +15,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._wording import in_words
 from pateval.io.atomic import reason_of, write_text
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-# Modules whose source decides a number that is kept, or whether there is one: they are hashed into every key. Whole
-# packages are named by their folder. A test holds that every module of the package is on one of the two lists.
-DECIDING = (
-    "_containers",
-    "_large_integers",
-    "_validation",
-    "buffers",
-    "catalog",
-    "clocks",
-    "coarse",
-    "evaluation",
-    "events",
-    "indexes",
-    "kernels",
-    "label_classes",
-    "leaderboards.bootstrap",
-    "leaderboards.doubt",
-    "leaderboards.steps",
-    "leaderboards.tasks",
-    "metric",
-    "metrics",
-    "option_text",
-    "own_metrics",
-    "pate",
-    "prf",
-    "threshold_rules",
-    "threshold_search",
-    "threshold_sweeps",
-    "thresholds",
-    "timelines",
-    "training_thresholds",
-)
-# Modules that read, distribute, collect, test or show what others have computed. A result is kept under a digest of
-# the arrays themselves, so not even reading can make it wrong.
-NOT_DECIDING = (
-    "__init__",
-    "__main__",
-    "_version",
-    "_wording",
-    "auditing",
-    "checking",
-    "cli",
-    "collapse_rules",
-    "compared_detectors",
-    "comparison",
-    "compat",
-    "datasets",
-    "demo",
-    "detectors",
-    "experiments",
-    "explanations",
-    "integrations",
-    "intervals",
-    "io",
-    "leaderboards",
-    "papers",
-    "plots",
-    "report",
-    "results",
-    "runner",
-    "score_files",
-    "signatures",
-    "templates",
-)
+EVALUATION = 1
+"""Raised when the same arrays, metrics and options come to give other values, though no metric's definition changed."""
 
 
 @cache
 def fingerprint() -> str:
-    """Hash the installed metrics: package and NumPy versions, and the source of every module that decides numbers.
+    """What a value depends on beside its inputs and its metric: how this package evaluates, and the version of NumPy.
 
     Examples
     --------
     >>> len(fingerprint())
     16
     """
-    package = Path(__file__).parents[1]
-    digest = hashlib.blake2b(f"{package_version()} numpy {np.__version__}".encode(), digest_size=8)
-    for path in sorted(package.rglob("*.py")):
-        if decides(".".join(path.relative_to(package).with_suffix("").parts)):
-            digest.update(str(path.relative_to(package)).encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def decides(module: str) -> bool:
-    """Tell whether a module, named as in ``pate.score``, decides numbers; refuse one that is on neither list.
-
-    Examples
-    --------
-    >>> decides("pate.score"), decides("leaderboards.tasks"), decides("leaderboards.render")
-    (True, True, False)
-    """
-    first = module.split(".")[0]
-    if module in DECIDING or first in DECIDING:
-        return True
-    if first in NOT_DECIDING:
-        return False
-    raise LookupError(f"module {module!r} is on neither list of pateval.leaderboards.cache: does it decide numbers?")
+    return hashlib.blake2b(f"evaluation {EVALUATION} numpy {np.__version__}".encode(), digest_size=8).hexdigest()
 
 
 def package_version() -> str:

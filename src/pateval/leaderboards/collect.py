@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pateval.evaluation.bootstrap import Interval
 from pateval.leaderboards import pooled
 from pateval.leaderboards.batches import CHANCE
-from pateval.leaderboards.bootstrap import Interval
 from pateval.leaderboards.doubt_result import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.runs import RunTable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pateval.leaderboards.plan import Plan
     from pateval.leaderboards.summary import MetricFacts
     from pateval.leaderboards.tasks import SeriesResult, Settings
-    from pateval.timelines import StepCounts
+    from pateval.time.timelines import StepCounts
 
 
 _LINES_PER_FILE = 20  # most series of one file that are named in the failures

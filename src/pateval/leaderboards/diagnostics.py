@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._wording import listed
-from pateval.buffers import EventSpacing, long_buffers
+from pateval.evaluation.buffers import EventSpacing, long_buffers
 from pateval.io import TableError
 from pateval.leaderboards.batches import make_chance_batches, read_batch
 from pateval.leaderboards.significance import ALPHA
+from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
-    from pateval._validation import BoolArray
     from pateval.leaderboards.plan import Plan
     from pateval.leaderboards.result import Leaderboard
+    from pateval.validation.arrays import BoolArray
 
 LARGE_DIFFERENCE = 0.05  # a mean difference of pate and pate_ap that is worth a line
 _READ_AT_MOST = 200  # series whose labels are read again to count the steps where they differ

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, non_negative_integer
-from pateval._wording import in_words
-from pateval.clocks import Clock, Duration, duration_text, in_steps, is_duration, read_clock
-from pateval.events import find_events
 from pateval.io import TableError
+from pateval.labels.events import find_events
+from pateval.time.clocks import Clock, Duration, duration_text, in_steps, is_duration, read_clock
+from pateval.validation.arrays import BoolArray, non_negative_integer
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

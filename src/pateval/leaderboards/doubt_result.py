@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import aligned, plain
 from pateval.leaderboards.summary import MetricFacts, mean, rank_detectors
-from pateval.results import Result
+from pateval.output.frame_builder import build_frame
+from pateval.output.results import Result
+from pateval.output.text_table import aligned, plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

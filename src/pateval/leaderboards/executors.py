@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import count, positive_integer
-from pateval._wording import in_words, named_error
 from pateval.leaderboards.tasks import SeriesResult, failed, iterate_batch, run_batch, set_stop
+from pateval.validation.arrays import count, positive_integer
+from pateval.validation.wording import in_words, named_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._wording import in_words, listed
 from pateval.catalog import catalogue
 from pateval.io import ParquetFiles, Table, TableError, as_table
 from pateval.io.source import is_missing, missing_column
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.result_folders import long_table
 from pateval.leaderboards.summary import MetricFacts
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

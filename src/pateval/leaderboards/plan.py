@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, overload
 
 import numpy as np
 
-from pateval._wording import in_words, listed
 from pateval.io import (
     ColumnNames,
     Layout,
@@ -32,6 +31,7 @@ from pateval.io import (
 )
 from pateval.io.source import merged_notes
 from pateval.leaderboards.runs import Entries
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval.clocks import canonical_lengths
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, precision_recall_area
 from pateval.pate._counts import rank_steps
-from pateval.timelines import read_scores, read_zone_buffers
+from pateval.time.clocks import canonical_lengths
+from pateval.time.timelines import read_scores, read_zone_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pateval._validation import BoolArray, FloatArray
-    from pateval.metric import Metric
+    from pateval.catalog.metric import Metric
+    from pateval.validation.arrays import BoolArray, FloatArray
 
     Array = npt.NDArray[np.float64]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.catalog import canonical_id
+from pateval.evaluation.threshold_rules import ORACLE
 from pateval.io.atomic import write_text
-from pateval.io.frame_builder import choose_backend
 from pateval.io.table_files import write_csv, write_parquet
-from pateval.io.text_table import plain
 from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
 from pateval.leaderboards.summary import (
@@ -29,8 +28,9 @@ from pateval.leaderboards.summary import (
     rank_detectors,
     skills,
 )
-from pateval.results import Result
-from pateval.threshold_rules import ORACLE
+from pateval.output.frame_builder import choose_backend
+from pateval.output.results import Result
+from pateval.output.text_table import plain
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.bootstrap import Interval
+    from pateval.evaluation.bootstrap import Interval
     from pateval.leaderboards.diagnostics import BoardCheck
     from pateval.leaderboards.doubt_result import LabelDoubt
     from pateval.leaderboards.plan import Plan

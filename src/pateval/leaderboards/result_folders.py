@@ -13,10 +13,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval._wording import in_words, listed, shortened
 from pateval.io import TableError
 from pateval.io.files import read_table
 from pateval.io.source import is_missing
+from pateval.validation.wording import in_words, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,12 +9,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pateval._validation import MISSING as WAYS_WITH_MISSING
-from pateval._validation import choice, count, flag, non_negative_integer, positive_integer, window_length
-from pateval._wording import in_words
 from pateval.catalog import canonical_id, find_metrics
-from pateval.clocks import canonical_lengths, duration_text, is_duration
+from pateval.catalog.signatures import signature
 from pateval.evaluation.circumstances import clock_field, what_needs_times
+from pateval.evaluation.threshold_rules import ORACLE, check_threshold, threshold_rule
 from pateval.io import TableError
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics, pooled
@@ -30,20 +28,22 @@ from pateval.leaderboards.run_record import describe_run
 from pateval.leaderboards.steps import MissingInSeries, left_out_lines
 from pateval.leaderboards.summary import MetricFacts
 from pateval.leaderboards.tasks import Settings, record_of, token_of
-from pateval.signatures import signature
-from pateval.threshold_rules import ORACLE, check_threshold, threshold_rule
+from pateval.time.clocks import canonical_lengths, duration_text, is_duration
+from pateval.validation.arrays import MISSING as WAYS_WITH_MISSING
+from pateval.validation.arrays import choice, count, flag, non_negative_integer, positive_integer, window_length
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Executor
 
-    from pateval._validation import Buffers
     from pateval.catalog import MetricLike
-    from pateval.clocks import Duration
     from pateval.leaderboards.batches import Batch
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.tasks import SeriesResult
+    from pateval.time.clocks import Duration
+    from pateval.validation.arrays import Buffers
 
 CHANCE_DRAWS = 5
 EVENT_DRAWS = 200

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._wording import in_words, one_line, shortened
+from pateval.evaluation.bootstrap import Interval
 from pateval.io import TableError
 from pateval.io.source import is_missing
-from pateval.leaderboards.bootstrap import Interval
 from pateval.leaderboards.doubt_result import doubt_rows, places_by_rank
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.runs import Entries, RunTable
 from pateval.leaderboards.summary import ChanceLevels, mean
+from pateval.validation.wording import in_words, one_line, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pateval.io.frame_builder import build_frame
 from pateval.leaderboards import statistics
 from pateval.leaderboards.pairwise import pairwise
-from pateval.results import Result
+from pateval.output.frame_builder import build_frame
+from pateval.output.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._containers import missing_mask
 from pateval.io import TableError
 from pateval.leaderboards import cache
-from pateval.timelines import StepCounts, read_recording
+from pateval.time.timelines import StepCounts, read_recording
+from pateval.validation.containers import missing_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pateval._validation import BoolArray, FloatArray, IntArray
     from pateval.io import ScoredSeries
     from pateval.leaderboards.batches import Batch
     from pateval.leaderboards.plan import Plan
+    from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 MOSTLY_MISSING = "the detector has no score for more than half of the steps"
 

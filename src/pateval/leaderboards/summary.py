@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.bootstrap import MeanBootstrap
 from pateval.leaderboards import statistics
-from pateval.leaderboards.bootstrap import MeanBootstrap
 
 Values = npt.NDArray[np.float64]
 

@@ -16,30 +16,30 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval._large_integers import ordered_floats
-from pateval._validation import without_gaps
-from pateval._wording import named_error
-from pateval.coarse import coarseness
+from pateval.catalog.metric import Metric
 from pateval.evaluation import evaluate
+from pateval.evaluation.bootstrap import event_intervals
+from pateval.evaluation.threshold_rules import share_of, uses_training_scores
+from pateval.evaluation.training_thresholds import level_in_file
 from pateval.io import TableError
+from pateval.kernels.coarse import coarseness
 from pateval.leaderboards import cache, pooled
 from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, Batch, read_batch
-from pateval.leaderboards.bootstrap import event_intervals
 from pateval.leaderboards.doubt import doubt_in_steps, moved_labels
 from pateval.leaderboards.steps import MOSTLY_MISSING, MissingSteps, SeriesSteps, missing_steps, read_steps
-from pateval.metric import Metric
-from pateval.threshold_rules import share_of, uses_training_scores
-from pateval.timelines import StepCounts
-from pateval.training_thresholds import level_in_file
+from pateval.time.timelines import StepCounts
+from pateval.validation.arrays import without_gaps
+from pateval.validation.large_integers import ordered_floats
+from pateval.validation.wording import named_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval._validation import BoolArray
     from pateval.io import ScoredSeries
     from pateval.leaderboards.plan import Job
+    from pateval.validation.arrays import BoolArray
 
     Compute = Callable[[Sequence[str]], dict[str, "Cell"]]
     Iterate = Callable[[Batch, "Settings"], Iterator[Any]]

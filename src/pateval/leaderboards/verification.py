@@ -15,12 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import count, non_negative_integer, positive_integer
-from pateval._wording import in_words
 from pateval.io import TableError, open_table, saved_layout
-from pateval.io.frame_builder import build_frame
 from pateval.io.source import is_missing
-from pateval.io.text_table import plain
 from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.plan import Plan, plan_of
 from pateval.leaderboards.run import choose, compute, facts_of
@@ -37,7 +33,11 @@ from pateval.leaderboards.saved_tables import (
     read_parquet,
     same,
 )
-from pateval.results import Result
+from pateval.output.frame_builder import build_frame
+from pateval.output.results import Result
+from pateval.output.text_table import plain
+from pateval.validation.arrays import count, non_negative_integer, positive_integer
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     import os

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, IntArray, binary_channels, number_array, positive_number, require_anomaly
-from pateval._wording import in_words
-from pateval.events import runs
-from pateval.prf import PRF
+from pateval.labels.events import runs
+from pateval.output.prf import PRF
+from pateval.validation.arrays import (
+    BoolArray,
+    IntArray,
+    binary_channels,
+    number_array,
+    positive_number,
+    require_anomaly,
+)
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import FloatArray, binary_pair, require_anomaly
 from pateval.kernels.affiliation_zones import affiliation_of_events
-from pateval.prf import PRF
+from pateval.output.prf import PRF
+from pateval.validation.arrays import FloatArray, binary_pair, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

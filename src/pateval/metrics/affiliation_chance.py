@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, UndefinedMetricError, binary_pair, require_anomaly
 from pateval.kernels.affiliation_zones import affiliation_of_events, room_above_chance
-from pateval.prf import PRF
+from pateval.output.prf import PRF
+from pateval.validation.arrays import BoolArray, UndefinedMetricError, binary_pair, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

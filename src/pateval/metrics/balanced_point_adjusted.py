@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import binary_pair, non_negative_integer, require_anomaly
-from pateval.events import count_inside, runs
-from pateval.prf import PRF
+from pateval.labels.events import count_inside, runs
+from pateval.output.prf import PRF
+from pateval.validation.arrays import binary_pair, non_negative_integer, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

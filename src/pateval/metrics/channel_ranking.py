@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray, positive_number, require_anomaly, scored_channels
-from pateval.results import Result
+from pateval.output.results import Result
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, positive_number, require_anomaly, scored_channels
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import FloatArray, IntArray, UndefinedMetricError, require_anomaly, scored_pair
+from pateval.validation.arrays import FloatArray, IntArray, UndefinedMetricError, require_anomaly, scored_pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

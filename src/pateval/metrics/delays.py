@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import count_inside, first_inside, runs
+from pateval.time.clocks import Clock, nanoseconds, read_clock
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -17,9 +19,7 @@ from pateval._validation import (
     positive_integer,
     require_anomaly,
 )
-from pateval._wording import in_words
-from pateval.clocks import Clock, nanoseconds, read_clock
-from pateval.events import count_inside, first_inside, runs
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import runs
+from pateval.output.results import Result
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -18,8 +20,6 @@ from pateval._validation import (
     require_anomaly,
     scored_pair,
 )
-from pateval.events import runs
-from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

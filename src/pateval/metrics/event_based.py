@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, binary_pair, positive_number, require_anomaly
-from pateval.events import count_inside, runs
-from pateval.prf import PRF, ratio
+from pateval.labels.events import count_inside, runs
+from pateval.output.prf import PRF, ratio
+from pateval.validation.arrays import BoolArray, binary_pair, positive_number, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.labels.events import count_inside, runs, within
+from pateval.output.prf import PRF
+from pateval.output.results import Result
+from pateval.validation.arrays import (
     FloatArray,
     IntArray,
     binary_pair,
@@ -15,11 +19,7 @@ from pateval._validation import (
     require_anomaly,
     scored_pair,
 )
-from pateval._wording import in_words
-from pateval.events import count_inside, runs, within
-from pateval.kernels.threshold_counts import count_at_thresholds
-from pateval.prf import PRF
-from pateval.results import Result
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

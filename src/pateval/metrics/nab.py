@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import FloatArray, UndefinedMetricError, binary_pair, choice, fraction, require_anomaly
-from pateval.events import first_inside, runs
+from pateval.labels.events import first_inside, runs
+from pateval.validation.arrays import FloatArray, UndefinedMetricError, binary_pair, choice, fraction, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

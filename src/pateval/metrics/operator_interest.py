@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, binary_pair, fraction, require_anomaly, window_length
-from pateval.events import runs, within
-from pateval.prf import PRF, ratio
+from pateval.labels.events import runs, within
+from pateval.output.prf import PRF, ratio
+from pateval.validation.arrays import BoolArray, FloatArray, binary_pair, fraction, require_anomaly, window_length
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

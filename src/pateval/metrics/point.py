@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import binary_pair, require_anomaly
-from pateval.prf import PRF
+from pateval.output.prf import PRF
+from pateval.validation.arrays import binary_pair, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import count_inside, first_inside, runs
+from pateval.output.prf import PRF, ratio
+from pateval.validation.arrays import (
     BoolArray,
     IntArray,
     UndefinedMetricError,
@@ -15,9 +17,7 @@ from pateval._validation import (
     non_negative_integer,
     require_anomaly,
 )
-from pateval._wording import in_words
-from pateval.events import count_inside, first_inside, runs
-from pateval.prf import PRF, ratio
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

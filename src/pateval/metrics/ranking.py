@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.kernels.coarse import warn_if_coarse
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.sorted_values import distinct_descending, run_counts
+from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.labels.events import runs
+from pateval.output.prf import PRF
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -16,13 +22,7 @@ from pateval._validation import (
     require_anomaly,
     scored_pair,
 )
-from pateval._wording import in_words
-from pateval.coarse import warn_if_coarse
-from pateval.events import runs
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
-from pateval.kernels.sorted_values import distinct_descending, run_counts
-from pateval.kernels.threshold_counts import count_at_thresholds
-from pateval.prf import PRF
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import binary_pair, positive_number, require_anomaly
-from pateval.events import runs
-from pateval.prf import PRF, ratio
+from pateval.labels.events import runs
+from pateval.output.prf import PRF, ratio
+from pateval.validation.arrays import binary_pair, positive_number, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

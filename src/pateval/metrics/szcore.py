@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import runs, within
+from pateval.output.prf import PRF
+from pateval.validation.arrays import (
     BoolArray,
     IntArray,
     binary_pair,
@@ -15,8 +17,6 @@ from pateval._validation import (
     positive_integer,
     require_anomaly,
 )
-from pateval.events import runs, within
-from pateval.prf import PRF
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import runs, within
+from pateval.output.prf import PRF
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -16,8 +18,6 @@ from pateval._validation import (
     non_negative_integer,
     require_anomaly,
 )
-from pateval.events import runs, within
-from pateval.prf import PRF
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.labels.events import runs
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     UndefinedMetricError,
@@ -15,7 +16,6 @@ from pateval._validation import (
     positive_number,
     require_anomaly,
 )
-from pateval.events import runs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

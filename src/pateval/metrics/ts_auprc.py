@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._validation import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
-from pateval._wording import in_words
-from pateval.coarse import warn_if_coarse
-from pateval.events import find_events
-from pateval.io.text_table import plain
 from pateval.kernels.areas import steps, trapezoids
-from pateval.results import Result
+from pateval.kernels.coarse import warn_if_coarse
+from pateval.labels.events import find_events
+from pateval.output.results import Result
+from pateval.output.text_table import plain
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

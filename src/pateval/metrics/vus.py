@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval._validation import (
+from pateval.kernels.areas import steps, trapezoids
+from pateval.kernels.coarse import warn_if_coarse
+from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
+from pateval.kernels.sorted_values import above, at_least, distinct_descending
+from pateval.labels.events import runs
+from pateval.output.prf import PRF
+from pateval.output.results import Result
+from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
     UndefinedMetricError,
@@ -17,13 +24,6 @@ from pateval._validation import (
     scored_pair,
     window_length,
 )
-from pateval.coarse import warn_if_coarse
-from pateval.events import runs
-from pateval.kernels.areas import steps, trapezoids
-from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
-from pateval.kernels.sorted_values import above, at_least, distinct_descending
-from pateval.prf import PRF
-from pateval.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

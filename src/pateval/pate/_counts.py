@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, FloatArray, IntArray
-from pateval.clocks import Clock, Lengths
-from pateval.events import Events, within
 from pateval.kernels.precision_recall import AreaRule, precision_recall_area
 from pateval.kernels.sorting import sort_descending
 from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.labels.events import Events, within
 from pateval.pate._missed import missed_weight_changes
 from pateval.pate._zones import Numbers, ZoneLimits, ZoneSteps, zone_weight
+from pateval.time.clocks import Clock, Lengths
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 Array = npt.NDArray[np.float64]
 

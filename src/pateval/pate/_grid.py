@@ -25,11 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray
-from pateval.clocks import Lengths
 from pateval.kernels.precision_recall import AreaRule, is_kept
 from pateval.pate._counts import RankedZoneSteps, ThresholdSteps
 from pateval.pate._zones import Numbers, zone_weight
+from pateval.time.clocks import Lengths
+from pateval.validation.arrays import BoolArray
 
 Array = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
+from pateval.validation.arrays import IntArray
 
 _CHUNK = 2**14  # steps of events worked on at once, small enough to stay in cache
 

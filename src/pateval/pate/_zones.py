@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
-from pateval.clocks import Clock, Lengths
-from pateval.events import Events, within
+from pateval.labels.events import Events, within
+from pateval.time.clocks import Clock, Lengths
+from pateval.validation.arrays import IntArray
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[Any]

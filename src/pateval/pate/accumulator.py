@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import (
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.labels.events import find_events
+from pateval.pate._counts import rank_steps
+from pateval.validation.arrays import (
     Buffers,
     UndefinedMetricError,
     buffer_lengths,
@@ -16,9 +19,6 @@ from pateval._validation import (
     scored_pair,
     series_starts,
 )
-from pateval.events import find_events
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
-from pateval.pate._counts import rank_steps
 
 
 class PateAccumulator:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._large_integers import needs_exactness
-from pateval._validation import FloatArray, number_array, require_anomaly
-from pateval.clocks import Duration, single
-from pateval.io.frame_builder import build_frame
-from pateval.io.text_table import plain
 from pateval.kernels.precision_recall import TRAPEZOID
+from pateval.output.frame_builder import build_frame
+from pateval.output.results import Result
+from pateval.output.text_table import plain
 from pateval.pate._counts import rank_steps
-from pateval.results import Result
-from pateval.timelines import Timeline, read_scores, read_zone_buffers
+from pateval.time.clocks import Duration, single
+from pateval.time.timelines import Timeline, read_scores, read_zone_buffers
+from pateval.validation.arrays import FloatArray, number_array, require_anomaly
+from pateval.validation.large_integers import needs_exactness
 
 _COLUMNS = ("thresholds", "precision", "recall", "true_positive", "false_positive", "false_negative")
 
@@ -62,7 +62,7 @@ class PateCurve(Result):
         return {name: plain(getattr(self, name)) for name in ("area", *_COLUMNS)}
 
     def _repr_html_(self) -> str:
-        from pateval.templates import curve_picture, fragment
+        from pateval.output.html import curve_picture, fragment
 
         thresholds = f"{self.thresholds.size:,} thresholds"
         picture = curve_picture(self.recall, self.precision)

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._containers import to_numpy
-from pateval._validation import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts
-from pateval.clocks import Duration, is_duration, single
-from pateval.events import Events, within
-from pateval.explanations import (
+from pateval.labels.events import Events, within
+from pateval.output.explanation import (
     DELAYED,
     EARLY,
     OUTSIDE,
@@ -23,10 +20,13 @@ from pateval.explanations import (
     Explanation,
     StepWeights,
 )
+from pateval.output.prf import PRF
 from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits, ZoneSteps, zone_weight
-from pateval.prf import PRF
-from pateval.timelines import Timeline, read_predictions, read_zone_buffers
+from pateval.time.clocks import Duration, is_duration, single
+from pateval.time.timelines import Timeline, read_predictions, read_zone_buffers
+from pateval.validation.arrays import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts
+from pateval.validation.containers import to_numpy
 
 
 def explain_predictions(

@@ -7,8 +7,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from pateval._large_integers import needs_exactness
-from pateval._validation import (
+from pateval.kernels.coarse import warn_if_coarse
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
+from pateval.output.prf import PRF
+from pateval.pate._counts import mean_area, rank_steps
+from pateval.time.clocks import Duration
+from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
+from pateval.validation.arrays import (
     BoolArray,
     Buffers,
     FloatArray,
@@ -17,13 +22,8 @@ from pateval._validation import (
     positive_integer,
     require_anomaly,
 )
-from pateval._wording import in_words
-from pateval.clocks import Duration
-from pateval.coarse import warn_if_coarse
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
-from pateval.pate._counts import mean_area, rank_steps
-from pateval.prf import PRF
-from pateval.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
+from pateval.validation.large_integers import needs_exactness
+from pateval.validation.wording import in_words
 
 _MOST_PERCENTILES = 1_000_000
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import require_anomaly
-from pateval.clocks import Duration, read_buffers
-from pateval.coarse import warn_if_coarse
+from pateval.kernels.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import TRAPEZOID
 from pateval.pate._counts import mean_area, rank_steps
-from pateval.timelines import read_scores
+from pateval.time.clocks import Duration, read_buffers
+from pateval.time.timelines import read_scores
+from pateval.validation.arrays import require_anomaly
 
 
 def pate_at_sizes(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
-from pateval.events import runs
-from pateval.explanations import CATEGORIES
+from pateval.labels.events import runs
+from pateval.output.explanation import CATEGORIES
 from pateval.plots.canvas import WIDTH, one_axes
 from pateval.plots.series_panels import mark_left_out
 from pateval.plots.styling import (
@@ -26,12 +25,13 @@ from pateval.plots.styling import (
 )
 from pateval.plots.time_axis import COLUMNS, TimeAxis, draw_spans, envelope, time_axis
 from pateval.plots.weights import potential_weights
+from pateval.validation.arrays import IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.explanations import Explanation
-    from pateval.timelines import Timeline
+    from pateval.output.explanation import Explanation
+    from pateval.time.timelines import Timeline
 
 # Which category a column shows where several share it: what speaks against the detector comes first.
 _SHOWN_FIRST = ("outside", "totally missed", "true detection", "partly missed", "early", "delayed")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import positive_integer, require_anomaly
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, legend_above, styled
-from pateval.timelines import read_scores
+from pateval.time.timelines import read_scores
+from pateval.validation.arrays import positive_integer, require_anomaly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.clocks import Clock, Duration, duration_text, is_duration, nanoseconds, readable_unit
 from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import legend_above, line_style, styled
-from pateval.timelines import read_zone_buffers
+from pateval.time.clocks import Clock, Duration, duration_text, is_duration, nanoseconds, readable_unit
+from pateval.time.timelines import read_zone_buffers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.explanations import Explanation
+    from pateval.output.explanation import Explanation
 
 _SHARES = (0.25, 0.5, 0.75)  # of the delay: the distances drawn by default, besides the first step
 

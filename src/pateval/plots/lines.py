@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.clocks import Duration, is_duration, nanoseconds, readable_unit
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import PALE, QUIET, legend_above, line_style, styled
+from pateval.time.clocks import Duration, is_duration, nanoseconds, readable_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

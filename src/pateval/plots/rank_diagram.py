@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from pateval._validation import choice
 from pateval.plots.canvas import WIDTH, one_axes
 from pateval.plots.styling import CATEGORY_COLOURS, INK, QUIET, styled
+from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import number_array
-from pateval.clocks import Duration, is_duration, single
-from pateval.events import runs
+from pateval.labels.events import runs
 from pateval.plots.canvas import WIDTH, panels, several_axes
 from pateval.plots.styling import (
     ALARM,
@@ -30,7 +28,9 @@ from pateval.plots.styling import (
 )
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
 from pateval.plots.weights import find_zones
-from pateval.timelines import Recording, read_recording, read_zone_buffers
+from pateval.time.clocks import Duration, is_duration, single
+from pateval.time.timelines import Recording, read_recording, read_zone_buffers
+from pateval.validation.arrays import number_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.clocks import Duration
 from pateval.pate.score import pate
 from pateval.pate.sizes import pate_at_sizes
+from pateval.time.clocks import Duration
 
 Array = npt.NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray
-from pateval._wording import in_words
-from pateval.events import runs
+from pateval.labels.events import runs
 from pateval.plots.styling import width_in_inches
-from pateval.timelines import Timeline
+from pateval.time.timelines import Timeline
+from pateval.validation.arrays import BoolArray, IntArray
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import number_array
 from pateval.plots.canvas import several_axes
 from pateval.plots.category_band import draw_band, shade_known_events
 from pateval.plots.series_panels import draw_scores
@@ -23,11 +22,12 @@ from pateval.plots.styling import (
     styled,
 )
 from pateval.plots.time_axis import time_axis
+from pateval.validation.arrays import number_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.explanations import EventWeights, Explanation
+    from pateval.output.explanation import EventWeights, Explanation
 
 _MAX_EVENTS_NUMBERED = 25
 

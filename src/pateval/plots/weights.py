@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import IntArray
-from pateval.clocks import Clock
-from pateval.events import Events
+from pateval.labels.events import Events
 from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits
+from pateval.time.clocks import Clock
+from pateval.validation.arrays import IntArray
 
 if TYPE_CHECKING:
-    from pateval.explanations import Explanation
+    from pateval.output.explanation import Explanation
 
 Array = npt.NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def find_zones(events: Events, *, early: float, delay: float, clock: Clock | Non
 
     Examples
     --------
-    >>> from pateval.events import find_events
+    >>> from pateval.labels.events import find_events
     >>> labels = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0, 0], dtype=bool)
     >>> zones = find_zones(find_events(labels), early=2, delay=2)
     >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()

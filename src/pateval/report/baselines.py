@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pateval.auditing import BATTERY, Audit, audit
-from pateval.clocks import in_steps, is_duration, read_clock
+from pateval.catalog.metric import Metric
 from pateval.evaluation import evaluate
-from pateval.metric import Metric
 from pateval.report.inputs import Track
 from pateval.report.metric_texts import known_metric
+from pateval.time.clocks import in_steps, is_duration, read_clock
 
 # Twelve detectors under every metric: some seconds for all metrics of the catalogue.
 AUDIT_STEPS = 12_000

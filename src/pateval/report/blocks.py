@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.clocks import is_duration, nanoseconds
+from pateval.evaluation.threshold_search import best_threshold
 from pateval.leaderboards.render import group_letters, headline
 from pateval.report.board_data import BoardData
 from pateval.report.evaluated import EvaluatedTrack, evaluated_tracks
@@ -18,7 +18,7 @@ from pateval.report.metric_texts import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_scores, pack_times, pack_values
 from pateval.report.stability import as_plain, over_halves, under_doubt
 from pateval.report.verdict import verdict
-from pateval.threshold_search import best_threshold
+from pateval.time.clocks import is_duration, nanoseconds
 
 FORMAT = 1
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval._wording import listed, one_line
 from pateval.io import TableError
-from pateval.io.text_table import plain
+from pateval.output.text_table import plain
 from pateval.report.inputs import Digests, Input, inputs_of_folder, inputs_of_plan, read_run, saved_digests
+from pateval.validation.wording import listed, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval._validation import BoolArray, IntArray
-from pateval.events import Events
+from pateval.labels.events import Events
 from pateval.leaderboards.steps import MOSTLY_MISSING
 from pateval.report.inputs import Key, SeriesInput, Track
-from pateval.timelines import read_scores
+from pateval.time.timelines import read_scores
+from pateval.validation.arrays import BoolArray, IntArray
 
 
 class EvaluatedTrack(NamedTuple):

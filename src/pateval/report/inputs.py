@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval._validation import BoolArray
     from pateval.leaderboards.plan import Plan
+    from pateval.validation.arrays import BoolArray
 
 _STEPS_AT_ONCE = 20_000_000  # scores in memory at once; a file of which more are wanted is read several times
 _VALUE_NAMES = ("value", "values", "data")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pateval.catalog import PROPERTIES, find_metrics
 
 if TYPE_CHECKING:
-    from pateval.metric import Metric
+    from pateval.catalog.metric import Metric
 
 
 def known_metric(metric: str) -> Metric | None:

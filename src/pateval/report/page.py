@@ -7,7 +7,7 @@ import hashlib
 import json
 from typing import Any
 
-from pateval.templates import asset, render_template
+from pateval.output.html import asset, render_template
 
 # In this order: later files use what earlier ones define.
 SCRIPTS = (

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.io.atomic import write_text
+from pateval.output.results import Result
 from pateval.report.baselines import audit_here, constant_values
 from pateval.report.blocks import board_block, metric_blocks, series_block, telling
 from pateval.report.board_data import BoardData, data_of_board, data_of_folder
 from pateval.report.inputs import Track, read_inputs
 from pateval.report.page import as_json, embedded, loaded, page
-from pateval.results import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

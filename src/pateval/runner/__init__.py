@@ -1,6 +1,6 @@
 """Detectors on series: one Parquet file of scores per detector, resumable, one failure never stopping the rest.
 
-Metrics are no concern of this package: they read the files, which `pateval.score_files` describes. A finished fit is
+Metrics are no concern of this package: they read the files, which `pateval.io.score_files` describes. A finished fit is
 written at once to ``.parts`` beside them, so that a run that was interrupted goes on where it stopped; a network that
 is being trained goes on from its checkpoint there. What failed is in ``failures.json``, the traces in ``.parts``.
 """

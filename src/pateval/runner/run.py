@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pateval._validation import choice, positive_integer
 from pateval.io.atomic import write_text
 from pateval.runner.store import Store
 from pateval.runner.tasks import Message, Protocol, Run, Task
 from pateval.runner.workers import run_tasks
+from pateval.validation.arrays import choice, positive_integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pateval.io.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 from pateval.runner.environment import device_of, pateval_version
 from pateval.runner.tasks import Protocol, Run, Task, read_part
-from pateval.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pateval._validation import finite_array
-from pateval._wording import named_error
 from pateval.io.atomic import replacing
 from pateval.runner.environment import library_versions, pateval_version
+from pateval.validation.arrays import finite_array
+from pateval.validation.wording import named_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from pateval._validation import FloatArray
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
+    from pateval.validation.arrays import FloatArray
 
 Protocol = Literal["held-out", "paper"]
 

@@ -1,0 +1,140 @@
+"""Signatures: one line of text that holds everything that decided a number.
+
+``pate|early:0,100|delay:0,100|area:trapezoid|thresholds:all|definition:1|pateval:0.2.0``. First the metric's name,
+then fields ``key:value``, in this order: the options that global options reach, facts that have no option, the other
+options, all at the values that were in effect; ``predictions``, how they were made from scores, or ``given``;
+``clock``, ``ignored`` and ``missing``, how steps were measured and which were left out, where that applies;
+``series``, how several were joined; ``module``, for a metric that is not the package's; ``definition``;
+``pateval``, the version. docs/signatures.md says what may change from version to version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pateval._version import __version__
+from pateval.catalog.metric import Metric
+from pateval.catalog.option_text import bare_text, read_value, value_text
+from pateval.validation.wording import in_words
+
+# Options whose None has a meaning that a reader should not have to know.
+_WORD_FOR_NONE = {"thresholds": "all", "k": "anomalies", "unit": "steps"}
+_KEPT_AS_TEXT = ("pateval", "module")
+
+
+def signature(
+    metric: Metric,
+    global_values: Mapping[str, Any] | None = None,
+    *,
+    predictions: str | float | None = None,
+    clock: str | None = None,
+    ignored: str | None = None,
+    missing: str | None = None,
+    series: str | None = None,
+) -> str:
+    """Write the signature of a metric; nothing needs to be evaluated.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was computed.
+    global_values : mapping, optional
+        The global options ``early``, ``delay`` and ``window`` where they are not at their defaults; other keys are
+        ignored.
+    predictions : str or float, optional
+        For a metric on predictions: "given", or the rule or number that made them from scores, as
+        `pateval.evaluation.threshold_rules.ThresholdRule.signature` holds it. A metric on scores has no such field.
+    clock, ignored, missing : str, optional
+        How steps were measured, which were left out and what became of missing scores, where that applies.
+    series : {"pooled", "mean"}, optional
+        How several series were joined.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pateval.catalog import catalogue
+    >>> signature(catalogue()["pate"], {"early": 20}, series="pooled").rpartition("|")[0]
+    'pate|early:20|delay:0,100|area:trapezoid|thresholds:all|series:pooled|definition:1'
+    """
+    options = metric.effective_options(global_values)
+    reached = {name: value for name, value in options.items() if name in metric.global_options}
+    fields: dict[str, Any] = {**reached, **metric.facts, **options}
+    circumstances = {
+        "predictions": predictions if metric.needs_threshold else None,
+        "clock": clock,
+        "ignored": ignored,
+        "missing": missing,
+        "series": series,
+        "module": None if metric.in_package else metric.function.__module__,
+    }
+    written = [f"{key}:{_field_text(key, value, metric)}" for key, value in fields.items()]
+    written += [f"{key}:{_plain_field(key, value)}" for key, value in circumstances.items() if value is not None]
+    return "|".join([metric.name, *written, f"definition:{metric.definition}", f"pateval:{__version__}"])
+
+
+def parse_signature(text: str) -> dict[str, Any]:
+    """Read a signature.
+
+    Parameters
+    ----------
+    text : str
+        As `Evaluation.signature` gives it, and tables and files show it.
+
+    Returns
+    -------
+    dict
+        ``"metric"``, the metric's name, and every field under its key: numbers, words, None, truth values, and tuples
+        for sets; the version is text.
+
+    Raises
+    ------
+    ValueError
+        If the text is no signature.
+
+    Examples
+    --------
+    >>> parse_signature("pate|early:0,100|delay:20|area:trapezoid|thresholds:all|definition:1|pateval:0.2.0")["early"]
+    (0, 100)
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a signature is a text; got {in_words(text)}")
+    name, *fields = text.strip().split("|")
+    if not name or not fields:
+        raise ValueError(
+            f"{in_words(text)} is no signature; one looks like 'pate|early:0,100|...|definition:1|pateval:0.2.0'"
+        )
+    parsed: dict[str, Any] = {"metric": name}
+    for field in fields:
+        key, colon, value = field.partition(":")
+        if not colon or not key:
+            raise ValueError(f"the field {in_words(field)} of the signature {in_words(text)} must be written key:value")
+        if key in parsed:
+            raise ValueError(f"the signature {in_words(text)} has the field {in_words(key)} twice")
+        try:
+            parsed[key] = value if key in _KEPT_AS_TEXT else read_value(value)
+        except ValueError as error:
+            raise ValueError(
+                f"the field {in_words(key)} of the signature {in_words(text)} cannot be read: {error}"
+            ) from None
+    if not {"definition", "pateval"} <= parsed.keys():
+        raise ValueError(f"the signature {in_words(text)} lacks its definition or the version of pateval")
+    return parsed
+
+
+def _field_text(key: str, value: Any, metric: Metric) -> str:
+    if value is None and metric.in_package and key in _WORD_FOR_NONE:
+        return _WORD_FOR_NONE[key]
+    if key in metric.global_options and isinstance(value, tuple) and len(value) == 1:
+        value = value[0]  # one buffer is a set of one
+    try:
+        return bare_text(value)
+    except TypeError:  # the default of a user's function may be anything
+        return value_text(getattr(value, "__qualname__", None) or repr(value))
+
+
+def _plain_field(key: str, value: Any) -> str:
+    return str(value) if key in _KEPT_AS_TEXT else bare_text(value)

@@ -1,0 +1,328 @@
+"""How long a buffer should be, from the series itself and from its events."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.labels.events import find_events
+from pateval.output.frame_builder import build_frame
+from pateval.output.results import Result
+from pateval.time.clocks import duration_text, length_order, nanoseconds
+from pateval.validation.arrays import BoolArray, finite_array
+from pateval.validation.containers import to_numpy
+
+_STEPS = 20_000
+_SHORTEST, _LONGEST = 3, 400
+_FIRST, _LAST = 3, 300
+_FALLBACK = 100
+_LARGEST = 1e300  # Sums and differences of larger values overflow.
+
+
+def suggest_buffer(values: npt.ArrayLike) -> int:
+    """Suggest a buffer length: the period of the series, from its autocorrelation.
+
+    Looks for the highest local maximum of the autocorrelation of the first 20,000 steps, at lags from 3 to 400. Where
+    its position, counted from lag 3, lies in 3..300 its lag is the suggestion; otherwise it is 100.
+
+    Parameters
+    ----------
+    values : array-like of float
+        The raw series, one value per time step.
+
+    Returns
+    -------
+    int
+        Buffer length in steps, for `pate` and its kin.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the values are not finite numbers, or more than one column: pass one of them.
+
+    Warns
+    -----
+    UserWarning
+        If no period is found and 100 is returned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pateval as pv
+    >>> pv.suggest_buffer(np.sin(2 * np.pi * np.arange(2000) / 50))
+    50
+    """
+    shape = to_numpy(values, "values").shape
+    if len(shape) == 2:
+        raise ValueError(f"values must be one-dimensional; got {shape}: pass one column, such as values[:, 0]")
+    series = finite_array(values, "values")[:_STEPS].astype(np.float64)
+    series /= max(1.0, float(np.abs(series).max()) / _LARGEST)  # The suggestion depends on no unit of the values.
+    lag = _highest_peak(series)
+    if lag is None:
+        warnings.warn(
+            f"no period found in the first {series.size} steps; the default of {_FALLBACK} is suggested",
+            UserWarning,
+            stacklevel=2,
+        )
+        return _FALLBACK
+    return lag
+
+
+def _highest_peak(series: npt.NDArray[np.float64]) -> int | None:
+    """Lag of the highest local maximum of the autocorrelation, if it lies where a period is believed."""
+    if series.size <= _SHORTEST + 2 or np.ptp(series) == 0:
+        return None
+    correlation = autocorrelation(series, min(_LONGEST, series.size - 1))[_SHORTEST:]
+    peaks = np.flatnonzero((correlation[1:-1] > correlation[:-2]) & (correlation[1:-1] > correlation[2:])) + 1
+    if not peaks.size:
+        return None
+    highest = int(peaks[np.argmax(correlation[peaks])])
+    return highest + _SHORTEST if _FIRST <= highest <= _LAST else None
+
+
+def autocorrelation(series: npt.NDArray[np.float64], longest: int) -> npt.NDArray[np.float64]:
+    """Autocorrelation at lags 0 to ``longest``: sums of products of deviations from the mean over their sum of squares.
+
+    Examples
+    --------
+    >>> autocorrelation(np.array([1.0, -1.0, 1.0, -1.0]), 2).round(6).tolist()
+    [1.0, -0.75, 0.5]
+    """
+    centred = series - series.mean()
+    scale = np.abs(centred).max()
+    if scale > 0:
+        centred /= scale
+    length = 1 << (2 * series.size - 1).bit_length()
+    spectrum = np.fft.rfft(centred, length)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, length)[: longest + 1]
+    result: npt.NDArray[np.float64] = products / products[0]
+    return result
+
+
+@dataclass(frozen=True)
+class EventSpacing:
+    """How long the events of a series are, how far apart, and what buffer that suggests.
+
+    Attributes
+    ----------
+    series : str
+        Its name.
+    steps, events : int
+        How many there are, less those that are left out.
+    shortest, typical, longest : int or None
+        Lengths of events in steps; the typical one is the median. None without events.
+    gap : int or None
+        Median number of steps between two events; None with fewer than two.
+    interval : str or None
+        Median time between two steps, where times are known.
+    period : int or None
+        What `suggest_buffer` finds in the values of the series, where they are known.
+    suggested : int or None
+        Buffer in steps: the period, but no longer than the typical event and half the gap. None without events.
+    suggested_time : str or None
+        The same as a duration.
+    """
+
+    series: str
+    steps: int
+    events: int
+    shortest: int | None = None
+    typical: int | None = None
+    longest: int | None = None
+    gap: int | None = None
+    interval: str | None = None
+    period: int | None = None
+    suggested: int | None = None
+    suggested_time: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        series: str,
+        labels: BoolArray,
+        *,
+        nanoseconds: npt.NDArray[Any] | None = None,
+        values: npt.ArrayLike | None = None,
+        ignore: BoolArray | None = None,
+    ) -> EventSpacing:
+        """Measure one series.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        labels : ndarray of bool
+            Truth.
+        nanoseconds : ndarray, optional
+            When each step was recorded.
+        values : array-like of float, optional
+            The series itself, one value per step.
+        ignore : ndarray of bool, optional
+            Steps that are left out. As in PATE they keep their place in time, and events are parted by them. Their
+            values, which may be missing, are taken to lie between those around them.
+
+        Examples
+        --------
+        >>> labels = np.repeat([False, True, False, True, False], [20, 6, 30, 8, 20])
+        >>> found = EventSpacing.of("a", labels, nanoseconds=np.arange(84) * 300 * 10**9)
+        >>> found.typical, found.gap, found.suggested, found.interval, found.suggested_time
+        (7, 30, 7, '5min', '35min')
+        """
+        interval = None
+        if nanoseconds is not None and nanoseconds.size > 1:
+            interval = round(float(np.median(np.diff(nanoseconds))))
+        shown = None if interval is None else _as_text(interval)
+        steps = labels.size
+        if ignore is not None:
+            labels, steps = labels & ~ignore, int(np.count_nonzero(~ignore))
+            values = None if values is None or not steps else _bridged(values, ignore)
+        period = None if values is None else _highest_peak(finite_array(values, "values")[:_STEPS].astype(np.float64))
+        events = find_events(labels)
+        if not len(events):
+            return cls(series, steps, 0, interval=shown, period=period)
+        lengths = events.lengths
+        gaps = np.asarray(events.starts)[1:] - np.asarray(events.stops)[:-1]
+        typical = int(np.median(lengths))
+        gap = int(np.median(gaps)) if gaps.size else None
+        bounds = [typical, *([] if gap is None else [gap // 2]), *([] if period is None else [period])]
+        suggested = max(1, min(bounds))
+        return cls(
+            series,
+            steps,
+            len(events),
+            int(lengths.min()),
+            typical,
+            int(lengths.max()),
+            gap,
+            shown,
+            period,
+            suggested,
+            None if interval is None else _as_text(suggested * interval),
+        )
+
+
+@dataclass(frozen=True)
+class BufferAdvice(Result):
+    """What `pateval buffer` found: a row per series.
+
+    Attributes
+    ----------
+    rows : tuple of EventSpacing
+        One per series.
+    """
+
+    rows: tuple[EventSpacing, ...]
+
+    @property
+    def suggested(self) -> int | None:
+        """Median of what the series suggest, in steps; None where there are no events."""
+        found = [row.suggested for row in self.rows if row.suggested is not None]
+        return int(np.median(found)) if found else None
+
+    @property
+    def suggested_time(self) -> str | None:
+        """The same as a duration, where all series have the same interval."""
+        intervals = {row.interval for row in self.rows}
+        steps = self.suggested
+        (interval,) = intervals if len(intervals) == 1 else (None,)
+        return None if interval is None or steps is None else duration_text(_times(steps, interval))
+
+    def warnings(self, early: Iterable[Any], delay: Iterable[Any]) -> list[str]:
+        """Say which buffers are longer than the typical event or the gap between events."""
+        return list(long_buffers(self.rows, early, delay, remedy=""))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per series; see `pateval.Evaluation.to_frame`."""
+        records = [asdict(row) for row in self.rows]
+        names = list(EventSpacing.__dataclass_fields__)
+        return build_frame({name: [record[name] for record in records] for name in names}, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data."""
+        return {
+            "suggested": self.suggested,
+            "suggested_time": self.suggested_time,
+            "series": [asdict(row) for row in self.rows],
+        }
+
+
+def long_buffers(
+    rows: Sequence[EventSpacing],
+    early: Iterable[Any],
+    delay: Iterable[Any],
+    *,
+    remedy: str = "; `pateval buffer` suggests one",
+) -> Iterator[str]:
+    """Say which buffers are longer than the typical event or the gap between events of a series.
+
+    Parameters
+    ----------
+    rows : sequence of EventSpacing
+        What the series are like.
+    early, delay : iterables of int or of durations
+        Buffers; durations are measured by the median interval of each series, and passed over where it is not known.
+    remedy : str
+        What each sentence ends with.
+
+    Examples
+    --------
+    >>> row = EventSpacing("a", 1000, 9, 2, 12, 40, gap=90)
+    >>> for line in long_buffers([row], [0, 100], [50]):
+    ...     print(line)
+    early 100 is longer than the typical event (12 steps) and than the gap between events (90 steps): a buffer then
+    counts for more than what it surrounds; `pateval buffer` suggests one
+    delay 50 is longer than the typical event (12 steps): a buffer then counts for more than what it surrounds;
+    `pateval buffer` suggests one
+    """
+    known = [row for row in rows if row.typical is not None]
+    named_by_excess: dict[str, list[str]] = {}
+    for name, given in (("early", early), ("delay", delay)):
+        longest = max(given, key=length_order, default=0)
+        exceeding: dict[str, list[int]] = {"the typical event": [], "the gap between events": []}
+        for row in known:
+            steps = _steps(longest, row.interval)
+            for sizes, size in zip(exceeding.values(), (row.typical, row.gap), strict=True):
+                if size is not None and steps > size:
+                    sizes.append(size)
+        found = [
+            f"than {what}{'' if len(known) == 1 else f' in {len(sizes)} of {len(known)} series'} "
+            f"({_in_steps(round(float(np.median(sizes))))})"
+            for what, sizes in exceeding.items()
+            if sizes
+        ]
+        if found:
+            named_by_excess.setdefault(" and ".join(found), []).append(f"{name} {longest}")
+    for excess, named in named_by_excess.items():
+        buffers = f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
+        yield f"{buffers} longer {excess}: a buffer then counts for more than what it surrounds{remedy}"
+
+
+def _steps(length: int | str, interval: str | None) -> float:
+    """How many steps a buffer has; none where it is a duration and the interval between steps is not known."""
+    if not isinstance(length, str):
+        return length
+    return 0 if interval is None else float(nanoseconds(length) / nanoseconds(interval))
+
+
+def _in_steps(number: int) -> str:
+    """Write a number of steps in words: "1 step", "20 steps"."""
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
+def _bridged(values: npt.ArrayLike, ignore: BoolArray) -> npt.NDArray[np.float64]:
+    """Values with straight lines across ignored steps, so that the others keep their distance."""
+    counted = np.flatnonzero(~ignore)
+    return np.interp(np.arange(ignore.size), counted, np.asarray(values, dtype=np.float64)[counted])
+
+
+def _times(steps: int, interval: str) -> np.timedelta64:
+    return np.timedelta64(round(steps * nanoseconds(interval)), "ns")
+
+
+def _as_text(nanoseconds: int) -> str:
+    return duration_text(np.timedelta64(nanoseconds, "ns"))

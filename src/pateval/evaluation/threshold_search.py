@@ -1,0 +1,155 @@
+"""The best threshold of any metric: what a detector could reach if somebody told it where to cut."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pateval.catalog import find_metrics
+from pateval.catalog.metric import KINDS, Metric
+from pateval.kernels.sorted_values import distinct_descending
+from pateval.output.prf import PRF
+from pateval.thresholds.sweeps import BestThreshold
+from pateval.validation.arrays import (
+    BoolArray,
+    FloatArray,
+    UndefinedMetricError,
+    number_array,
+    positive_integer,
+    require_anomaly,
+    scored_pair,
+)
+from pateval.validation.containers import missing_mask
+from pateval.validation.large_integers import needs_exactness
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def best_threshold(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    metric: str | Metric | Callable[..., Any] = "point_f1",
+    candidates: int | None = None,
+    missing: str = "error",
+) -> BestThreshold:
+    """Find the threshold with the best value of a metric; the highest such threshold if there are several.
+
+    All distinct scores are tried, a step being predicted where its score is at least the threshold. For `pate_f1` and
+    the F1 of `point`, `point_adjusted`, `point_adjusted_k`, `delay_adjusted`, `composite` and `segment` that costs no
+    more than a few sorts. Any other metric is computed once per distinct score, which on long series of fine-grained
+    scores takes minutes; ``candidates`` bounds their number.
+
+    Parameters
+    ----------
+    labels : array-like of 0 and 1
+        The truth, one value per time step.
+    scores : array-like of float
+        The detector's scores, one per time step, higher is more anomalous.
+    metric : str, Metric or callable, default "point_f1"
+        A metric on predictions: its id, with options or without, or ``"package.module:function"``; a `Metric` made with
+        `define_metric`; one where lower is better is minimised. Or a function of labels and predictions, whose result,
+        a number or the F1 of a `PRF`, is maximised.
+    candidates : int, optional
+        Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
+        result is then a lower bound of the best. The seven metrics above are always searched in full.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
+
+    Returns
+    -------
+    BestThreshold
+        The pair ``(threshold, value)``. Thresholds at which the metric is undefined are passed over.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If no step is anomalous, or if the metric is undefined at every threshold.
+    ValueError
+        If the metric is unknown or needs no threshold.
+
+    Warnings
+    --------
+    The search uses the labels, so the value is that of an oracle: an upper bound that no detector in use can count on.
+    Metrics that false alarms cost nothing have their best at the lowest score, where everything is flagged.
+
+    References
+    ----------
+    .. [1] S. Kim et al., "Towards a Rigorous Evaluation of Time-Series Anomaly Detection", AAAI 2022, on what the best
+       threshold hides; arXiv:2109.05257.
+
+    Examples
+    --------
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2])
+    BestThreshold(threshold=0.3, value=0.8)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.9, 0.3, 0.5, 0.2], metric="point_adjusted_f1")
+    BestThreshold(threshold=0.9, value=1.0)
+    >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.4, 0.9, 0.5, 0.2], metric="mean_detection_delay")
+    BestThreshold(threshold=0.4, value=0.0)
+    """
+    given, (labels, scores) = scores, scored_pair(labels, scores, missing)
+    number = None if candidates is None else positive_integer(candidates, "candidates")
+    if callable(metric) and not _names_what_it_takes(metric):
+        require_anomaly(labels)
+        function = metric
+        return _in_given_numbers(
+            _search(scores, lambda flagged: _number(function(labels, flagged)), number, sign=1), scores, given, missing
+        )
+    (wanted,) = find_metrics([metric])
+    if not wanted.needs_threshold:
+        raise ValueError(f"{wanted.id} is computed from scores and needs no threshold; name a metric on predictions")
+    require_anomaly(labels)
+    options = wanted.effective_options()
+    if wanted.sweep is not None:
+        return _in_given_numbers(wanted.sweep(labels, scores, **options), scores, given, missing)
+    sign = 1 if wanted.higher_is_better else -1
+    found = _search(scores, lambda flagged: wanted.value(labels, flagged, **options), number, sign)
+    return _in_given_numbers(found, scores, given, missing)
+
+
+def _in_given_numbers(found: BestThreshold, scores: FloatArray, given: ArrayLike, missing: str) -> BestThreshold:
+    """Give the threshold as the integer it is, where floats had to stand for integers beyond 2**53."""
+    exact = number_array(given, "scores", allow_missing=True)
+    if not needs_exactness(exact):
+        return found
+    if missing == "ignore":
+        exact = exact[~missing_mask(exact)]
+    return found._replace(threshold=int(exact[int(np.argmax(scores == found.threshold))]))
+
+
+def _names_what_it_takes(function: Callable[..., Any]) -> bool:
+    """Whether a function can stand for a metric by itself; if not, only its value counts here."""
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return False
+    named = len(parameters) > 1 and parameters[1] in KINDS
+    return named and getattr(function, "__name__", "").isidentifier()
+
+
+def _number(result: Any) -> float:
+    return float(result.f1 if isinstance(result, PRF) else result)
+
+
+def _search(
+    scores: FloatArray, value_of: Callable[[BoolArray], float], candidates: int | None, sign: int
+) -> BestThreshold:
+    """Compute the metric at the distinct scores, or at so many of them."""
+    levels = distinct_descending(np.sort(scores[scores > -np.inf]))
+    if candidates is not None and levels.size > candidates:
+        levels = levels[np.linspace(0, levels.size - 1, candidates).astype(np.intp)]
+    best: BestThreshold | None = None
+    for level in levels:
+        try:
+            value = value_of(scores >= level)
+        except UndefinedMetricError:
+            continue
+        if value == value and (best is None or sign * value > sign * best.value):
+            best = BestThreshold(float(level), value)
+    if best is None:
+        raise UndefinedMetricError("the best threshold is undefined: the metric is undefined at every threshold")
+    return best

@@ -1,0 +1,1 @@
+"""What labels say: events, and classes that mean an anomaly."""

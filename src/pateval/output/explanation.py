@@ -1,0 +1,357 @@
+"""What `explain` returns: weights step by step and event by event, and how they print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.output.frame_builder import build_frame, frame_of_rows
+from pateval.output.results import Result
+from pateval.output.text_table import aligned, cut_in_the_middle, plain
+from pateval.time.clocks import Duration
+from pateval.time.timelines import Timeline
+from pateval.validation.arrays import IntArray
+
+Array = npt.NDArray[np.float64]
+
+CATEGORIES = ("quiet", "true detection", "early", "delayed", "outside", "partly missed", "totally missed")
+QUIET, TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY = range(len(CATEGORIES))
+_MARKS = "·█◂▸×▒░"
+# Which category a timeline shows where several share a column.
+_SHOWN_FIRST = (OUTSIDE, TOTALLY, TRUE, PARTLY, EARLY, DELAYED, QUIET)
+_WIDTH = 80
+_MOST_ROWS = 20
+_LEAST_COLUMNS = 6  # of the strip for one event
+
+
+@dataclass(frozen=True)
+class StepWeights(Result):
+    """Category and weights of every time step.
+
+    Attributes
+    ----------
+    step : ndarray of int
+        Number of each step in its series; ignored steps are not there.
+    codes : ndarray of int
+        Category of each step, as a place in `CATEGORIES`.
+    event : ndarray of int
+        The event each step belongs to, -1 for none.
+    true_positive, false_positive, false_negative : ndarray
+        What each step adds to the weighted counts; with several pairs of buffers the mean over them.
+    worth : ndarray
+        What a detection at each step weighs, or would weigh, all other predictions as they are: 1 inside events,
+        falling off in the delayed zone, rising in the early zone of an event that is detected, 0 elsewhere.
+    series : ndarray or None
+        The series each step belongs to, where they were named.
+    """
+
+    step: IntArray
+    codes: npt.NDArray[np.int8]
+    event: IntArray
+    true_positive: Array
+    false_positive: Array
+    false_negative: Array
+    worth: Array
+    series: npt.NDArray[Any] | None = None
+
+    @property
+    def category(self) -> npt.NDArray[np.str_]:
+        """Category of each step, in words."""
+        return np.array(CATEGORIES)[self.codes]
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per time step; see `Explanation.to_frame`."""
+        return build_frame(self.columns(), backend)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the weights as columns, with the names of the series first where there are any."""
+        named = {} if self.series is None else {"series": self.series.tolist()}
+        return named | {
+            "step": self.step,
+            "category": self.category.tolist(),
+            "event": self.event,
+            "true_positive": self.true_positive,
+            "false_positive": self.false_positive,
+            "false_negative": self.false_negative,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as lists, by name."""
+        return {name: plain(column) for name, column in self.columns().items()}
+
+
+@dataclass(frozen=True)
+class EventWeights(Result):
+    """How one event was detected, and what it adds to the weighted counts with its buffers.
+
+    Attributes
+    ----------
+    series : object or None
+        The series it lies in, where they were named.
+    start, stop : int
+        The event covers the steps ``start <= t < stop`` of its series.
+    detected : bool
+        Whether any step inside was predicted.
+    coverage : float
+        Share of the steps inside that were predicted.
+    onset_delay : int or None
+        Steps from the start to the first one predicted inside; None if not detected.
+    early_lead : int or None
+        Steps from the earliest prediction in the early buffer to the start; None if there is none.
+    true_positive, false_positive, false_negative : float
+        Weighted counts of the event and its buffers; with several pairs of buffers the mean over them.
+    """
+
+    series: Any
+    start: int
+    stop: int
+    detected: bool
+    coverage: float
+    onset_delay: int | None
+    early_lead: int | None
+    true_positive: float
+    false_positive: float
+    false_negative: float
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
+    """What `explain` found; prints as a table with a timeline.
+
+    Attributes
+    ----------
+    points : StepWeights
+        Category and weights of every time step.
+    events : tuple of EventWeights
+        One row per event.
+    precision, recall, f1 : float
+        The proximity-weighted figures, as `pate_f1` uses them; with several pairs of buffers the mean over them, so
+        that ``f1`` is what `pate_f1` returns.
+    true_positive, false_positive, false_negative : float
+        The weighted counts in all; likewise.
+    early, delay : int or duration, or tuple of these
+        The buffers, as they were given.
+    explained_steps : Timeline
+        Which of the recorded steps are explained, and how they lie in time.
+    predictions_from : str
+        How scores became predictions, in words; empty where predictions were given.
+    """
+
+    points: StepWeights
+    events: tuple[EventWeights, ...]
+    precision: float
+    recall: float
+    f1: float
+    true_positive: float
+    false_positive: float
+    false_negative: float
+    early: int | Duration | tuple[int | Duration, ...]
+    delay: int | Duration | tuple[int | Duration, ...]
+    explained_steps: Timeline
+    predictions_from: str = ""
+
+    def event_places(self) -> tuple[IntArray, IntArray]:
+        """Where the events begin and end among all steps that are explained, whatever their series.
+
+        Examples
+        --------
+        >>> import pateval as pv
+        >>> found = pv.explain([0, 1, 0, 1], [0, 1, 0, 0], early=1, delay=1, series=["a", "a", "b", "b"])
+        >>> [(event.series, event.start, event.stop) for event in found.events], found.event_places()
+        ([('a', 1, 2), ('b', 1, 2)], (array([1, 3]), array([2, 4])))
+        """
+        owner = np.where(self.is_inside(), self.points.event, -1)
+        changes = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
+        starts = changes[changes < owner.size][owner[changes[changes < owner.size]] >= 0]
+        stops = changes[changes > 0][owner[changes[changes > 0] - 1] >= 0]
+        return starts, stops
+
+    def is_inside(self) -> npt.NDArray[np.bool_]:
+        """Mark the explained steps that lie inside an event."""
+        return np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Data frame with a row per event.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
+        """
+        return frame_of_rows(*self.event_rows(), backend)
+
+    def event_rows(self) -> tuple[list[str], list[list[Any]]]:
+        """Columns and rows of the events; the series is among them where it was named."""
+        named = self.points.series is not None
+        columns = [name for name in EventWeights.__dataclass_fields__ if named or name != "series"]
+        return columns, [[getattr(event, name) for name in columns] for event in self.events]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, and the events as a list of dictionaries."""
+        figures = ("early", "delay", "precision", "recall", "f1", "true_positive", "false_positive", "false_negative")
+        columns, rows = self.event_rows()
+        found = {name: getattr(self, name) for name in figures}
+        for name in ("early", "delay"):
+            given = found[name]
+            found[name] = [_buffer(length) for length in given] if isinstance(given, tuple) else _buffer(given)
+        return plain(
+            found
+            | {"predictions": self.predictions_from or "given"}
+            | {"events": [dict(zip(columns, row, strict=True)) for row in rows]}
+        )
+
+    def timeline(self, width: int = _WIDTH) -> str:
+        """One line of marks for the whole series; where several categories share a column the gravest is shown.
+
+        Parameters
+        ----------
+        width : int
+            Number of columns at most.
+        """
+        return _marks(self.points.codes, width)
+
+    def strip(self, width: int = _WIDTH) -> str:
+        """One line of marks for the neighbourhood of the first events; "…" stands for what lies between.
+
+        A neighbourhood is an event with its buffers and a little more. All of a series that is no longer than the line
+        is shown.
+
+        Parameters
+        ----------
+        width : int
+            Number of columns at most.
+        """
+        codes = self.points.codes
+        if codes.size <= width:
+            return _marks(codes, width)
+        lengths = np.bincount(self.points.event[self.points.event >= 0], minlength=len(self.events))
+        margin = max(2, int(np.median(lengths)) // 10)
+        places = np.flatnonzero(np.concatenate([[True], self.points.event[1:] != self.points.event[:-1], [True]]))
+        stretches: list[list[int]] = []
+        for start, stop in pairwise(places.tolist()):
+            if self.points.event[start] >= 0:
+                first, last = max(start - margin, 0), min(stop + margin, codes.size)
+                if stretches and first <= stretches[-1][1]:
+                    stretches[-1][1] = last
+                elif len(stretches) * (_LEAST_COLUMNS + 1) + _LEAST_COLUMNS + 2 > width:
+                    break
+                else:
+                    stretches.append([first, last])
+        gaps = len(stretches) - 1 + (stretches[0][0] > 0) + (stretches[-1][1] < codes.size)
+        spare = width - gaps - _LEAST_COLUMNS * len(stretches)
+        total = sum(stop - start for start, stop in stretches)
+        parts = [
+            _marks(codes[start:stop], _LEAST_COLUMNS + spare * (stop - start) // total) for start, stop in stretches
+        ]
+        return ("…" if stretches[0][0] else "") + "…".join(parts) + ("…" if stretches[-1][1] < codes.size else "")
+
+    def _repr_html_(self) -> str:
+        from pateval.output.html import FragmentTable, category_strip, fragment
+
+        shown = self.events if len(self.events) <= _MOST_ROWS else self.events[:_MOST_ROWS]
+        rows = [
+            [
+                *([] if self.points.series is None else [str(event.series)]),
+                f"[{event.start}, {event.stop})",
+                "yes" if event.detected else "no",
+                f"{event.coverage:.0%}",
+                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *(f"{weight:.2f}" for weight in (event.true_positive, event.false_positive, event.false_negative)),
+            ]
+            for event in shown
+        ]
+        columns = [*([] if self.points.series is None else ["series"]), "event", "found", "covered", "onset", "lead"]
+        columns += ["TP", "FP", "FN"]
+        more = len(self.events) - len(shown)
+        return fragment(
+            f"precision {self.precision:.4f} · recall {self.recall:.4f} · F1 {self.f1:.4f}",
+            pictures=[category_strip(self.points.codes, CATEGORIES, _SHOWN_FIRST)],
+            tables=[FragmentTable(columns, rows, [name not in ("series", "event", "found") for name in columns])],
+            lines=[
+                f"early {_buffer_text(self.early)}, delay {_buffer_text(self.delay)}"
+                + (f"; predictions: {self.predictions_from}" if self.predictions_from else ""),
+                *([f"and {more} more events"] if more else []),
+            ],
+        )
+
+    def __repr__(self) -> str:
+        buffers = f"early {_buffer_text(self.early)}, delay {_buffer_text(self.delay)}"
+        head = f"precision {self.precision:.4f}   recall {self.recall:.4f}   F1 {self.f1:.4f}"
+        head = f"{head}   ({buffers})" if len(head) + len(buffers) + 5 <= _WIDTH else f"{head}\n({buffers})"
+        if self.predictions_from:
+            head += f"\npredictions: {self.predictions_from}"
+        outside = float(self.points.false_positive[self.points.codes == OUTSIDE].sum())
+        shown = self.events if len(self.events) <= _MOST_ROWS else self.events[: _MOST_ROWS - 1]
+        rows = [
+            [
+                f"[{event.start}, {event.stop})",
+                "yes" if event.detected else "no",
+                f"{event.coverage:.0%}",
+                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *map(_count, (event.true_positive, event.false_positive, event.false_negative)),
+            ]
+            for event in shown
+        ]
+        totals = map(_count, (self.true_positive, self.false_positive, self.false_negative))
+        rows += [["outside", *[""] * 5, _count(outside), ""], ["all", *[""] * 4, *totals]]
+        header = ["event", "found", "cover", "onset", "lead", "TP", "FP", "FN"]
+        sides = [False] + [True] * 7
+        if self.points.series is not None:
+            taken = len(aligned(header, rows, sides).splitlines()[1])
+            names = [cut_in_the_middle(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
+            rows = [[name, *row] for name, row in zip([*names, *(row[0] for row in rows[-2:])], rows, strict=True)]
+            rows[-2][1] = rows[-1][1] = ""
+            header, sides = ["series", *header], [False, *sides]
+        table = aligned(header, rows, sides).splitlines()
+        if len(shown) < len(self.events):
+            table.insert(len(shown) + 2, f"… and {len(self.events) - len(shown)} more events")
+        legend = _in_lines(
+            f"{_MARKS[code]} {CATEGORIES[code]}"
+            for code in (TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY)
+            if (self.points.codes == code).any()
+        )
+        return "\n".join([head, "", self.strip(), legend, "", *table])
+
+
+def _marks(codes: npt.NDArray[np.int8], width: int) -> str:
+    """One mark for each column; where several categories share a column the gravest is shown."""
+    edges = np.linspace(0, codes.size, min(width, codes.size) + 1).astype(int)
+    present = np.stack([np.logical_or.reduceat(codes == code, edges[:-1]) for code in _SHOWN_FIRST])
+    return "".join(_MARKS[_SHOWN_FIRST[place]] for place in present.argmax(axis=0))
+
+
+def _count(count: float) -> str:
+    return f"{count:.2f}" if count < 1000 else f"{count:,.0f}"
+
+
+def _buffer(value: int | Duration) -> int | str:
+    return value if isinstance(value, (int, str)) else str(value)
+
+
+def _buffer_text(value: int | Duration | tuple[int | Duration, ...]) -> str:
+    """A buffer, or a set of them: ``{0, 100}``, ``{0..100}``."""
+    if not isinstance(value, tuple):
+        return str(_buffer(value))
+    steps = [length for length in value if isinstance(length, int)]
+    if len(steps) > 2 and steps == list(range(steps[0], steps[0] + len(value))):
+        return f"{{{steps[0]}..{steps[-1]}}}"
+    return "{" + ", ".join(str(_buffer(length)) for length in value) + "}"
+
+
+def _in_lines(entries: Iterable[str]) -> str:
+    """Put the entries of a legend into lines that a terminal has room for."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 3 + len(entry) <= _WIDTH:
+            lines[-1] += f"   {entry}"
+        else:
+            lines.append(entry)
+    return "\n".join(lines)

@@ -1,0 +1,143 @@
+"""HTML from templates: what notebooks show of a result, and the look it shares with the report.
+
+Whatever is not marked as our own markup is escaped. Every rule of ``look.css`` is about elements within ``.pateval``,
+so that fragments stand safely beside other styles. A fragment takes ink and paper from the page around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.output.text_table import cell_text
+
+
+def asset(name: str, package: str = "pateval.output") -> str:
+    """Read a template, a style or a script of a package, from its folder ``assets``."""
+    return resources.files(package).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Fill in a template, given as text.
+
+    Examples
+    --------
+    >>> render_template("<p>{{ name }}</p>", name="<script>")
+    '<p>&lt;script&gt;</p>'
+    """
+    return str(_environment().from_string(template).render(**values))
+
+
+class FragmentTable(NamedTuple):
+    """A table: column names, rows of text or numbers, and which columns stand to the right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    to_the_right: Sequence[bool]
+
+
+def fragment(
+    headline: str = "",
+    *,
+    pictures: Sequence[str] = (),
+    tables: Sequence[FragmentTable] = (),
+    lines: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> str:
+    """Put a piece of HTML together, for ``_repr_html_``.
+
+    Parameters
+    ----------
+    headline : str
+        One line above all.
+    pictures : sequence of str
+        Markup of our own, as `category_strip` and `curve_picture` make it.
+    tables : sequence of FragmentTable
+        What to show; everything in them is escaped.
+    lines, warnings : sequence of str
+        Remarks below.
+
+    Examples
+    --------
+    >>> text = fragment("two", tables=[FragmentTable(["name", "value"], [["<b>", 0.5]], [False, True])])
+    >>> "&lt;b&gt;" in text, "0.5000" in text
+    (True, True)
+    """
+    from markupsafe import Markup
+
+    shown = [
+        {
+            "columns": list(zip(table.columns, table.to_the_right, strict=True)),
+            "rows": [
+                [
+                    (cell if isinstance(cell, str) else cell_text(cell), right)
+                    for cell, right in zip(row, sides, strict=True)
+                ]
+                for row, sides in ((row, table.to_the_right) for row in table.rows)
+            ],
+        }
+        for table in tables
+    ]
+    return render_template(
+        asset("fragment.html"),
+        style=Markup(asset("look.css")),  # noqa: S704  # ours
+        headline=headline,
+        pictures=[Markup(picture) for picture in pictures],  # noqa: S704  # ours
+        tables=shown,
+        lines=lines,
+        warnings=warnings,
+    )
+
+
+_COLUMNS = 800
+_POINTS = 400  # of a curve; more than it has pixels
+_SIZE = 240
+
+
+def category_strip(codes: npt.NDArray[np.integer], categories: Sequence[str], gravest_first: Sequence[int]) -> str:
+    """Draw the category of every step in one line; where several share a column the gravest is shown.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        Category of each step.
+    categories : sequence of str
+        Their names; the first is for quiet steps, which are not drawn.
+    gravest_first : sequence of int
+        All codes, in the order in which they hide each other.
+    """
+    width = min(_COLUMNS, codes.size)
+    edges = np.linspace(0, codes.size, width + 1).astype(int)[:-1]
+    present = np.stack([np.logical_or.reduceat(codes == code, edges) for code in gravest_first])
+    shown = np.asarray(gravest_first)[present.argmax(axis=0)]
+    changes = np.flatnonzero(np.diff(shown, prepend=-1, append=-1))
+    bars = [
+        (start, stop - start, categories[shown[start]].replace(" ", "-"))
+        for start, stop in pairwise(changes.tolist())
+        if shown[start]
+    ]
+    counts = [
+        (name, name.replace(" ", "-"), int(np.count_nonzero(codes == code))) for code, name in enumerate(categories)
+    ]
+    return render_template(asset("strip.html"), width=width, bars=bars, counts=counts[1:])
+
+
+def curve_picture(recall: npt.NDArray[np.float64], precision: npt.NDArray[np.float64]) -> str:
+    """Draw a precision-recall curve."""
+    chosen = np.unique(np.linspace(0, recall.size - 1, min(_POINTS, recall.size)).astype(int))
+    x, y = 34 + recall[chosen] * (_SIZE - 44), _SIZE - 30 - precision[chosen] * (_SIZE - 40)
+    points = " ".join(f"{one:.1f},{other:.1f}" for one, other in zip(x.tolist(), y.tolist(), strict=True))
+    return render_template(asset("curve.html"), size=_SIZE, points=points)

@@ -1,0 +1,103 @@
+"""The paper's tables and figures, one file each, and the table of them.
+
+An experiment is a module with two functions: ``compute(settings)`` returns an object that holds the numbers, and
+``report(found)`` turns it into a `Report` of text, tables and figures. To add one is to add a line to `EXPERIMENTS`.
+Modules are imported when they are asked for.
+
+>>> "scenarios" in EXPERIMENTS
+True
+"""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from typing import Any, NamedTuple, cast
+
+from pateval.paper.document import ExperimentSettings, MissingInputError, Report
+
+__all__ = ["EXPERIMENTS", "Experiment", "ExperimentSettings", "MissingInputError", "Report", "compute", "report"]
+
+
+class Experiment(NamedTuple):
+    """One line of the table of experiments.
+
+    Attributes
+    ----------
+    module : str
+        File in this package.
+    place : str
+        Which table or figure of the paper it makes.
+    about : str
+        What it does, in one line.
+    """
+
+    module: str
+    place: str
+    about: str
+
+
+EXPERIMENTS = {
+    "properties": Experiment("properties", "first table", "What each metric considers: claimed, and measured."),
+    "scenarios": Experiment("scenarios", "both scenario tables and figures", "Ten synthetic detections, all metrics."),
+    "categories": Experiment("categories", "categorisation figure", "Categories and weights of every step."),
+    "real-world": Experiment("real_world", "table and figure of two series", "Weather and ECG, four detectors each."),
+    "impact": Experiment("impact", "big table", "Five trained detectors, each run, with the paper's protocol."),
+    "ranks": Experiment("ranks", "rank figure", "Mean ranks under each metric, with critical differences."),
+    "ablation": Experiment("ablation", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
+    "lengths": Experiment("lengths", "appendix figure", "Weights beside an event against its length."),
+    "early-late": Experiment("early_late", "appendix figure", "Too early and too late are not the same."),
+    "segments": Experiment("segments", "figure of score segments", "Stretches of the scores of trained detectors."),
+    "chance": Experiment("chance", "a row the big table lacks", "What detectors without knowledge get."),
+    "consistency": Experiment("consistency", "big table, times", "Printed numbers held against labels and each other."),
+    "timing": Experiment("timing", "times, table and figure", "Computing times from 10³ to 10⁷ steps."),
+}
+
+
+def compute(name: str, settings: ExperimentSettings | None = None) -> Any:
+    """Run an experiment and return its numbers.
+
+    Parameters
+    ----------
+    name : str
+        A key of `EXPERIMENTS`.
+    settings : ExperimentSettings, optional
+        What the user chose.
+
+    Returns
+    -------
+    object
+        The result class of that experiment.
+
+    Raises
+    ------
+    ValueError
+        If there is no such experiment.
+    MissingInputError
+        If data or scores are missing; the message says how to get them.
+
+    Examples
+    --------
+    >>> compute("scenarios").agreeing
+    109
+    """
+    return _module(name).compute(settings or ExperimentSettings())
+
+
+def report(name: str, found: Any) -> Report:
+    """Turn the numbers of an experiment into what is written.
+
+    Examples
+    --------
+    >>> report("scenarios", compute("scenarios")).summary
+    '109 of 110 printed cells agree to both decimals.'
+    """
+    return cast("Report", _module(name).report(found))
+
+
+def _module(name: str) -> Any:
+    if name not in EXPERIMENTS:
+        close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(EXPERIMENTS)}"
+        raise ValueError(f"there is no experiment {name!r}; {hint}")
+    return import_module(f"pateval.paper.{EXPERIMENTS[name].module}")

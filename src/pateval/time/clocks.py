@@ -1,0 +1,390 @@
+"""Times of steps, and durations: what turns "10min" into a number on the clock of a series."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.validation.arrays import IntArray, buffer_lengths, non_negative_integer, require_few
+from pateval.validation.containers import missing_mask, to_numpy
+from pateval.validation.wording import in_words
+
+Times = npt.NDArray[Any]
+Duration = str | datetime.timedelta | np.timedelta64
+Lengths = tuple[int, ...] | tuple[float, ...]
+
+# Nanoseconds of each unit, by all its names.
+_UNITS = {
+    name: nanoseconds
+    for names, nanoseconds in (
+        (("ns", "nanosecond"), 1),
+        (("us", "µs", "μs", "microsecond"), 10**3),
+        (("ms", "millisecond"), 10**6),
+        (("s", "sec", "second"), 10**9),
+        (("min", "minute"), 60 * 10**9),
+        (("h", "hr", "hour"), 3600 * 10**9),
+        (("d", "day"), 86400 * 10**9),
+        (("w", "week"), 7 * 86400 * 10**9),
+    )
+    for name in names
+}
+_WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
+_PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
+_ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When each step was recorded.
+
+    Attributes
+    ----------
+    times : ndarray of int or float
+        Increasing within a series; integers of nanoseconds for dates, numbers as given otherwise.
+    nanoseconds : int or None
+        Length of one unit of the times; None where it is not known, so that no duration can be measured.
+    tolerance : float
+        Differences below this are rounding.
+    """
+
+    times: Times
+    nanoseconds: int | None
+    tolerance: float = 0.0
+
+    @property
+    def unit(self) -> str | None:
+        """What one unit of the times is, as ``time_unit`` takes it."""
+        if self.nanoseconds is None:
+            return None
+        return next(name for name, size in _UNITS.items() if size == self.nanoseconds)
+
+    def median_interval(self, series_starts: IntArray | None = None) -> float | None:
+        """Median time from one step to the next within a series; None where no series has two steps.
+
+        Examples
+        --------
+        >>> Clock(np.array([0, 5, 10, 30, 0, 6]), None).median_interval(np.array([0, 4]))
+        5.5
+        """
+        differences = np.diff(self.times)
+        if series_starts is not None and series_starts.size > 1:
+            differences = np.delete(differences, series_starts[1:] - 1)
+        return float(np.median(differences)) if differences.size else None
+
+    def chosen(self, steps: IntArray | slice) -> Clock:
+        """Some of the steps."""
+        return Clock(self.times[steps], self.nanoseconds, self.tolerance)
+
+    def length(self, nanoseconds: Fraction) -> float:
+        """Turn a duration into units of this clock."""
+        if self.nanoseconds is None:
+            raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
+        length = nanoseconds / self.nanoseconds
+        # Whole numbers stay whole on a clock of integers, so that they compare exactly.
+        return int(length) if self.times.dtype.kind == "i" and length.denominator == 1 else float(length)
+
+
+def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str | None = None) -> Clock:
+    """Check times: one per step, increasing within each series.
+
+    Parameters
+    ----------
+    times : array-like
+        Dates, or numbers with ``time_unit``.
+    size : int
+        How many steps there are.
+    series_starts : ndarray of int
+        Where each series begins.
+    time_unit : str, optional
+        What one unit of numeric times is, such as "s" or "min".
+
+    Examples
+    --------
+    >>> clock = read_clock(["2024-01-01T00:00", "2024-01-01T00:10"], 2, np.zeros(1, dtype=int))
+    >>> clock.times[1] - clock.times[0] == clock.length(nanoseconds("10min"))
+    np.True_
+    """
+    array = to_numpy(times, "times")
+    if array.ndim != 1:
+        raise ValueError(f"times must be one-dimensional, one value per time step; got an array of shape {array.shape}")
+    if array.size != size:
+        raise ValueError(f"times and labels must have the same length; got {array.size} and {size}")
+    unit = None if time_unit is None else unit_nanoseconds(time_unit, "time_unit")
+    numbers, unit = time_numbers(array, unit)
+    differences = np.diff(numbers)
+    is_inside = np.ones(differences.size, dtype=np.bool_)
+    is_inside[series_starts[1:] - 1] = False
+    wrong = np.flatnonzero(is_inside & ~(differences > 0))
+    if wrong.size:
+        place = int(wrong[0])
+        what = "is the same as" if differences[place] == 0 else "lies before"
+        raise ValueError(
+            f"times must increase within a series; the time at index {place + 1}, {array[place + 1]}, {what} the one "
+            f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
+            f"steps by time and leave out repeated ones"
+        )
+    inside = differences[is_inside]
+    tolerance = _ROUNDING * float(np.median(inside)) if numbers.dtype.kind == "f" and inside.size else 0.0
+    return Clock(numbers, unit, tolerance)
+
+
+def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
+    """Length of a duration.
+
+    Examples
+    --------
+    >>> nanoseconds("1h30min") == nanoseconds(datetime.timedelta(minutes=90))
+    True
+    >>> nanoseconds("10")
+    Traceback (most recent call last):
+        ...
+    ValueError: the duration as text must be a number with a unit, such as '10min', '2h'; got '10'
+    """
+    if isinstance(value, np.timedelta64):
+        if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
+            raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {in_words(value)}")
+        total = Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)))
+    elif isinstance(value, datetime.timedelta):
+        days = value.days * 86400 + value.seconds
+        total = Fraction(days * 10**9 + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
+    elif isinstance(value, str):
+        total = _parsed(value, name)
+    else:
+        raise TypeError(f"{name} must be a duration such as '10min'; got {in_words(value)}")
+    if total < 0:
+        raise ValueError(f"{name} must not be negative; got {in_words(value)}")
+    return total
+
+
+def is_duration(value: object) -> TypeGuard[Duration]:
+    """Tell a duration from a number of steps."""
+    return isinstance(value, (str, datetime.timedelta, np.timedelta64))
+
+
+def duration_text(value: Duration, name: str = "the duration") -> str:
+    """Write a duration in its one form: a number of the largest unit, up to days, that divides it.
+
+    Examples
+    --------
+    >>> duration_text("90s"), duration_text(datetime.timedelta(hours=48)), duration_text("0.5ms"), duration_text("0h")
+    ('90s', '2d', '500us', '0s')
+    """
+    length = nanoseconds(value, name)
+    if not length:
+        return "0s"
+    for unit, size in _WRITTEN_UNITS.items():
+        if (length / size).denominator == 1:
+            return f"{length / size}{unit}"
+    return f"{float(length):.9g}ns"
+
+
+def readable_unit(length: float) -> tuple[str, int]:
+    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
+
+    Examples
+    --------
+    >>> readable_unit(90e9), readable_unit(0.0)
+    (('min', 60000000000), ('ns', 1))
+    """
+    return next(((unit, size) for unit, size in _WRITTEN_UNITS.items() if size <= length), ("ns", 1))
+
+
+def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
+    """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
+
+    Examples
+    --------
+    >>> canonical_lengths((0, 100), "early"), canonical_lengths(["0min", "60min"], "early")
+    ((0, 100), ('0s', '1h'))
+    """
+    given, durations = _durations(value, name)
+    if durations is None:
+        return buffer_lengths(given, name)
+    return tuple(duration_text(length, name) for length in durations)
+
+
+def _durations(value: Any, name: str) -> tuple[Any, list[Any] | None]:
+    """Return one length or a list of them as given, and as durations; None in place of these where they are steps."""
+    if is_duration(value) or not isinstance(value, Iterable):
+        values = [value]
+    else:
+        require_few(value, name)
+        values = value = list(value)
+    if not any(is_duration(length) for length in values):
+        return value, None
+    if not all(is_duration(length) or _is_zero(length) for length in values):
+        raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
+    return value, [length if is_duration(length) else "0s" for length in values]
+
+
+def length_order(value: Any) -> Any:
+    """What to sort lengths by: steps by their number, durations by how long they are."""
+    return nanoseconds(value) if isinstance(value, str) else value
+
+
+def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the duration") -> int:
+    """Number of steps nearest to a duration, at least one unless it is zero.
+
+    Examples
+    --------
+    >>> in_steps("10min", 120.0, Clock(np.array([0, 120]), 10**9)), in_steps("1s", 120.0, Clock(np.array([0]), 10**9))
+    (5, 1)
+    """
+    length = clock.length(nanoseconds(value, name))
+    return max(1, round(length / interval)) if length else 0
+
+
+def single(value: Any, name: str) -> int | Duration:
+    """Check that a buffer is one number of steps or one duration."""
+    return value if is_duration(value) else non_negative_integer(value, name)
+
+
+def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tuple[Lengths, bool]:
+    """Check one buffer or a collection of them: numbers of steps, or durations.
+
+    Returns
+    -------
+    lengths : tuple
+        In steps, none longer than ``longest``, or in units of the clock.
+    is_time : bool
+        Whether they are durations.
+    """
+    given, durations = _durations(value, name)
+    if durations is None:
+        return buffer_lengths(given, name, longest=longest), False
+    lengths = [nanoseconds(length, name) for length in durations]
+    if clock is None:
+        raise ValueError(f"{name}={in_words(given)} is a duration, which needs the times of the steps: pass times")
+    return tuple(clock.length(length) for length in lengths), True
+
+
+def _is_zero(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value == 0
+
+
+def _parsed(text: str, name: str) -> Fraction:
+    total, place = Fraction(0), 0
+    while piece := _PIECE.match(text, place):
+        total += Fraction(piece[1]) * unit_nanoseconds(piece[2], name)
+        place = piece.end()
+    if not place or text[place:].strip():
+        raise ValueError(f"{name} as text must be a number with a unit, such as '10min', '2h'; got {in_words(text)}")
+    return total
+
+
+def unit_nanoseconds(text: object, name: str) -> int:
+    """Length of a unit of time, by any of its names."""
+    if isinstance(text, str):
+        for word in (text, text.lower(), text.lower().removesuffix("s")):
+            if word in _UNITS:
+                return _UNITS[word]
+    raise ValueError(f"{name} must have a unit of ns, us, ms, s, min, h, d or w; got {in_words(text)}")
+
+
+def time_numbers(array: Times, unit: int | None = None) -> tuple[Times, int | None]:
+    """Integers of nanoseconds for dates, and otherwise the numbers themselves, with the length of their unit.
+
+    Examples
+    --------
+    >>> time_numbers(np.array(["1970-01-01T00:00:01"], dtype="datetime64[s]"))
+    (array([1000000000]), 1)
+    >>> time_numbers(np.array([0.5, 1.0]))
+    (array([0.5, 1. ]), None)
+    """
+    if array.dtype.kind == "O" or array.dtype.kind in "UST":
+        array = _dates(array)
+    if array.dtype.kind == "M":
+        if np.isnat(array).any():
+            raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(np.isnat(array)))}")
+        if unit is not None:
+            raise ValueError("time_unit is for times that are numbers; dates have a unit of their own")
+        return _whole_nanoseconds(array, "datetime64[ns]"), 1
+    if array.dtype.kind == "m":
+        return _whole_nanoseconds(array, "timedelta64[ns]"), 1
+    if array.dtype.kind in "iu":
+        if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
+            raise ValueError(f"times must be below 2**63 where they are integers; found {array.max()}")
+        return array.astype(np.int64), unit
+    if array.dtype.kind != "f":
+        raise TypeError(f"times must be dates or numbers; got {array.dtype} values")
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"times must be finite; found {array[~np.isfinite(array)][0]} at index "
+            f"{int(np.argmax(~np.isfinite(array)))}"
+        )
+    with np.errstate(over="ignore"):
+        times = array.astype(np.float64)
+    if not np.isfinite(times).all():
+        raise ValueError("times must be numbers that double precision can hold")
+    return times, unit
+
+
+def _whole_nanoseconds(array: Times, dtype: str) -> Times:
+    """Dates or differences as integers; NumPy would wrap around what 64 bits cannot count in nanoseconds."""
+    converted = array.astype(dtype)
+    wrapped = converted.astype(array.dtype) != array
+    if wrapped.any():
+        place = int(np.argmax(wrapped))
+        years = f"{FIRST_YEAR} and {LAST_YEAR}"
+        raise ValueError(f"times must lie between the years {years}; found {array[place]} at index {place}")
+    return converted.astype(np.int64)
+
+
+def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Dates of an array of text or objects."""
+    missing = missing_mask(array)
+    if missing.any():
+        raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
+    found = []
+    for place, value in enumerate(array.tolist()):
+        try:
+            found.append(_date(value))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"times must be dates, such as datetime64 values, or numbers; got {in_words(value)} at index {place}"
+            ) from None
+    return np.array(found, dtype="datetime64[ns]")
+
+
+# Dates with dots have the day first wherever they are written; with slashes it depends on the country.
+_DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T]+(\d{1,2})(?=:))?(?=$|:)")
+
+
+def is_day_first(value: object) -> bool:
+    """Whether a text is a date with dots, day before month.
+
+    Examples
+    --------
+    >>> [text for text in ("31.01.2024 8:30", "2024-01-31", "31/01/2024", "1.5") if is_day_first(text)]
+    ['31.01.2024 8:30']
+    """
+    return isinstance(value, str) and _DAY_FIRST.match(value) is not None
+
+
+def _year_first(found: re.Match[str]) -> str:
+    day, month, year, hour = found.groups()
+    return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}" if hour else "")
+
+
+def _date(value: Any) -> Any:
+    """A date without a time zone; one with a zone is moved to universal time."""
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(_DAY_FIRST.sub(_year_first, value))
+    if isinstance(value, datetime.date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
+        raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.
+        utc = datetime.datetime(*value.utctimetuple()[:6], value.microsecond)  # as NumPy wants it
+        return np.datetime64(utc, "ns") + below_microsecond
+    if isinstance(value, Real):
+        raise TypeError("numbers are no dates")
+    return np.datetime64(value, "ns")

@@ -1,0 +1,393 @@
+"""The one door: every public function checks its input here, once, and works on what comes back.
+
+Nothing below this file checks again. Arrays are returned as plain NumPy arrays (``bool`` for labels and predictions,
+``float32`` or ``float64`` for scores) that are never written to: one-dimensional, or steps by channels where asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import operator
+import sys
+from collections.abc import Iterable, Sized
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.validation.containers import (
+    MISSING_LABELS,
+    MISSING_SCORES,
+    missing_mask,
+    numbers_from_objects,
+    place_in,
+    to_numpy,
+)
+from pateval.validation.indexes import require_same_index
+from pateval.validation.large_integers import needs_exactness, ordered_floats
+from pateval.validation.wording import in_words
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.intp]
+Buffers = int | str | datetime.timedelta | np.timedelta64 | Iterable[Any]
+"""Numbers of steps, or durations, and collections of them."""
+
+LONGEST_WINDOW = 1_000_000
+"""Longest window in steps; every width up to it costs time."""
+
+MISSING = ("error", "ignore", "normal")
+"""What may become of scores that are NaN or null: refused, left out with their steps, or never predicted."""
+
+_MOST_BUFFERS = 1_000_000
+_SWAPPED = ": the arguments look swapped; labels come first"
+_SCORES = ": scores become predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that"
+_INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
+SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
+_TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
+
+
+class UndefinedMetricError(ValueError):
+    """The metric has no value for this input, for example because the labels hold no anomaly."""
+
+
+def number_array(values: object, name: str, *, allow_missing: bool = False, channels: bool = False) -> npt.NDArray[Any]:
+    """Return ``values`` as a non-empty NumPy array of numbers.
+
+    It has one dimension, or with ``channels`` two: steps, then channels. Missing entries raise, or become NaN with
+    ``allow_missing``.
+    """
+    array = to_numpy(values, name, allow_missing=allow_missing)
+    if array.ndim != (2 if channels else 1):
+        shape = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
+        wanted = "two-dimensional, time steps by channels" if channels else "one-dimensional, one value per time step"
+        raise ValueError(f"{name} must be {wanted}; got {shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} must hold at least one time step{' and channel' * channels}; got an empty array")
+    if array.dtype.kind == "O":
+        return numbers_from_objects(array, name, allow_missing=allow_missing)
+    if array.dtype.kind not in "biuf":
+        kind = {"c": "complex", "U": "text", "S": "text", "T": "text", "M": "date", "m": "time-difference"}
+        found = kind.get(array.dtype.kind, str(array.dtype))
+        hint = _TEXT_LABELS if name == "labels" and found == "text" else ""
+        raise TypeError(f"{name} must be numbers (bool, integer or float); got {found} values{hint}")
+    return array
+
+
+def binary_array(values: object, name: str, *, other: object = None, channels: bool = False) -> BoolArray:
+    """Return 0/1 ``values`` as booleans; ``other`` is the argument it may have been swapped with."""
+    array = number_array(values, name, channels=channels)
+    if array.dtype == np.bool_:
+        return array
+    result = array != 0
+    if array.dtype.kind in "iu" and np.bitwise_or.reduce(array, axis=None) in (0, 1):  # no value has another bit
+        return result
+    wrong = array != result
+    if wrong.any():
+        first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
+        value = array.flat[first]
+        what = (
+            "NaN" if array.dtype.kind == "f" and np.isnan(value) else in_words(getattr(value, "item", lambda: value)())
+        )
+        hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other, channels) else ""
+        if name == "labels" and set(np.unique(array).tolist()) == {-1, 1}:
+            hint = SIGNED_LABELS
+        elif name == "labels" and what == "NaN":
+            hint = hint or MISSING_LABELS
+        elif name == "predictions" and _looks_like_scores(array):
+            hint = hint or _SCORES
+        raise ValueError(
+            f"{name} must be 0 or 1 at every step; found {what} at {place_in(array, first)} "
+            f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
+        )
+    return result
+
+
+def finite_array(values: object, name: str, *, channels: bool = False) -> FloatArray:
+    """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size).
+
+    Integers that floats cannot tell apart become other floats in the same order: see `exact_array`.
+    """
+    array = exact_array(values, name, channels=channels)
+    return array if array.dtype.kind == "f" else ordered_floats(array)
+
+
+def exact_array(values: object, name: str, *, channels: bool = False) -> npt.NDArray[Any]:
+    """Return finite ``values`` as float64 or float32, or as the integers they are where floats would lose their order.
+
+    These are 64-bit integers, or objects where they are larger still.
+    """
+    array = number_array(values, name, channels=channels)
+    if needs_exactness(array):
+        if array.dtype.kind == "O":  # Floats may stand among the integers, and only they can be infinite or NaN.
+            floats = [float(item) if isinstance(item, (float, np.floating)) else 0.0 for item in array.flat]
+            _require_finite(np.array(floats).reshape(array.shape), name, advise=name == "scores")
+        return array
+    if array.dtype != np.float32:
+        with np.errstate(over="ignore"):  # what long double holds and float64 does not is refused as infinite
+            array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
+    _require_finite(array, name, advise=name == "scores")
+    return array
+
+
+def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
+    # One sum sees any NaN or infinity; it may also overflow on huge finite values, so it only raises suspicion.
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(array.sum())
+    if suspicious:
+        wrong = ~np.isfinite(array)
+        if wrong.any():
+            first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
+            what, remedy = "NaN", MISSING_SCORES
+            if not np.isnan(array.flat[first]):
+                what, remedy = "an infinite value", _INFINITE_REMEDY
+            raise ValueError(
+                f"{name} must be finite at every step; found {what} at {place_in(array, first)} "
+                f"({count} such {'value' if count == 1 else 'values'} in {array.size})"
+                f"{remedy if advise else ''}"
+            )
+
+
+def binary_pair(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
+    """Check truth and 0/1 predictions together."""
+    require_same_index(labels=labels, predictions=predictions)
+    checked = binary_array(labels, "labels", other=predictions), binary_array(predictions, "predictions")
+    _same_length(*checked, "predictions")
+    return checked
+
+
+def scored_pair(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores together.
+
+    Steps whose score is missing are left out with ``missing="ignore"``; with ``"normal"`` their score is negative
+    infinity, which no threshold reaches.
+    """
+    require_same_index(labels=labels, scores=scores)
+    if choice(missing, "missing", MISSING) == "error":
+        checked = binary_array(labels, "labels", other=scores), finite_array(scores, "scores")
+        _same_length(*checked, "scores")
+        return checked
+    truth, values = binary_array(labels, "labels", other=scores), scores_with_gaps(scores)
+    _same_length(truth, values, "scores")
+    absent = np.isnan(values)
+    if absent.all():
+        raise UndefinedMetricError("the metric is undefined: every score is missing")
+    return (truth[~absent], values[~absent]) if missing == "ignore" else (truth, without_gaps(values))
+
+
+def without_gaps(scores: FloatArray) -> FloatArray:
+    """Put negative infinity, which no threshold reaches, where a score is missing."""
+    return np.where(np.isnan(scores), scores.dtype.type(-np.inf), scores)
+
+
+def scores_with_gaps(values: object, ignored: BoolArray | None = None, *, channels: bool = False) -> FloatArray:
+    """Return scores as floats, NaN where one is missing; infinite ones are refused, unless their step is ignored."""
+    array = number_array(values, "scores", allow_missing=True, channels=channels)
+    is_left_out = missing_mask(array)
+    absent = is_left_out
+    if ignored is not None and len(ignored) == len(array):
+        is_left_out = is_left_out | (ignored[:, None] if channels else ignored)
+    # The lowest score that counts holds the place of the others, so that no order changes and indices stay.
+    counted = array[~is_left_out]
+    lowest = counted.min() if counted.size else 0
+    filled = finite_array(np.where(is_left_out, lowest, array), "scores", channels=channels)
+    return np.where(absent, filled.dtype.type(np.nan), filled)
+
+
+def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
+    """Check truth and 0/1 predictions of several channels together."""
+    require_same_index(labels=labels, predictions=predictions)
+    checked = (
+        binary_array(labels, "labels", other=predictions, channels=True),
+        binary_array(predictions, "predictions", channels=True),
+    )
+    _same_shape(*checked, "predictions")
+    return checked
+
+
+def scored_channels(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores of several channels together.
+
+    Steps that lack the score of a channel are left out with ``missing="ignore"``; with ``"normal"`` such a score is
+    negative infinity, below all others.
+    """
+    require_same_index(labels=labels, scores=scores)
+    is_strict = choice(missing, "missing", MISSING) == "error"
+    truth = binary_array(labels, "labels", other=scores, channels=True)
+    values = finite_array(scores, "scores", channels=True) if is_strict else scores_with_gaps(scores, channels=True)
+    _same_shape(truth, values, "scores")
+    if missing == "ignore":
+        is_whole = ~np.isnan(values).any(axis=1)
+        if not is_whole.any():
+            raise UndefinedMetricError("the metric is undefined: every step lacks the score of a channel")
+        return truth[is_whole], values[is_whole]
+    return truth, values if is_strict else without_gaps(values)
+
+
+def has_channels(labels: object) -> bool:
+    """Whether labels have two dimensions, time steps by channels."""
+    return np.ndim(to_numpy(labels, "labels", allow_missing=True)) == 2
+
+
+def series_starts(series: object, length: int) -> IntArray:
+    """Return where each series begins; equal values belong together and must be contiguous."""
+    if series is None:
+        return np.zeros(1, dtype=np.intp)
+    array = to_numpy(series, "series")
+    if array.ndim != 1:
+        raise ValueError(
+            f"series must be one-dimensional, one value per time step; got an array of shape {array.shape}"
+        )
+    if array.size != length:
+        raise ValueError(f"series and labels must have the same length; got {array.size} and {length}")
+    missing = missing_mask(array)
+    if missing.any():
+        raise ValueError(
+            f"series must name a series at every step; found a missing value at index {int(np.argmax(missing))} "
+            f"({int(np.count_nonzero(missing))} in {length})"
+        )
+    starts = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1]).astype(np.intp)
+    names = array[starts].tolist()
+    if len(set(names)) != len(names):
+        seen: set[object] = set()
+        for name, start in zip(names, starts, strict=True):
+            if name in seen:
+                raise ValueError(
+                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index "
+                    f"{int(start)}: sort the steps by series"
+                )
+            seen.add(name)
+    return starts
+
+
+def require_anomaly(labels: BoolArray) -> None:
+    """Raise UndefinedMetricError where no step is anomalous."""
+    if not labels.any():
+        raise UndefinedMetricError("the metric is undefined: the labels hold no anomaly")
+
+
+def non_negative_integer(value: Any, name: str) -> int:
+    """Check one buffer length: a non-negative whole number."""
+    return _whole_number(value, name, 0, "non-negative")
+
+
+def positive_integer(value: object, name: str) -> int:
+    """Check a positive whole number."""
+    return _whole_number(value, name, 1, "positive")
+
+
+def _whole_number(value: Any, name: str, lowest: int, kind: str) -> int:
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or not _is_single(value):
+        raise TypeError(f"{name} must be a {kind} integer; got {in_words(value)}")
+    number = operator.index(value)
+    if number < lowest:
+        raise ValueError(f"{name} must be a {kind} integer; got {in_words(number)}")
+    return number
+
+
+def buffer_lengths(value: Any, name: str, *, longest: int | None = None) -> tuple[int, ...]:
+    """Check one buffer length or a collection of them; a length given twice counts twice.
+
+    Longer ones than ``longest`` are cut: a buffer reaches no further than its series.
+    """
+    if hasattr(value, "__index__") and _is_single(value):
+        lengths: tuple[int, ...] = (non_negative_integer(value, name),)
+    elif isinstance(value, (str, bytes, float)) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a non-negative integer or a collection of them; got {in_words(value)}")
+    else:
+        require_few(value, name)
+        lengths = tuple(non_negative_integer(item, f"each value of {name}") for item in value)
+    if not lengths:
+        raise ValueError(f"{name} must hold at least one buffer length; got an empty collection")
+    return lengths if longest is None else tuple(min(length, longest) for length in lengths)
+
+
+def count(value: object, name: str, *, most: int = 1_000_000) -> int:
+    """Check a number of times to do something, which must come to an end."""
+    number = non_negative_integer(value, name)
+    if number > most:
+        raise ValueError(f"{name} must be at most {most:,}; got {in_words(number)}")
+    return number
+
+
+def require_few(values: Iterable[Any], name: str) -> None:
+    """Refuse a collection of buffer lengths that would fill the memory: a slip of the pen."""
+    if isinstance(values, Sized) and len(values) > _MOST_BUFFERS:
+        raise ValueError(f"{name} must hold at most {_MOST_BUFFERS:,} buffer lengths; got {in_words(values)}")
+
+
+def flag(value: object, name: str) -> bool:
+    """Check a truth value."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {in_words(value)}")
+    return bool(value)
+
+
+def window_length(value: object, name: str) -> int:
+    """Check a window in steps; unlike a buffer it is not cut at the end of the series, since its length is a weight."""
+    length = non_negative_integer(value, name)
+    if length > LONGEST_WINDOW:
+        raise ValueError(f"{name} must be at most {LONGEST_WINDOW:,} steps; got {in_words(length)}")
+    return length
+
+
+def fraction(value: object, name: str) -> float:
+    """Check a number in [0, 1]."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
+    number: Any = value  # An integer may be too large for a float, but compares with one.
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
+    return float(value)
+
+
+def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
+    """Check a finite number above 0, and not below ``least``."""
+    accepted = f"a finite number, {least:g} or more" if least else "a finite number above 0"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be {accepted}; got {in_words(value)}")
+    number: Any = value
+    if not (least <= number <= sys.float_info.max and number > 0):
+        raise ValueError(f"{name} must be {accepted}; got {in_words(value)}")
+    return float(value)
+
+
+def choice(value: object, name: str, allowed: Iterable[str]) -> str:
+    """Check that ``value`` is one of the ``allowed`` words."""
+    options = tuple(allowed)
+    if not isinstance(value, str) or value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {in_words(value)}")
+    return value
+
+
+def _is_single(value: object) -> bool:
+    """Whether a value has no dimensions."""
+    return not getattr(value, "ndim", 0) and not isinstance(value, (list, tuple))
+
+
+def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
+    if first.size != second.size:
+        raise ValueError(f"labels and {name} must have the same length; got {first.size} and {second.size}")
+
+
+def _same_shape(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
+    if first.shape != second.shape:
+        shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (first.shape, second.shape))
+        raise ValueError(f"labels and {name} must have the same steps and channels; got {shapes}")
+
+
+def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
+    """More than a few classes, or values between whole numbers."""
+    if array.dtype.kind == "O":  # integers that no label has
+        return True
+    values = array[~np.isnan(array)] if array.dtype.kind == "f" else array
+    return bool(np.any(values != np.round(values))) or np.unique(values).size > 5
+
+
+def _is_binary(values: object, channels: bool) -> bool:
+    try:
+        binary_array(values, "values", channels=channels)
+    except (TypeError, ValueError):
+        return False
+    return True

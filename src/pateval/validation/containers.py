@@ -1,0 +1,131 @@
+"""Lists, arrays, data-frame columns and tensors as NumPy arrays, and the entries that are missing in them."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.validation.large_integers import EXACT_LIMIT, needs_exactness
+from pateval.validation.wording import in_words
+
+MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
+MISSING_SCORES = ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+_REMEDIES = {"labels": MISSING_LABELS, "scores": MISSING_SCORES}
+
+
+def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.NDArray[Any]:
+    """Turn lists, arrays, data-frame columns and CPU tensors into a NumPy array.
+
+    Missing entries raise, or become NaN (None where the values are no numbers) with ``allow_missing``.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(values)
+        if masked.any() and allow_missing:
+            data = np.asarray(values.data)
+            return np.where(masked, np.nan, data.astype(object) if needs_exactness(data) else data)
+        if masked.any():
+            raise ValueError(
+                f"{name} must hold no masked values; found one at index {int(np.argmax(masked))} "
+                f"({int(np.count_nonzero(masked))} in {values.size})"
+            )
+        return np.asarray(values.data)
+    values = _from_tensor(values, name)
+    if not allow_missing:
+        _refuse_nulls(values, name)
+    try:
+        array = np.asarray(_with_nulls(values) if allow_missing else values)
+        if isinstance(values, (list, tuple)) and array.dtype.kind == "f" and (np.abs(array) >= EXACT_LIMIT).any():
+            array = np.array(values, dtype=object)  # NumPy turns integers into floats where both stand in one list.
+    except Exception as error:  # An object that stands for an array may raise anything.
+        raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
+    if allow_missing and array.dtype.kind == "O" and array.ndim:
+        array = np.where(missing_mask(array), np.nan, array)
+    return array
+
+
+def _from_tensor(values: object, name: str) -> object:
+    """Take a torch tensor off its graph; torch itself is never imported here."""
+    if not type(values).__module__.startswith("torch") or not hasattr(values, "detach"):
+        return values
+    tensor: Any = values.detach()
+    if tensor.device.type != "cpu":
+        raise TypeError(f"{name} must be on the CPU; call .cpu() on the tensor first")
+    if str(tensor.dtype) == "torch.bfloat16":
+        tensor = tensor.float()
+    return tensor
+
+
+def _with_nulls(values: object) -> object:
+    """Return the integers of a column that may lack some as objects: NumPy would make floats of them."""
+    kind = str(getattr(values, "dtype", getattr(values, "type", "")))
+    if hasattr(values, "null_count") and kind.lower() in ("int64", "uint64"):  # polars, pyarrow
+        to_list: Any = getattr(values, "to_list", None) or getattr(values, "to_pylist", None)
+        return np.array(to_list(), dtype=object)
+    if kind in ("Int64", "UInt64"):  # pandas
+        return values.astype(object)  # type: ignore[attr-defined]  # a column of that type has it
+    return values
+
+
+def _refuse_nulls(values: object, name: str) -> None:
+    """Refuse the missing values of pyarrow and polars columns, which NumPy would turn into NaN or objects."""
+    nulls = getattr(values, "null_count", None)
+    if nulls is None or hasattr(values, "columns"):  # in a frame they become NaN, which is refused later
+        return
+    total = int(nulls() if callable(nulls) else nulls)
+    if total:
+        mask: Any = values.is_null()  # type: ignore[attr-defined]  # both libraries that have null_count have it
+        first = int(np.argmax(np.asarray(mask)))
+        hint = _REMEDIES.get(name, "")
+        raise ValueError(
+            f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)}){hint}"
+        )
+
+
+def missing_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Mark None, NaN, NaT and pandas' NA."""
+    if array.dtype.kind == "O":
+        # pandas.NA is recognised by name: comparing with it does not give a truth value.
+        return np.array(
+            [
+                item is None
+                or type(item).__name__ in ("NAType", "NaTType")
+                or (isinstance(item, float) and item != item)
+                for item in array.flat
+            ],
+            dtype=np.bool_,
+        ).reshape(array.shape)
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype.kind in "mM":
+        return np.isnat(array)
+    return np.zeros(array.shape, dtype=np.bool_)
+
+
+def numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: bool) -> npt.NDArray[Any]:
+    """Convert an object array that really holds numbers, as pandas makes of mixed or nullable columns."""
+    missing = missing_mask(array)
+    if missing.any() and not allow_missing:
+        raise ValueError(
+            f"{name} must hold no missing values; found one at {place_in(array, int(np.argmax(missing)))} "
+            f"({int(np.count_nonzero(missing))} in {array.size}){_REMEDIES.get(name, '')}"
+        )
+    for index, item in enumerate(array.flat):
+        if not isinstance(item, (Real, np.bool_)):
+            raise TypeError(
+                f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
+                f"{type(item).__name__} at {place_in(array, index)}"
+            )
+    if needs_exactness(array):
+        return np.where(missing, np.nan, array)
+    return array.astype(np.float64)
+
+
+def place_in(array: npt.NDArray[Any], index: int) -> str:
+    """Where a value of the flattened array lies, in words."""
+    if array.ndim == 1:
+        return f"index {index}"
+    step, channel = divmod(index, array.shape[1])
+    return f"step {step}, channel {channel}"
