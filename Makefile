@@ -3,18 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check
+# Dependency groups need pip 25.1; Python 3.11 comes with an older one.
+NEW_PIP := "pip>=25.1"
 WORKERS ?= 2
-# What `make test-core` runs: the metrics, their oracles and golden values, files and tables.
-CORE := $(foreach name,affiliation catalog delays detection_quality every_metric event_based event_weighted explain \
-	frozen_values grid_bound kernels latency metric nab newer_golden newer_metrics pate pate_clock point point_adjusted \
-	range_based ranking signatures tapr threshold_search thresholds timing tolerant ts_auprc validation vus,tests/test_$(name).py) \
-	src/pateval/pate src/pateval/metrics src/pateval/kernels
+# What `make test-core` runs: the metrics, their oracles and golden values, without torch.
+CORE := tests/core src/pateval/pate src/pateval/metrics src/pateval/kernels
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## Show this help
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf "\nmore:\n"
+	@awk 'BEGIN {FS = ":.*#> "} /^[a-z-]+:.*#> / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/core.stamp: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("pateval needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -23,7 +24,8 @@ $(VENV)/core.stamp: pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml constraints.txt $(VENV)/core.stamp
-	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[dev]"
+	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade $(NEW_PIP)
+	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[all]" --group dev
 	touch $@
 
 .PHONY: demo
@@ -42,7 +44,8 @@ test: announce lint ## Set up, then lint, types, import rules, doctests and all 
 $(VENV)-core/test.stamp: pyproject.toml constraints.txt
 	@echo "setting up $(VENV)-core: NumPy, SciPy, pyarrow, pandas, polars, scikit-learn, pytest; about 0.7 GB, no torch"
 	test -x $(VENV)-core/bin/python || $(PYTHON) -m venv $(VENV)-core
-	$(VENV)-core/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[test-core]"
+	$(VENV)-core/bin/python -m pip install $(PIP_FLAGS) --upgrade $(NEW_PIP)
+	$(VENV)-core/bin/python -m pip install $(PIP_FLAGS) -c constraints.txt -e . --group test-core
 	touch $@
 
 .PHONY: test-core
@@ -50,16 +53,16 @@ test-core: $(VENV)-core/test.stamp ## The metrics and nothing else, without torc
 	$(VENV)-core/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
 
 .PHONY: test-lowest
-test-lowest: ## The metrics with the lowest versions that pyproject.toml allows, in an environment of its own
+test-lowest: #> The metrics with the lowest versions that pyproject.toml allows, in an environment of its own
 	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install $(PIP_FLAGS) uv
-	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e ".[test-core]"
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e . --group test-core
 	$(VENV)-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
 
 .PHONY: wheel-test
-wheel-test: $(VENV)/dev.stamp ## Build wheel and sdist, check them, and try the wheel in an empty environment
+wheel-test: $(VENV)/dev.stamp #> Build wheel and sdist, check them, and try the wheel in an empty environment
 	rm -rf dist build/wheel-venv
-	$(BIN)/python -m pip install $(PIP_FLAGS) build twine
+	$(BIN)/python -m pip install $(PIP_FLAGS) --group release
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel-venv
@@ -79,12 +82,23 @@ test-slow: $(VENV)/dev.stamp ## Training, whole data sets, long searches
 	$(BIN)/python -m pytest -q -m slow tests
 
 .PHONY: test-report
-test-report: $(VENV)/dev.stamp ## The report of NAB, of a million steps and of 2,000 series, in a browser
+test-report: $(VENV)/dev.stamp #> The report of NAB, of a million steps and of 2,000 series, in a browser
 	$(BIN)/python -m pytest -q -s -m slow tests/test_report_large.py
 
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal definition
-	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n $(WORKERS) tests/test_pate.py -k "TestAgainstOracle"
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -q -n $(WORKERS) tests/core/test_pate.py -k "TestAgainstOracle"
+
+PACKAGE ?= metrics
+N ?= 20
+SEED ?= 0
+.PHONY: mutants
+mutants: $(VENV)/dev.stamp ## Small faults that no test notices: PACKAGE=metrics N=20 SEED=0
+	$(BIN)/python benchmarks/mutants.py $(PACKAGE) -n $(N) --seed $(SEED)
+
+.PHONY: coverage
+coverage: $(VENV)/dev.stamp #> All fast tests, with the share of lines that they run
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov=pateval --cov-report=term:skip-covered
 
 .PHONY: bench
 bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
@@ -95,7 +109,7 @@ bench: $(VENV)/dev.stamp ## Speed and memory, as ratios measured side by side
 	$(BIN)/python benchmarks/leaderboard.py accumulate --points 100000000
 
 .PHONY: bench-check
-bench-check: $(VENV)/dev.stamp ## This commit's speed against the committed one; fails past a margin
+bench-check: $(VENV)/dev.stamp #> This commit's speed against the committed one; fails past a margin
 	$(BIN)/python benchmarks/check.py
 
 .PHONY: announce-peers
@@ -104,11 +118,11 @@ announce-peers:
 	@echo "measuring takes about seven minutes once that is done"
 
 .PHONY: bench-peers
-bench-peers: announce-peers $(VENV)/dev.stamp ## The speed sheet: other packages beside ours, each in an environment of its own
+bench-peers: announce-peers $(VENV)/dev.stamp #> The speed sheet: other packages beside ours, each in an environment of its own
 	$(BIN)/python benchmarks/peers.py
 
 .PHONY: coming-from
-coming-from: $(VENV)/dev.stamp ## The pages "Coming from": calls of other packages beside ours, with both numbers
+coming-from: $(VENV)/dev.stamp #> The pages "Coming from": calls of other packages beside ours, with both numbers
 	$(BIN)/python benchmarks/coming_from.py
 
 .PHONY: announce-integrations
@@ -117,11 +131,11 @@ announce-integrations:
 	@echo "running them takes about four minutes once that is done"
 
 .PHONY: test-integrations
-test-integrations: announce-integrations $(VENV)/dev.stamp ## Recipes, detectors and results of other frameworks, with the real packages
+test-integrations: announce-integrations $(VENV)/dev.stamp #> Recipes, detectors and results of other frameworks, with the real packages
 	$(BIN)/python benchmarks/recipes.py
 
 $(VENV)/docs.stamp: pyproject.toml constraints.txt $(VENV)/dev.stamp
-	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[docs]"
+	$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[plot]" --group docs
 	touch $@
 
 .PHONY: docs
@@ -142,15 +156,15 @@ freeze: $(VENV)/dev.stamp ## Freeze the numbers of new metrics, and of those who
 	$(BIN)/python tests/support/frozen_values.py
 
 .PHONY: gallery
-gallery: $(VENV)/dev.stamp ## Every figure, from real data where there are any, into gallery/
+gallery: $(VENV)/dev.stamp #> Every figure, from real data where there are any, into gallery/
 	$(BIN)/python examples/gallery.py -o gallery
 
 .PHONY: reproduce
-reproduce: $(VENV)/dev.stamp ## Every table and figure of the paper that the data at hand allow, into docs/results
+reproduce: $(VENV)/dev.stamp #> Every table and figure of the paper that the data at hand allow, into docs/results
 	$(BIN)/pateval reproduce all -o docs/results
 
 .PHONY: trial
-trial: $(VENV)/dev.stamp ## Metrics and data on trial, with the data in PATEVAL_DATA, into docs
+trial: $(VENV)/dev.stamp #> Metrics and data on trial, with the data in PATEVAL_DATA, into docs
 	$(BIN)/python benchmarks/trial_pages.py metrics "$(PATEVAL_DATA)/scores/NAB"
 	$(BIN)/python benchmarks/trial_pages.py data
 

@@ -38,7 +38,7 @@ def cases() -> dict[str, Callable[[], object]]:
         "vus_pr, 10⁵": lambda: pv.vus_pr(few_labels, few_scores),
         "affiliation, 10⁵": lambda: pv.affiliation(few_labels, predictions),
         "range_based, 10⁵": lambda: pv.range_based(few_labels, predictions),
-        "evaluate, all, 10⁵": lambda: pv.evaluate(few_labels, few_scores),
+        "evaluate, all, 10⁵": lambda: pv.evaluate(few_labels, few_scores, metrics="all"),
     }
 
 

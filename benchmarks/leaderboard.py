@@ -85,7 +85,7 @@ def run_once(options: argparse.Namespace) -> None:
             label="label",
             score="score",
             series="series",
-            metrics=options.metrics.split(",") if options.metrics else None,
+            metrics=options.metrics or "all",
             workers=options.workers,
             chance=options.chance,
             progress=options.progress,

@@ -243,7 +243,7 @@ def facts_section(metrics: Sequence[Metric]) -> list[str]:
     lines += [f"| range | {low} to {high}, {'higher' if first.higher_is_better else 'lower'} is better |"]
     lines += [f"| options | {options} |"]
     lines += [f"| needs a threshold | {'yes' if first.needs_threshold else 'no'} |"]
-    lines += [f"| many series | {'pooled' if first.pools else 'mean over the series'} |"]
+    lines += [f"| many series | mean over the series{'; can be pooled' if first.pools else '; cannot be pooled'} |"]
     lines += [f"| [signature](../signatures.md) | `{signature_example(first)}` |"]
     lines += [f"| definition history | {'; '.join(f'{c.definition} since {c.date}: {c.change}' for c in history)} |"]
     oracle = oracle_of(first)

@@ -28,19 +28,9 @@ from pateval.demo import detector_scores, make_series
 CHECKOUT = Path(__file__).resolve().parents[1]
 SERIES = "realKnownCause/nyc_taxi.csv"
 DETECTORS = ("htmjava", "numenta", "knncad", "windowedGaussian", "skyline", "random")
-BUFFER = 100
-METRICS = (
-    "pate",
-    "pate_ap",
-    "pate_f1",
-    "auc_roc",
-    "average_precision",
-    "vus_pr",
-    "point_f1",
-    "point_adjusted_f1",
-    "affiliation_f1",
-    "range_based_f1",
-)
+BUFFER = 100  # half of an event of the real series
+MADE_BUFFER = 24  # half of the period of the demo's
+METRICS = (*pv.DEFAULT_METRICS, "range_based_f1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +49,8 @@ class Material:
         Columns of it.
     events_of_all_lengths : Explanation
         Of labels with events from very short to very long.
+    buffer : int
+        Steps before and after an event that suit these series.
     """
 
     values: np.ndarray
@@ -68,6 +60,7 @@ class Material:
     board_data: Any
     board_options: dict[str, Any]
     events_of_all_lengths: pv.Explanation
+    buffer: int
 
 
 def find_data() -> Path | None:
@@ -97,6 +90,7 @@ def real_material(folder: Path) -> Material:
         [str(file) for file in files],
         {"series": "series", "score": "score"},
         explained_lengths(folder),
+        BUFFER,
     )
 
 
@@ -121,21 +115,22 @@ def made_material() -> Material:
         data,
         {"score": list(detector_scores(sample, 0))},
         pv.explain(events, events, early=BUFFER, delay=BUFFER),
+        MADE_BUFFER,
     )
 
 
 def figures(material: Material) -> dict[str, Callable[[], Any]]:
     """How to draw each figure, by name."""
-    labels, scores = material.labels, material.scores
+    labels, scores, buffer = material.labels, material.scores, material.buffer
     names = list(scores)
     first, second = names[:2]
     threshold = {name: pv.best_threshold(labels, scores[name])[0] for name in names}
     explained = {
-        name: pv.explain(labels, scores[name] >= threshold[name], early=BUFFER, delay=BUFFER) for name in names
+        name: pv.explain(labels, scores[name] >= threshold[name], early=buffer, delay=buffer) for name in names
     }
-    curves = {name: pv.pate_curve(labels, scores[name], early=BUFFER, delay=BUFFER) for name in names}
+    curves = plots.pate_curves(labels, scores, early=(0, buffer), delay=(0, buffer))
     starts = [event.start for event in explained[first].events]
-    near = (max(0, starts[0] - 3 * BUFFER), min(labels.size, starts[0] + 9 * BUFFER))
+    near = (max(0, starts[0] - 3 * buffer), min(labels.size, starts[0] + 9 * buffer))
     sizes = list(range(0, 201, 5))
     lengths = list(range(0, 101, 10))
     return {
@@ -143,8 +138,8 @@ def figures(material: Material) -> dict[str, Callable[[], Any]]:
             labels,
             {name: scores[name] for name in names[:2]},
             values=material.values,
-            early=BUFFER,
-            delay=BUFFER,
+            early=buffer,
+            delay=buffer,
             threshold=threshold,
             times=material.times,
         ),
@@ -167,13 +162,13 @@ def figures(material: Material) -> dict[str, Callable[[], Any]]:
         ),
         "critical-difference": lambda: plots.critical_difference(board(material).significance("pate_ap")),
         "ranks": lambda: plots.rank_heat_map(board(material)),
-        "audit": lambda: plots.audit_chart(pv.audit(labels, early=BUFFER, delay=BUFFER, seeds=5)),
+        "audit": lambda: plots.audit_chart(pv.audit(labels, early=buffer, delay=buffer, seeds=5)),
         "segments": lambda: plots.segments(
             labels,
             scores,
             limits=[(max(0, start - 300), min(labels.size, start + 900)) for start in starts[:3]],
-            early=BUFFER,
-            delay=BUFFER,
+            early=buffer,
+            delay=buffer,
             threshold=threshold,
         ),
         "early-late": lambda: moved_detections(),
@@ -184,7 +179,8 @@ def figures(material: Material) -> dict[str, Callable[[], Any]]:
 @cache
 def board(material: Material) -> pv.Leaderboard:
     """Leaderboard of all detectors on all series."""
-    options = {"metrics": METRICS, "workers": 1, "chance": 0, "event_draws": 0, **material.board_options}
+    options = {"metrics": METRICS, "early": (0, material.buffer), "delay": (0, material.buffer)}
+    options |= {"workers": 1, "chance": 0, "event_draws": 0, **material.board_options}
     return pv.leaderboard(material.board_data, **options)
 
 

@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("support.messages")  # so that a failure shows both messages
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=200)
+DEFAULT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 200}
+settings.register_profile("default", **DEFAULT)
+# The same cases every time, so that a run of continuous integration fails for what was changed and nothing else.
+settings.register_profile("ci", **DEFAULT, derandomize=True)
 # four tests against the literal definition: 100,000 cases together
 settings.register_profile("fuzz", deadline=None, suppress_health_check=list(HealthCheck), max_examples=25_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.auditing import BATTERY, audit, probe
-from pateval.auditing.battery import Truth
-from pateval.auditing.result import FAKES, WORTHLESS
+from pateval.auditing.fakes import as_many_as
+from pateval.auditing.label_audit import FAKES, WORTHLESS
 from pateval.catalog import PROPERTIES, catalogue, initials
 from pateval.labels.events import runs
 from support import user_metrics
 from support.command_line import invoke
 from support.messages import raises_exactly
-from support.strategies import binary_series, split_series
+from support.strategies import binary_series
 
 EVERYTHING = catalogue(channels=True, emerging=True)
 DETECTORS = {entry.name: entry for entry in BATTERY}
@@ -40,9 +40,11 @@ def labels_of(*events, steps=1000):
 LABELS = labels_of((200, 240), (500, 620), (800, 830))
 
 
-def make(name, labels, seed=0, starts=(0,)):
-    truth = Truth.of(np.asarray(labels, dtype=bool), np.array(starts))
-    return DETECTORS[name].make(truth, np.random.default_rng(seed))
+def make(name, labels, seed=0):
+    """What a detector hands in, with as many steps flagged as are anomalous where it flags none itself."""
+    labels = np.asarray(labels, dtype=bool)
+    made = DETECTORS[name].make(labels, np.random.default_rng(seed))
+    return made if made.predictions is not None else made._replace(predictions=as_many_as(labels, made.scores))
 
 
 # --- properties ---
@@ -132,14 +134,12 @@ def test_every_detector_can_be_made_from_any_labels(data):
     labels = data.draw(binary_series())
     if not labels.any():
         labels[data.draw(st.integers(0, labels.size - 1))] = 1
-    which = split_series(data.draw, labels.size)
-    starts = np.flatnonzero(np.diff(which, prepend=-1))
     for entry in BATTERY:
-        scores, predictions = make(entry.name, labels, starts=starts)
+        scores, predictions = make(entry.name, labels)
         assert scores.shape == predictions.shape == labels.shape
         assert predictions.dtype == bool
         assert np.isfinite(scores).all()
-        again = make(entry.name, labels, starts=starts)
+        again = make(entry.name, labels)
         assert (again.scores == scores).all()
         if predictions.any() and not predictions.all() and entry.name != "fragmented":
             assert scores[predictions].min() > scores[~predictions].max()
@@ -169,13 +169,10 @@ def test_detectors_by_hand():
     )
 
 
-def test_nothing_crosses_from_one_series_to_the_next():
-    labels = labels_of((95, 100), (100, 110), (195, 200), steps=200)
-    starts = (0, 100)
-    assert np.flatnonzero(make("shifted_late", labels, starts=starts).predictions).tolist() == list(range(110, 120))
-    early = make("shifted_early", labels, starts=starts).predictions
-    assert np.flatnonzero(early).tolist() == [*range(90, 95), *range(190, 195)]
-    assert not make("shifted_early", labels_of((100, 110), steps=200), starts=starts).predictions.any()
+def test_moved_events_end_with_the_series():
+    labels = labels_of((0, 5), (95, 100), steps=100)
+    assert np.flatnonzero(make("shifted_late", labels).predictions).tolist() == list(range(5, 10))
+    assert np.flatnonzero(make("shifted_early", labels).predictions).tolist() == list(range(90, 95))
 
 
 def test_the_real_detector_finds_nine_of_ten_late():
@@ -214,7 +211,7 @@ def test_every_metric_is_there_and_every_gap_has_a_reason(found):
 
 def test_values_are_those_of_evaluate(found):
     detection = make("periodic", LABELS)
-    expected = pv.evaluate(LABELS, detection.scores, detection.predictions)
+    expected = pv.evaluate(LABELS, detection.scores, detection.predictions, metrics="all")
     for row in found.rows:
         np.testing.assert_equal(row.values["periodic"], expected[row.metric.id])
     draws = [pv.auc_roc(LABELS, make("random", LABELS, [0, draw]).scores) for draw in range(5)]
@@ -288,13 +285,39 @@ def test_settings_and_metrics_of_ones_own():
     assert repr(found).splitlines()[4].startswith("cost  ")
 
 
-def test_several_series():
-    labels, which = np.concatenate([LABELS, LABELS]), np.repeat(["a", "b"], 1000)
-    both = audit(labels, metrics=["auc_roc", "vus_pr"], seeds=2, series=which)
-    assert both.events == 6
-    assert both["vus_pr"].values["periodic"] == pytest.approx(
-        audit(LABELS, metrics="vus_pr", seeds=1)["vus_pr"].values["periodic"]
-    )
+def test_a_threshold_in_the_id_is_chosen_from_the_scores():
+    found = audit(LABELS, metrics=["point_adjusted_f1", "point_adjusted_f1(threshold=best)"], seeds=3)
+    counted, best = found.rows
+    draws = [make("random", LABELS, [0, draw]) for draw in range(3)]
+    searched = [pv.best_threshold(LABELS, made.scores, metric="point_adjusted_f1").value for made in draws]
+    assert best.chance == pytest.approx(np.mean(searched), abs=1e-12)
+    flagged = [pv.point_adjusted(LABELS, made.predictions).f1 for made in draws]
+    assert counted.chance == pytest.approx(np.mean(flagged), abs=1e-12)
+    assert best.values["one_point"] == counted.values["one_point"]  # it flags steps itself
+    assert [line.split("  ")[0] for line in repr(found).splitlines()[-4:-2]] == [
+        "point_adjusted_f1",
+        "point_adjusted_f1 (best)",
+    ]
+
+
+def test_several_series_are_means_over_those_with_an_anomaly():
+    other = labels_of((50, 55), (300, 420), steps=600)
+    labels = np.concatenate([LABELS, other, np.zeros(400, dtype=bool)])
+    which = np.repeat(["a", "b", "quiet"], [1000, 600, 400])
+    metrics = ["vus_pr", "point_f1", "false_alarm_rate"]
+    both = audit(labels, metrics=metrics, seeds=1, series=which)
+    alone = [audit(truth, metrics=metrics, seeds=1) for truth in (LABELS, other)]
+    assert (both.steps, both.events, both.anomalous) == (1600, 5, 315)
+    for metric in metrics:
+        for name in ("periodic", "shifted_late", "constant", "inverted"):
+            expected = np.mean([found[metric].values[name] for found in alone])
+            assert both[metric].values[name] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_value_is_the_mean_over_the_series_where_it_is_defined():
+    one = labels_of((50, 55), steps=200)  # ucr_score wants one event
+    found = audit(np.concatenate([LABELS, one]), metrics="ucr_score", series=np.repeat([0, 1], [1000, 200]), seeds=1)
+    assert found["ucr_score"].values == pytest.approx(audit(one, metrics="ucr_score", seeds=1)["ucr_score"].values)
 
 
 def test_bad_arguments():

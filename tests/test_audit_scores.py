@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.auditing import DAMAGES, FAULTS, QUESTIONS, SKILL_FREE, advise
-from pateval.auditing.advice import Answer, questions_named
+from pateval.auditing.advice import Evidence, questions_named
 from pateval.auditing.consensus import halves_agreement, shares_alone, voters
-from pateval.auditing.damage import CHOICES, agreement_with_order, choice, graded
-from pateval.auditing.reference import reference_audit
+from pateval.auditing.damage import CHOICES, agreement_with_order
+from pateval.auditing.score_audit import Gaming, MetricTrial
+from pateval.auditing.scored_run import audited_measures, reference_audit, try_series
 from pateval.catalog import find_metrics
 from pateval.io import TableError
+from pateval.time.timelines import read_recording
 from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series
@@ -143,6 +145,20 @@ def test_gaming_is_what_its_definition_says():
         assert len(trial[name].blind.won) >= won
 
 
+def test_gaming_by_hand():
+    # Five fakes that do not know the labels and one that does, against two detectors on three series.
+    real = np.array([[0.5, 0.8, np.nan], [0.4, 1.0, np.nan]])
+    fakes = np.array([[0.45, 0.2, 1], [0.44, 0.9, 1], [0.1, 0.95, 1], [0, 0.91, 1], [np.nan, 0.1, 1], [0.6, 0.5, 1]])
+    names = ("a", "b", "c")
+    assert Gaming.of(names, real, fakes, "blind") == Gaming(1.0, 2, ("a", "b"), (), "random")
+    assert Gaming.of(names, real, fakes, "minimal") == Gaming(0.5, 2, ("a",), ("a",), "step_per_event")
+    lower = np.where(np.isnan(fakes), fakes, fakes - 0.06)
+    assert Gaming.of(names[:2], real[:, :2], lower[:, :2], "blind").share == 0
+    nothing = Gaming.of(names, np.full((2, 3), np.nan), fakes, "blind")
+    assert math.isnan(nothing.share)
+    assert nothing.series == 0
+
+
 # --- the parts ---
 
 
@@ -161,7 +177,7 @@ def test_what_fakes_do():
     other = labels_of((10, 20))
     for name, fake in FAKES.items():
         again = fake.make(other, np.random.default_rng(1))
-        if not fake.knows_labels:
+        if fake.kind == "blind":
             assert (again.scores == made[name].scores).all()
 
 
@@ -171,22 +187,23 @@ def test_damage_can_be_done_to_any_labels(data):
     labels = data.draw(binary_series()).astype(bool)
     if not labels.any():
         labels[data.draw(st.integers(0, labels.size - 1))] = True
-    for kind in DAMAGES:
-        made = graded(kind, labels, np.random.default_rng(0))
+    for damage in DAMAGES.values():
+        made = damage.detections(labels, np.random.default_rng(0))
         qualities = [each.quality for each in made]
         assert qualities == sorted(qualities, reverse=True)
         for each in made:
-            assert each.output.scores.shape == labels.shape
-            if each.output.predictions is not None:
-                assert each.output.predictions.any()
-    for kind in CHOICES:
-        assert len(choice(kind, labels, np.random.default_rng(0))) in (0, 2)
+            assert each.detection.scores.shape == labels.shape
+            if each.detection.predictions is not None:
+                assert each.detection.predictions.any()
+    for choice in CHOICES.values():
+        assert len(choice.detections(labels, np.random.default_rng(0))) in (0, 2)
 
 
 def test_damage_by_hand():
     labels = labels_of((100, 150), (300, 320), (400, 440))
     made = {
-        kind: [each.output.predictions for each in graded(kind, labels, np.random.default_rng(0))] for kind in DAMAGES
+        kind: [each.detection.predictions for each in damage.detections(labels, np.random.default_rng(0))]
+        for kind, damage in DAMAGES.items()
     }
     starts = (100, 300, 400)
     assert [sum(flags[start] for start in starts) for flags in made["events"]] == [3, 2, 1]
@@ -251,11 +268,14 @@ def test_advice_on_data(found):
     assert found.advised_metrics("early-warning,exact-extent")[0] == "pate_f1"
     assert all(len(answer.metrics) <= 3 for answer in found.answers)
     assert found.advice("papers")[0].startswith("to be comparable with papers: ")
-    nothing = advise([found["constant_value"]], "few-alarms")
-    assert nothing == (
-        Answer("few-alarms", (), "constant_value", "order by alarms 0.00; gamed on 100 % of the series"),
+    (nothing,) = advise([found["constant_value"]], "few-alarms")
+    assert (nothing.metrics, nothing.nearest) == ((), Evidence("constant_value", {"alarms": 0.0}, 1.0))
+    assert nothing.text() == (
+        "to raise few false alarms: none answered it well; nearest is constant_value (order by alarms 0.00; gamed on "
+        "100 % of the series)"
     )
-    assert advise([found["false_alarm_rate"]], "few-alarms")[0].why == "no metric could be measured on it"
+    (unmeasured,) = advise([found["false_alarm_rate"]], "few-alarms")
+    assert unmeasured.text() == "to raise few false alarms: no metric could be measured on it"
 
 
 def test_advice_without_data():
@@ -266,7 +286,65 @@ def test_advice_without_data():
     assert "point_adjusted_f1" not in advised["exact-extent"]
 
 
+def trial_of(name, *, order=1.0, blind=0.0, minimal=0.0, wins=0.0, alone=0.0, **orders):
+    """A row whose figures are given; every order not named is ``order``."""
+    metric = find_metrics(name)[0]
+    gaming = [Gaming(share, 10, (), (), "") for share in (blind, minimal)]
+    known = {kind: orders.get(kind, order) for kind in DAMAGES}
+    return MetricTrial(metric, metric.id, True, *gaming, known, dict.fromkeys(CHOICES, wins), alone, 1.0)
+
+
+def test_who_is_advised_by_hand():
+    def advised(*rows, question="few-alarms"):
+        return advise(rows, question)[0].metrics
+
+    good = trial_of("pate")
+    assert advised(trial_of("vus_pr", alarms=0.79), good) == ("pate",)
+    assert advised(trial_of("vus_pr", alarms=0.8), good) == ("pate", "vus_pr")  # the better order first
+    assert advised(trial_of("vus_pr", blind=0.2), good) == ("pate", "vus_pr")
+    assert advised(trial_of("vus_pr", blind=0.21), good) == ("pate",)
+    assert advised(trial_of("vus_pr", noise=0.49), good) == ("pate",)  # whatever the question
+    assert advised(trial_of("vus_pr", events=0.5), good) == ("pate", "vus_pr")
+    assert advised(trial_of("vus_pr", coverage=0.0), good) == ("pate", "vus_pr")  # the mean of all kinds is lower
+    assert advised(trial_of("vus_pr", wins=0.2, alarms=0.9), good) == ("vus_pr", "pate")  # it holds to the question
+    assert advised(trial_of("vus_pr", alone=0.1), good) == ("pate", "vus_pr")
+    assert advised(trial_of("vus_pr", minimal=1.0), good, question="exact-extent") == ("pate",)
+    assert advised(trial_of("vus_pr", minimal=1.0, blind=0.1), good) == ("pate", "vus_pr")
+    assert advised(trial_of("etapr_f1"), good, question="papers") == ("pate",)
+    many = [trial_of(name, alone=place / 10) for place, name in enumerate(("pate", "vus_pr", "auc_roc", "auc_pr"))]
+    assert advised(*many[::-1]) == ("pate", "vus_pr", "auc_roc")
+    unknown = trial_of("vus_pr", alarms=math.nan)
+    assert advise([unknown], "few-alarms")[0].nearest is None
+    near = advise([trial_of("vus_pr", alarms=0.7, blind=0.5), trial_of("pate", alarms=0.5)], "few-alarms")[0]
+    assert near.nearest == Evidence("pate", {"alarms": 0.5}, 0.0)
+
+
 # --- results and input ---
+
+
+def test_metrics_are_judged_at_the_threshold_that_their_papers_report():
+    asked = ["point_f1", "point_adjusted_f1", "composite_f1", "delay_adjusted_f1(delay=3,threshold=0.5)"]
+    assert audited_measures(metrics=asked).ids == (
+        "point_f1",
+        "point_adjusted_f1(threshold=best)",
+        "composite_f1(threshold=best)",
+        "delay_adjusted_f1(delay=3,threshold=0.5)",
+    )
+    (oracle,) = audited_measures(metrics="point_adjusted_f1(threshold=oracle)").metrics
+    assert (oracle.id, oracle.threshold) == ("point_adjusted_f1", "oracle")
+    assert audited_measures(metrics="point_adjusted_f1", threshold="quantile:0.05").ids == ("point_adjusted_f1",)
+
+
+def test_random_scores_game_point_adjustment_where_papers_cut():
+    labels = labels_of((100, 300))
+    noisy = labels + np.random.default_rng(0).normal(0, 0.7, labels.size)
+    data = {"a": {"label": labels, "noisy": noisy}}
+    found = pv.audit_scores(data, metrics=["point_adjusted_f1"], seeds=3, workers=1)
+    row = found["point_adjusted_f1"]
+    assert row is found["point_adjusted_f1(threshold=best)"]
+    assert row.blind.share == 1
+    assert "point_adjusted_f1 (best)" in repr(found)
+    assert "(best): at the metric's own best threshold" in repr(found)
 
 
 def test_it_is_data(found):
@@ -312,6 +390,53 @@ def test_series_without_anomalies_and_odd_labels_are_left_out():
         pv.audit_scores(data, seeds=0)
 
 
+def test_notes_on_the_data():
+    data = {name: {**columns, "rule": columns["noise-0.5"] > 1} for name, columns in tables(3).items()}
+    found = pv.audit_scores(data, metrics=["pate_f1", "point_f1"], seeds=1, workers=1)
+    assert "'rule' has scores of 0 and 1 only: they are taken as predictions, and no threshold rule is applied" in (
+        found.notes
+    )
+    assert any(note.startswith("early 100 and delay 100 are longer than the typical event") for note in found.notes)
+    short = pv.audit_scores(data, metrics=["pate_f1"], early=1, delay=1, seeds=1, workers=1)
+    assert not any("longer than" in note for note in short.notes)
+    labels = data["series-0"]["label"]
+    alone = pv.evaluate(labels, predictions=data["series-0"]["rule"], metrics="point_f1")["point_f1"]
+    first = pv.audit_scores(
+        {"series-0": {"label": labels, "rule": data["series-0"]["rule"].astype(float)}},
+        score="rule",
+        metrics="point_f1",
+        threshold=2.0,
+        seeds=1,
+        workers=1,
+    )
+    assert first["point_f1"].blind.series == 1  # flagged as it says, and not by a threshold that nothing reaches
+    assert alone > 0
+
+
+def test_labels_that_differ_are_said(tmp_path):
+    labels = labels_of((100, 150), (300, 320))
+    for name, other in (("one", labels), ("two", np.roll(labels, 3)), ("three", labels)):
+        columns = {"label": other.astype(int), "score": labels + np.random.default_rng(0).random(labels.size)}
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [tmp_path / f"{name}.csv" for name in ("one", "two", "three")]
+    (note,) = [
+        note for note in pv.audit_scores(files, metrics="auc_roc", seeds=1, workers=1).notes if "labels differ" in note
+    ]
+    assert note.startswith(f"{files[1]}: labels differ from those of most detectors in 1 of 1 series, on 12 steps")
+
+
+def test_runs_of_a_detector_are_averaged_on_each_series():
+    labels = labels_of((100, 150), (300, 320))
+    scores = [labels + np.random.default_rng(seed).normal(0, 0.5, labels.size) for seed in range(2)]
+    frame = pd.concat([pd.DataFrame({"label": labels, "score": one, "run": run}) for run, one in enumerate(scores)])
+    measures = audited_measures(metrics="auc_roc")
+    runs = [read_recording(labels, one) for one in scores]
+    trial = try_series("a", {"mine": runs}, ["mine", "absent"], measures, 1)
+    assert trial.real[0, 0] == pytest.approx(np.mean([pv.auc_roc(labels, one) for one in scores]), abs=1e-12)
+    assert np.isnan(trial.real[1, 0])
+    assert pv.audit_scores(frame, run="run", metrics="auc_roc", seeds=1, workers=1)["auc_roc"].blind.series == 1
+
+
 def test_buffers_and_thresholds_in_time():
     minutes = [np.datetime64("2024-01-01") + np.timedelta64(10 * step, "m") for step in range(600)]
     data = pd.concat([pd.DataFrame({"series": name, "time": minutes, **each}) for name, each in tables(2).items()])
@@ -338,9 +463,10 @@ def test_a_metric_that_breaks_does_not_take_the_others_with_it():
 def test_the_chart(found):
     ax = pv.plots.gaming_chart(found)
     names = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert set(names) == {row.id for row in found.rows if row.is_judged and row.metric.field != "precision"}
+    assert set(names) == {row.label for row in found.rows if row.is_judged and row.metric.field != "precision"}
+    assert {"point_f1 (oracle)", "vus_pr"} <= set(names)
     shares = {line.get_label(): line.get_xdata() for line in ax.lines}
-    expected = [100 * found[name].blind.share for name in names]
+    expected = [100 * found[name.removesuffix(" (oracle)")].blind.share for name in names]
     assert list(shares["fakes that do not know the labels"]) == expected == sorted(expected)
     assert len(pv.plots.gaming_chart(found, metrics=["vus_pr"]).get_yticklabels()) == 1
     with raises_exactly(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.cli import pateval
-from pateval.evaluation.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers
+from pateval.evaluation.buffers import BufferAdvice, EventSpacing, autocorrelation, long_buffers, round_duration
 from support.messages import raises_exactly
 
 
@@ -137,18 +137,98 @@ def test_sampling_events_gaps_and_suggestions(sampled):
     assert (row["period"], row["gap"]) == (48, 139)
 
 
-def test_suggestions_never_exceed_what_they_surround():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        labels = rng.random(200) < 0.2
-        found = EventSpacing.of("a", labels)
-        assert found.suggested is not None
-        assert found.suggested == max(1, min(found.typical, found.gap // 2))
-        assert list(long_buffers([found], [found.suggested], [0])) == [] or found.suggested == 1
+@pytest.mark.parametrize(
+    ("lengths", "typical", "gap", "suggested"),
+    [
+        ([20, 6, 30, 8, 20], 7, 30, 7),  # events of 6 and 8 steps, 30 apart: the typical event
+        ([20, 40, 10, 60, 20], 50, 10, 5),  # half the gap
+        ([20, 40, 1, 60, 20], 50, 1, 1),  # never less than a step
+        ([20, 9, 500], 9, None, 9),  # one event has no gap
+        ([5, 3, 8, 4, 20, 11, 9], 4, 14, 4),  # the medians of 3, 4, 11 and of 8, 20
+        ([0, 3, 9, 3, 0], 3, 9, 3),  # an odd gap that is halved: 4 steps and a half
+        ([0, 30, 9, 30, 0], 30, 9, 4),
+    ],
+)
+def test_suggestions_by_hand(lengths, typical, gap, suggested):
+    labels = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
+    found = EventSpacing.of("a", labels)
+    assert (found.typical, found.gap, found.suggested) == (typical, gap, suggested)
+
+
+def test_a_period_shortens_the_suggestion():
+    labels = np.repeat([False, True, False], [200, 90, 310])
+    values = np.sin(2 * np.pi * np.arange(600) / 40)
+    found = EventSpacing.of("a", labels, values=values)
+    assert (found.period, found.suggested) == (40, 40)
+    assert EventSpacing.of("a", labels[:250], values=values[:250]).suggested == 40
+    assert EventSpacing.of("a", np.repeat([False, True, False], [200, 30, 370]), values=values).suggested == 30
+
+
+def test_no_events_and_no_suggestion():
     none = EventSpacing.of("a", np.zeros(5, dtype=bool))
     assert (none.events, none.suggested) == (0, None)
     assert BufferAdvice((none,)).suggested is None
     assert list(long_buffers([none], [100], [100])) == []
+
+
+def spacing(typical, gap=None, interval=None, suggested=None):
+    return EventSpacing("a", 1000, 2, 1, typical, typical, gap, interval, suggested=suggested)
+
+
+def test_too_long_is_longer_in_more_than_half_of_the_series():
+    rows = [spacing(10, 50), spacing(20), spacing(30, 5), spacing(40)]
+    assert list(long_buffers(rows, [20], [0])) == []  # longer than 10, and than the gap of 5: two of four
+    (line,) = long_buffers(rows, [0, 21], [0], remedy="")
+    assert line == (
+        "early 21 is longer than the typical event in 2 of 4 series (15 steps) and than the gap between events in 1 of "
+        "4 series (5 steps): a buffer then counts for more than what it surrounds"
+    )
+    assert list(long_buffers([*rows, EventSpacing("quiet", 1000, 0)], [21], [0])) != []  # it has no say
+    assert list(long_buffers([spacing(10)], [10], [10])) == []
+    (both,) = long_buffers([spacing(10)], [11], [12])
+    assert both.startswith("early 11 and delay 12 are longer than the typical event (10 steps): ")
+    assert len(list(long_buffers([spacing(10, 11)], [11], [12]))) == 2  # one is longer than the gap, too
+    minutes = [spacing(10, interval="1min")]
+    assert list(long_buffers(minutes, ["10min"], ["0s"])) == []
+    assert "early 11min is longer than the typical event (10 steps)" in next(long_buffers(minutes, ["11min"], ["0s"]))
+    assert list(long_buffers([spacing(10)], ["1d"], ["1d"])) == []  # nobody knows how many steps that is
+
+
+@given(st.lists(st.lists(st.integers(1, 60), min_size=3, max_size=9), min_size=1, max_size=7), st.integers(1, 10**6))
+def test_what_is_suggested_is_never_too_long(series, seconds):
+    rows = []
+    for lengths in series:
+        labels = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)
+        rows.append(EventSpacing.of("a", labels, nanoseconds=np.arange(labels.size) * seconds * 10**9))
+    advice = BufferAdvice(tuple(rows))
+    assert advice.warnings([advice.suggested], [advice.suggested]) == []
+    assert advice.warnings([advice.suggested_time], [advice.suggested_time]) == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (166754, "46h"),
+        (7200, "2h"),
+        (5400, "90min"),
+        (5940, "99min"),
+        (6000, "100min"),
+        (6060, "101min"),
+        (121, "2min"),
+    ],
+)
+def test_durations_as_people_say_them(seconds, said):
+    assert round_duration(seconds * 10**9) == said
+
+
+def test_a_series_sampled_unevenly_is_advised_in_round_times(tmp_path):
+    labels = np.repeat([0, 1, 0], [500, 204, 500])
+    times = np.datetime64("2024-03-01") + np.arange(labels.size) * np.timedelta64(817, "s")
+    path = tmp_path / "odd.csv"
+    pd.DataFrame({"timestamp": times, "label": labels}).to_csv(path, index=False)
+    assert run(path).stdout.splitlines()[-1] == (
+        "--early 204 --delay 204 fits these events, or in time --early 46h --delay 46h"
+    )
 
 
 def test_several_series_and_no_events(tmp_path):
@@ -176,8 +256,8 @@ def test_score_warns_of_long_buffers_and_labels_that_differ(tmp_path):
     assert done.exit_code == 0
     last = done.stderr.splitlines()[-2:]
     assert last[0] == (
-        f"{files[1]}: labels or lengths differ from those in {files[0]} (6 steps); each file is scored "
-        "with its own labels"
+        f"{files[1]}: labels differ from those of most detectors in 1 of 1 series, on 6 steps ('series'); each file is "
+        "scored with its own labels"
     )
     assert last[1] == (
         "early 100 and delay 100 are longer than the typical event (4 steps) and than the gap between events (46 "
@@ -192,8 +272,8 @@ def test_score_says_which_file_is_the_longer_one(tmp_path):
     long, short = tmp_path / "long.csv", tmp_path / "short.csv"
     done = CliRunner().invoke(pateval, ["score", str(long), str(short), "--metrics", "auc_roc"])
     assert (
-        f"{short}: labels or lengths differ from those in {long} (150 steps there and 140 here); each file is scored "
-        "with its own labels"
+        f"{short}: labels differ from those of most detectors in 1 of 1 series, on 0 steps, and the length in 1 "
+        "('series'); each file is scored with its own labels"
     ) in done.stderr.splitlines()
     assert "longer than" not in done.stderr  # no metric has buffers
 

@@ -74,5 +74,5 @@ def test_the_clock_of_channels():
         pv.evaluate(LABELS, SCORES, metrics=ALL, times=times[::-1])
     with pytest.raises(ValueError, match="ignore must be one-dimensional"):
         pv.evaluate(LABELS, SCORES, ignore=LABELS)
-    with pytest.raises(ValueError, match=r"same shape; got \(40, 3\) and \(39, 3\)"):
+    with pytest.raises(ValueError, match="same steps and channels; got 40 x 3 and 39 x 3"):
         pv.evaluate(LABELS, SCORES[1:], missing="ignore")

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval.checking import FAULT_KINDS, RULES, check
-from pateval.checking.one_liners import chance_of_solving, moving_deviation, moving_mean, try_rule
+from pateval.checking.one_liners import chance_of_solving, try_rule
 from pateval.cli import pateval
 from pateval.datasets import Series
 from pateval.labels.events import find_events
+from pateval.rules import moving_deviation, moving_mean
 from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series
@@ -63,25 +64,82 @@ def test_a_clean_series_passes():
 
 
 NOISE = np.random.default_rng(3).normal(size=STEPS)
-SLOW = 10 * np.sin(np.arange(STEPS) / 50) + 0.1 * NOISE
 ODD = (-1.0) ** np.arange(STEPS)
+STARTS = [start for start, _ in PLACES]
+ELSEWHERE = (150, 700, 900, 1400, 2000, 2550)  # far from all events
 
 
-@pytest.mark.parametrize(
-    ("damaged", "expression"),
-    [
-        (lambda labels: NOISE + 30 * labels, "pressure >= 1"),
-        (lambda labels: NOISE - 30 * labels, "pressure <= -1"),
-        (lambda labels: SLOW + 3 * ODD * labels, "abs(diff(pressure)) >= "),
-        (lambda labels: NOISE * np.where(labels, 0.01, 1.0), "movstd(pressure, 20) <= "),
-    ],
-)
-def test_a_rule_of_one_line(damaged, expression):
-    labels = labels_of(*PLACES)
-    (fault,) = check(series_of(damaged(labels), labels)).of("one-liner")
+def slow(height, period):
+    """A wave so high that no value stands out; it begins and ends level, for the windows that are cut off there."""
+    return height * np.cos(2 * np.pi * np.arange(STEPS) / period)
+
+
+def put(shape, places, values=0.0):
+    """Add a shape to a series at some places."""
+    values = np.zeros(STEPS) + values
+    for place in places:
+        values[place : place + len(shape)] += shape
+    return values
+
+
+def swing(length, height, period):
+    return height * np.sin(2 * np.pi * np.arange(length) / period)
+
+
+def bump(height, rise, top):
+    up = np.arange(1, rise + 1) / (rise + 1)
+    return height * np.concatenate([up, np.ones(top), up[::-1]])
+
+
+def level_shifts(height):
+    return sum((-1) ** number * height * (np.arange(STEPS) >= place) for number, place in enumerate(ELSEWHERE))
+
+
+def calm(length, places):
+    return put(np.full(length, -0.99), places, 1.0)
+
+
+# For each rule what it alone sees: the length of the events, and the values.
+PLANTED = {
+    "pressure >= 1": (40, NOISE + put(np.full(40, 30.0), STARTS)),
+    "pressure <= -1": (40, NOISE - put(np.full(40, 30.0), STARTS)),
+    # Every other step up and down, on a wave: steps stand out, and values do not.
+    "abs(diff(pressure)) >= ": (40, slow(10, 300) + 0.1 * NOISE + 3 * ODD * put(np.ones(40), STARTS)),
+    # Three steps up and down again; elsewhere the level moves farther at once, but stays there.
+    "abs(pressure - movmean(pressure, 20)) >= ": (
+        3,
+        slow(2, 150) + 0.02 * NOISE + level_shifts(1.33) + put(bump(1, 1, 1), STARTS),
+    ),
+    # A swing; elsewhere single steps that are farther away.
+    "movstd(pressure, 20) >= ": (
+        30,
+        slow(10, 1000) + 0.05 * NOISE + put(swing(30, 3, 16), STARTS) + put([6.0], ELSEWHERE),
+    ),
+    "movstd(pressure, 20) <= ": (40, NOISE * calm(40, STARTS)),
+    # So slow a bump that a window of 20 steps goes along with it.
+    "abs(pressure - movmean(pressure, 100)) >= ": (60, slow(20, 1500) + 0.05 * NOISE + put(bump(2, 30, 0), STARTS)),
+    # A long swing; elsewhere short ones that are higher. Likewise calm for long, and elsewhere for a while.
+    "movstd(pressure, 100) >= ": (120, 0.05 * NOISE + put(swing(120, 1, 16), STARTS) + put(swing(8, 3, 8), ELSEWHERE)),
+    "movstd(pressure, 100) <= ": (110, NOISE * calm(110, STARTS) * calm(40, ELSEWHERE)),
+}
+
+
+@pytest.mark.parametrize("expression", PLANTED)
+def test_a_rule_of_one_line(expression):
+    length, values = PLANTED[expression]
+    labels = labels_of(*((start, start + length) for start in STARTS))
+    found = check(series_of(values, labels))
+    (fault,) = found.of("one-liner")
     assert fault.text.startswith(expression)
     assert fault.text.endswith("finds 5 events with an F1 of 1.00")
     assert fault.value == 1
+    assert found.series[0].rule == fault.text.partition(" finds ")[0]
+
+
+def test_every_rule_is_planted():
+    signs = {1: ">=", -1: "<="}
+    names = [f"{rule.expression.format(x='pressure')} {signs[rule.sign]} " for rule in RULES]
+    assert sorted(names) == sorted(expression.rstrip("-1") for expression in PLANTED)
 
 
 def test_luck_is_no_solution():

@@ -93,7 +93,7 @@ class TestScore:
             "score", files / "wide.csv", "--label", "label", "--score", "good", "--threshold", "1.0", "--format", "json"
         )
         found = {row["metric"]: row["value"] for row in json.loads(done.stdout)}
-        assert set(found) == set(pv.catalogue())
+        assert set(found) == set(pv.DEFAULT_METRICS)
         assert found["point_f1"] == pytest.approx(pv.point(TABLE["label"], TABLE["good"] >= 1.0).f1)
 
 
@@ -201,7 +201,9 @@ class TestExplain:
         both["series"] = np.repeat(["first", "second"], LABELS.size)
         pa.parquet.write_table(pa.table(both), tmp_path / "two.parquet")
         for buffers in ((), ("--early", "0..3", "--delay", 5)):
-            scored = run("score", tmp_path / "two.parquet", *buffers, "--score", "good", "--format", "json").stdout
+            scored = run(
+                "score", tmp_path / "two.parquet", *buffers, "--score", "good", "--pooled", "--format", "json"
+            ).stdout
             value = next(row["value"] for row in json.loads(scored) if row["metric"] == "pate_f1")
             done = run("explain", tmp_path / "two.parquet", *buffers, "--score", "good")
             assert f"F1 {value:.4f}" in done.stdout
@@ -256,9 +258,9 @@ BAD = [
     (
         ["score", "FILE", "--threshold", "magic"],
         (
-            "threshold must be a number or one of 'oracle', 'quantile', 'standard-deviation', 'median-deviation', "
-            "'peaks-over-threshold', 'train-quantile', 'train-test-quantile', 'alarms:2/1d'; got 'magic'; a figure may "
-            "follow, as in 'quantile:0.01'"
+            "threshold must be a number, or a rule such as 'quantile:0.01', of these: oracle, best, quantile, "
+            "standard-deviation, median-deviation, peaks-over-threshold, train-quantile, train-test-quantile, "
+            "alarms:2/1d, false-alarms:2/1d; got 'magic'"
         ),
     ),
     (

@@ -53,14 +53,14 @@ def test_score_says_what_evaluate_says(recording, missing):
     assert {name: row["signature"] for name, row in rows.items()} == expected.signatures
     found = console("score", recording, *options)
     what = {"ignore": "left out", "normal": "never predicted"}[missing]
-    lost = ["pump: 1 of 6 events lie wholly in steps that are left out"] if missing == "ignore" else []
+    lost = ["1 of 6 events lie wholly in steps that are left out"] if missing == "ignore" else []
     assert found.err.splitlines() == [
         f"{recording}: guessed label 'label', score 'score', time 'timestamp'",
-        f"pump: predictions where score >= {expected.threshold:.6g} (oracle: best point F1)",
-        "pump: 5 of 60 steps are ignored",
-        f"pump: 4 of 55 scores are missing (coverage 92.7 %): such steps are {what}",
+        f"predictions: score >= {expected.threshold:.6g} (oracle: best point F1)",
+        "5 of 60 steps are ignored",
+        f"4 of 55 scores are missing (coverage 92.7 %): such steps are {what}",
         *lost,
-        "pump: max_gap=1h parts events and zones of PATE only; to the other metrics a series stays one",
+        "max_gap=1h parts events and zones of PATE only; to the other metrics a series stays one",
         (
             "delay 20min is longer than the typical event (2 steps): a buffer then counts for more than what it "
             "surrounds; `pateval buffer` suggests one"
@@ -92,8 +92,11 @@ def test_leaderboard_says_what_evaluate_says(recording, tmp_path):
     ("arguments", "message"),
     [
         (
-            ["--early", "10min", "--time", "none", "--missing", "normal"],
-            "{}: early=['10min'] of pate is a duration, which needs a column of times; name it with --time",
+            ["--early", "10min", "--delay", "10min", "--time", "none", "--missing", "normal"],
+            (
+                "{}: early=['10min'] of pate_ap is a duration, which needs a column of times; name it with --time "
+                "(time=...)"
+            ),
         ),
         (
             ["--early", "soon"],

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from pateval.cli.data import command
 from pateval.datasets import sources
-from pateval.datasets.archives import FetchError
+from pateval.datasets.fetch import FetchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

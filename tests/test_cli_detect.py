@@ -331,3 +331,21 @@ def test_verdicts(data: Path, tmp_path: Path) -> None:
     result = run("--verdicts", str(tmp_path / "s"))
     assert result.exit_code == 0, result.output
     assert result.stdout.count("nothing was trained") == 2
+
+
+def test_the_preset_of_the_authors(data: Path, tmp_path: Path) -> None:
+    small = ("--data", str(data), "--device", "cpu", "--set", "epochs=1", "--set", "window=5")
+    result = run("lstm", "usad", *small, "--protocol", "paper", "--preset", "authors", "-o", str(tmp_path / "s"))
+    assert result.exit_code == 0, result.output
+    lstm, usad = (read_metadata(tmp_path / "s" / f"{name}.parquet")["settings"] for name in ("lstm", "usad"))
+    assert (lstm["order"], lstm["validation_mean"], lstm["float32_input"], lstm["seed"]) == (
+        "legacy",
+        "batches",
+        True,
+        0,
+    )
+    assert lstm["select_on_test"] is True
+    assert (usad["order"], usad["seed"]) == ("legacy", 42)
+    alone = run("lstm", *small, "--preset", "authors", "-o", str(tmp_path / "t"))
+    assert alone.exit_code == 2
+    assert "--preset goes with --protocol paper" in alone.output

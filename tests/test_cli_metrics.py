@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pateval.catalog import DEFINITION_HISTORY, catalogue, find_metrics, initials
+from pateval.catalog import DEFINITION_HISTORY, catalogue, initials
+from pateval.catalog.table import all_metrics
 from pateval.cli import pateval
 
 LISTED = catalogue(channels=True)
@@ -74,7 +75,7 @@ def test_f_beta_is_listed_only_when_asked_for():
     assert "point_f_beta" not in run()
     established, emerging = run("--all", "--wide").split("\n\nEmerging: ")
     listed = [line.split()[0] for table in (established, emerging) for line in table.splitlines()[2:]]
-    everything = find_metrics(None, with_f_beta=True, emerging=True, channels=True)
+    everything = all_metrics().values()
     assert [name for name in listed if not name.startswith("-")] == [metric.id for metric in everything]
     assert "  computed by   pateval.point(...).f_beta" in run("point_f_beta").splitlines()
 

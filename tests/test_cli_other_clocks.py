@@ -65,7 +65,7 @@ def test_compare_says_what_evaluate_says(recording, missing):
     gaps = [int(np.isnan(scores[IGNORED == 0]).sum()) for scores in (A, B)]
     assert data["notes"][0] == f"{gaps[0]} scores of first are missing: such steps are {what}"
     assert data["notes"][1] == f"{gaps[1]} scores of second are missing: such steps are {what}"
-    assert data["notes"][2] == f"{int(ignore.sum())} of {SIZE} steps are ignored"
+    assert data["notes"][2] == f"{int(IGNORED.sum())} of {SIZE} steps are ignored"
     assert all(row["low"] <= row["high"] for row in data["metrics"])
     # An event that only ignored steps part stays in one piece.
     assert (data["unit"], data["units"]) == ("piece", 7)
@@ -245,7 +245,7 @@ def test_series_are_drawn_on_their_clock(recording, tmp_path, monkeypatch, missi
     np.testing.assert_array_equal(scores["first"], A)
     np.testing.assert_array_equal(given["ignore"], LEFT_OUT["first"] if missing == "ignore" else IGNORED == 1)
     np.testing.assert_array_equal(labels[IGNORED == 0], LABELS[IGNORED == 0])
-    assert (given["early"], given["delay"], given["max_gap"]) == ("10min", "20min", "1h")
+    assert (given["early"], given["delay"], given["max_gap"]) == (("10min",), ("20min",), "1h")
     threshold = explained(A, IGNORED, missing=missing).predictions_from.split()[2]
     assert f"{given['threshold']['first']:.6g}" == threshold
     text = (tmp_path / "a.svg").read_text()
@@ -323,7 +323,7 @@ def test_alarms_in_a_day_choose_the_threshold_that_is_drawn(recording, tmp_path,
     found = console("plot", "categories", recording, *options, "--time", "none", "-o", tmp_path / "b.svg", status=2)
     assert found.err.splitlines()[-1] == (
         f"pateval: {recording}: threshold='alarms:2/3h' is a duration, which needs a column of times; "
-        "name it with --time"
+        "name it with --time (time=...)"
     )
 
 

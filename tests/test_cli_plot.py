@@ -66,6 +66,7 @@ CASES = {
     "buffer-size": (["wide.csv"], ["--early", "0,50"]),
     "lengths": (["wide.csv"], ["--only", "random"]),
     "distribution": (["wide.csv"], ["--only", "random", "--log"]),
+    "frontier": (["wide.csv"], ["--only", "random", "--threshold", "false-alarms:1/1000"]),
     "comparison": (["wide.csv"], ["--only", "random,window PCA"]),
     "critical-difference": (MANY, ["--metrics", "auc_roc", "--workers", "1"]),
     "ranks": (MANY, ["--metrics", "auc_roc,pate_ap", "--workers", "1"]),
@@ -179,7 +180,7 @@ def test_ranks_are_drawn_from_the_folder_of_a_leaderboard(run, folder, tmp_path)
         assert "window-PCA" in (tmp_path / f"{kind}.svg").read_text()
     code, _, err = run("critical-difference", "board", "--metrics", "vus_pr")
     assert code == 2
-    assert "holds no tests of 'vus_pr'; it has auc_roc, pate_ap" in err
+    assert "metric 'vus_pr' is not in this leaderboard; it has auc_roc, pate_ap" in err
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_ranks_are_drawn_from_the_folder_of_a_leaderboard(run, folder, tmp_path)
         (["comparison", "wide.csv"], "'comparison' draws at most 2 detectors, and there are 3"),
         (["comparison", "wide.csv", "--only", "random"], "'comparison' draws two detectors; there is one"),
         (["series", "wide.csv", "--only", "lstm"], "there is no detector named 'lstm'"),
-        (["series", "random.csv", "--only-series", "z"], "holds no series named 'z'"),
+        (["series", "random.csv", "--only-series", "z"], "there is no series named 'z'; its series are 'a', 'b', 'c'"),
         (["series", "quiet.csv"], "holds no anomaly: nothing to draw"),
         (["series", "wide.csv", "--time", "clock"], "there is no time column 'clock'; its columns are 'timestamp'"),
         (["series", "random.csv", "--time", "series"], "the value in row 1, 'a', is neither a date"),
@@ -210,7 +211,6 @@ def test_ranks_are_drawn_from_the_folder_of_a_leaderboard(run, folder, tmp_path)
         ),
         (["series", "random.csv", "--range", "2025-01-03..2025-02-01"], "has no dates; give --range in steps, as in"),
         (["series", "wide.csv", "--range", "9000..9100"], "--range begins at step 9000, and there are 3000 steps"),
-        (["series", "wide.csv", "--early", "0,20"], "'series' draws one pair of buffers"),
         (["buffer-size", "wide.csv", "--early", "3"], "'buffer-size' needs several sizes"),
         (["buffer-size", "wide.csv", "--early", "0,3", "--delay", "0,4"], "give both the same set, or only one"),
         (["critical-difference", "wide.csv", "--metrics", "pate,auc_roc"], "draws one metric; name one"),
@@ -248,3 +248,25 @@ def test_help_lists_every_kind(capsys):
     for kind, text in KINDS.items():
         assert kind in shown
         assert text in shown
+
+
+@pytest.mark.parametrize("kind", ["ranks", "critical-difference"])
+def test_figures_of_ranks_take_the_column_of_runs(run, tmp_path, monkeypatch, kind):
+    from pateval.leaderboards import Leaderboard
+
+    generator = np.random.default_rng(0)
+    labels = np.tile(np.repeat([0, 1, 0], [10, 5, 15]), 12)
+    names = {
+        "series": np.tile(np.repeat(["a", "b", "c"], 120), 1),
+        "attempt": np.tile(np.repeat([1, 2], 60), 3),
+        "label": labels,
+    }
+    write(tmp_path / "runs.csv", {**names, "one": labels + generator.random(360), "two": generator.random(360)})
+    boards = []
+    ranked = Leaderboard._ranks
+    monkeypatch.setattr(Leaderboard, "_ranks", lambda board, metric: boards.append(board) or ranked(board, metric))
+    options = ["--metrics", "auc_roc", "--early", "3", "--delay", "3", "--workers", "1"]
+    code, _, err = run(kind, "runs.csv", "--run", "attempt", *options, "-o", "x.svg")
+    assert code == 0, err
+    assert boards[0].runs is not None
+    assert set(boards[0].runs.entries.names) == {"1", "2"}

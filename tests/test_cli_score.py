@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 import pateval as pv
 from pateval.cli import pateval
+from pateval.evaluation.chance import steps_digest
+from pateval.time.timelines import read_recording
 
 RNG = np.random.default_rng(6)
 LABELS = np.tile(np.repeat([0, 1, 0], [30, 8, 22]), 6)
@@ -78,8 +80,8 @@ def test_chance_of_labels_that_differ_much(tmp_path):
     assert "chance of one" in done.stdout.splitlines()[0]
     assert "chance of two" in done.stdout.splitlines()[0]
     assert (
-        f"{tmp_path / 'two.csv'}: labels or lengths differ from those in {tmp_path / 'one.csv'} (40 steps); each file "
-        "is scored with its own labels"
+        f"{tmp_path / 'two.csv'}: labels differ from those of most detectors in 1 of 1 series, on 40 steps ('series'); "
+        "each file is scored with its own labels"
     ) in done.stderr.splitlines()
 
 
@@ -90,8 +92,8 @@ def test_chance_of_a_threshold_from_training_scores_predicts_as_many_steps():
         LABELS, scores, metrics="point_f1", threshold="train-quantile:0.5", train_scores=training, chance=3
     )
     flagged = int((scores > found.threshold).sum())
-    generator = np.random.default_rng(0)
     values = []
+    generator = np.random.default_rng([0, steps_digest(read_recording(LABELS, scores))])
     for _ in range(3):
         random = generator.random(LABELS.size)
         values.append(pv.point(LABELS, random >= np.sort(random)[-flagged]).f1)

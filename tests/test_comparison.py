@@ -60,7 +60,9 @@ def test_series_are_drawn_in_pairs():
         sum(d < -1e-12 for d in differences),
     )
     assert found.unit == "series"
-    assert found.notes == ("values are means over the series where both detectors have one",)
+    assert found.notes == (
+        "values are means over the series where each detector has one; differences are over those where both have",
+    )
 
 
 def test_lower_is_better_for_delays_and_equals_tie():
@@ -74,7 +76,7 @@ def test_lower_is_better_for_delays_and_equals_tie():
     same = pv.compare(LABELS, A, A, metrics=["pate", "point_f1"], draws=20)
     assert [(row.difference, row.low, row.high, row.better, row.ties) for row in same.rows] == [(0, 0, 0, "tie", 7)] * 2
     assert [row.label for row in same.rows] == ["pate", "point_f1 (oracle)"]
-    assert "1.0000*" not in repr(same)
+    assert "1.0000<" not in repr(same)
 
 
 def test_fewer_than_five_events_have_no_limits():
@@ -95,7 +97,7 @@ def test_fewer_than_five_events_have_no_limits():
 
 def test_frames_text_and_mistakes():
     found = pv.compare(LABELS, A, B, draws=5)
-    assert len(found) == 8
+    assert len(found) == 9
     assert max(map(len, repr(found).splitlines())) <= 80
     frame = found.to_frame("pandas")
     assert list(frame["metric"]) == [row.metric for row in found.rows]
@@ -146,7 +148,7 @@ def test_the_command_names_what_does_not_fit(files):
     shorter = {name: column[:-14] for name, column in table.items()}
     pq.write_table(pa.table(shorter), files / "two.parquet")
     done = run(files / "one.parquet", files / "two.parquet", "--metrics", "auc_roc")
-    assert done.stderr.splitlines()[-1] == "left out, since only 'one' has it: series 's6'"
+    assert done.stderr.splitlines()[-1] == "not in the differences, since only 'one' has it: series 's6'"
     assert done.exit_code == 0
     flipped = dict(table, label=[1 - label if step < 3 else label for step, label in enumerate(table["label"])])
     pq.write_table(pa.table(flipped), files / "two.parquet")
@@ -160,3 +162,12 @@ def test_the_command_names_what_does_not_fit(files):
         f"series 's0' has 14 steps in {files / 'one.parquet'} and 13 in {files / 'two.parquet'}; both detectors must "
         "be on the same steps"
     )
+
+
+def test_the_text_counts_the_series_that_both_have():
+    labels, series = np.tile(np.repeat([0, 1, 0], [10, 5, 15]), 7), np.repeat(np.arange(7), 30)
+    labels[series == 6] = 0  # no anomaly: nothing to compare there
+    scores = np.random.default_rng(0).random(210)
+    found = pv.compare(labels, scores + labels, scores, metrics="auc_roc", series=series)
+    assert found["auc_roc"].units == 6
+    assert "over the 6 of 7 series where both have a value" in " ".join(repr(found).split())

@@ -11,7 +11,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.datasets import Series, data_root, info, join, load, smd
+from pateval.datasets import Series, data_root, info, join, load
+from pateval.datasets.multivariate import smd_interpretation
 from pateval.io import TableError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def test_smd_original(smd_folder: Path) -> None:
     assert found[1].test.dtype == np.float32
     assert found[1].train_steps == 5
     assert found[0].labels.tolist() == [False, True, False]
-    assert smd.interpretation(smd_folder)["machine-1-2"] == [(1, 2, (1, 2))]
+    assert smd_interpretation(smd_folder)["machine-1-2"] == [(1, 2, (1, 2))]
     assert [each.name for each in load(smd_folder)] == [each.name for each in found]
 
 
@@ -84,7 +85,7 @@ def test_smd_broken(smd_folder: Path) -> None:
     interpretation = root / "interpretation_label" / "machine-1-2.txt"
     interpretation.write_text("1-2:1\nnonsense\n")
     with pytest.raises(TableError, match="line 2 is not of the form"):
-        smd.interpretation(smd_folder)
+        smd_interpretation(smd_folder)
 
 
 @pytest.fixture

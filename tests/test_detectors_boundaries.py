@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pateval.detectors import REGISTRY, make
-from pateval.detectors.deep import fit_together
-from pateval.detectors.scoring import split_windows
+from pateval.detectors.deep import fit_together, split_windows
 from pateval.detectors.windows import lay_tiles, parts, tile_starts, training_rows, window_starts
 
 torch.set_num_threads(1)

@@ -18,9 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from pateval.detectors import make
-from pateval.detectors.adapter import Adapter, AdapterSettings
+from pateval.detectors.adapter import Adapter, AdapterSettings, SeriesAdapter, SeriesAdapterSettings
 from pateval.detectors.estimator_kinds import estimator_kind, high_means
-from pateval.detectors.series_adapter import SeriesAdapter, SeriesAdapterSettings
 
 
 @pytest.fixture

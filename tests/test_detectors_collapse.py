@@ -12,9 +12,14 @@ import torch
 
 from pateval.datasets import join, load
 from pateval.detectors import make
-from pateval.detectors.collapse import CollapsedTrainingWarning, measure, rank_correlation
+from pateval.detectors.collapse import measure, rank_correlation
 from pateval.detectors.presets import dataset_settings
-from pateval.io.collapse_rules import ZSCORE_CORRELATION, Reconstruction, collapse_reasons
+from pateval.io.collapse_rules import (
+    ZSCORE_CORRELATION,
+    CollapsedTrainingWarning,
+    Reconstruction,
+    collapse_reasons,
+)
 from pateval.io.score_files import training_verdict
 
 torch.set_num_threads(1)

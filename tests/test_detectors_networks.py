@@ -14,7 +14,6 @@ from pateval.detectors.anomaly_transformer import (
     AnomalyTransformer,
     AnomalyTransformerNetwork,
     AnomalyTransformerSettings,
-    association_losses,
     minimax_loss,
     prior_association,
     prior_scale,
@@ -24,15 +23,13 @@ from pateval.detectors.dcdetector import (
     DCdetector,
     DCdetectorNetwork,
     DCdetectorSettings,
-    contrast_losses,
     normalise_windows,
     upsample_between,
     upsample_inside,
 )
-from pateval.detectors.layers import Embedding, association_discrepancy, sinusoids
-from pateval.detectors.lstm import LSTMNetwork
+from pateval.detectors.layers import Embedding, association_discrepancy, association_losses, sinusoids
 from pateval.detectors.presets import dataset_settings, threshold_ratio
-from pateval.detectors.transformer import EncoderBlock, TransformerNetwork, TransformerSettings
+from pateval.detectors.reconstruction import EncoderBlock, LSTMNetwork, TransformerNetwork, TransformerSettings
 from pateval.detectors.usad import USAD, USADNetwork, USADSettings, first_loss, second_loss
 
 torch.set_num_threads(1)
@@ -311,7 +308,7 @@ def test_windows_are_normalised_by_population_variance() -> None:
 
 def test_dcdetector_loss_is_zero_but_its_gradient_is_not() -> None:
     model = small_dcdetector()
-    series_loss, prior_loss = contrast_losses(model(torch.randn(6, 12, 4)))
+    series_loss, prior_loss = association_losses(model(torch.randn(6, 12, 4)))
     loss = prior_loss - series_loss
     assert float(loss.detach()) == 0.0
     assert float(series_loss.detach()) > 0
@@ -364,7 +361,6 @@ def test_usad_gradient_carry_over(carry: bool) -> None:
     twin.load_state_dict(model.state_dict())
     first = torch.optim.Adam([*twin.encoder.parameters(), *twin.first.parameters()])
     second = torch.optim.Adam([*twin.encoder.parameters(), *twin.second.parameters()])
-    assert recipe.begin is not None
     recipe.begin(3)
     for batch in (recipe.windows[:4], recipe.windows[4:]):
         recipe.step(batch)
@@ -417,7 +413,7 @@ def test_usad_original_scores_windows_at_their_last_step() -> None:
     recipe = detector.plan(train)
     windows = recipe.windows[:]
     assert windows.shape == (57, 4, 2)
-    assert recipe.batch_size == 7919
+    assert recipe.settings.batch_size == 7919
     assert float(windows.min()) == 0
     assert float(windows.max()) == pytest.approx(1)
     scores = detector.score(train)

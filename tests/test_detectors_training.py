@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from pateval.detectors import make
-from pateval.detectors.scoring import in_batches, training_windows, window_view
+from pateval.detectors.deep import Windows, in_batches, window_view
+from pateval.detectors.presets import preset_settings
+from pateval.detectors.reconstruction import Transformer, TransformerSettings, draw_as_published
 from pateval.detectors.training import (
     Epoch,
     Recipe,
@@ -23,7 +26,7 @@ from pateval.detectors.training import (
     set_learning_rate,
     visiting_order,
 )
-from pateval.detectors.windows import standard_scaling
+from pateval.detectors.windows import Scaling
 
 torch.set_num_threads(1)
 
@@ -69,11 +72,16 @@ def toy(values: list[tuple[float, ...]] | None = None, *, seen: list[Tensor] | N
         "windows": torch.arange(10.0).view(10, 1, 1),
         "optimizers": (torch.optim.SGD(model.parameters(), lr=0.5),),
         "step": step,
-        "batch_size": 4,
-        "epochs": 5,
         "validate": (lambda: next(answers)) if values is not None else None,
     }
-    return Recipe(**{**defaults, **changes})
+    settings = SimpleNamespace(
+        batch_size=4,
+        epochs=changes.pop("epochs", 5),
+        patience=changes.pop("patience", None),
+        order_seed=changes.pop("order_seed", 42),
+        order=changes.pop("order", "generator"),
+    )
+    return Recipe(**{**defaults, "settings": settings, **changes})
 
 
 def test_every_window_is_visited_once_per_epoch_in_one_fixed_order() -> None:
@@ -175,18 +183,10 @@ def test_seeding_leaves_the_callers_random_state() -> None:
     assert torch.equal(torch.rand(2), expected)
 
 
-def windows_of(train: np.ndarray, **changes: Any) -> tuple[Any, Tensor, Tensor]:
-    options: dict[str, Any] = {
-        "scale": standard_scaling,
-        "window": 10,
-        "stride": 10,
-        "device": torch.device("cpu"),
-        "select_on_test": False,
-        "validation_share": 0.1,
-        "test": None,
-    }
-    options.update(changes)
-    return training_windows(train, options.pop("test"), **options)
+def windows_of(train: np.ndarray, test: Any = None, **changes: Any) -> tuple[Scaling, Windows, Windows]:
+    detector = make("anomaly_transformer", **{"window": 10, "stride": 10, **changes})
+    scaling, windows, held_out = detector.cut(train, torch.device("cpu"), test=test)
+    return scaling, windows, held_out
 
 
 def test_the_last_training_windows_are_held_out() -> None:
@@ -306,7 +306,7 @@ def test_the_test_set_chooses_only_when_asked_by_name(name: str) -> None:
 def test_the_original_variant_of_anomaly_transformer_trains_on_every_step() -> None:
     detector = make("anomaly_transformer", **{**DEEP["anomaly_transformer"], "epochs": None}, variant="original")
     recipe = detector.plan(series())
-    assert (recipe.epochs, recipe.patience, recipe.reshuffle) == (3, 3, True)
+    assert (recipe.settings.epochs, recipe.settings.patience, recipe.reshuffle) == (3, 3, True)
     # 194 windows at stride 1, less a tenth held out and those that overlap it.
     assert len(recipe.windows) == 194 - 19 - 9
     with pytest.raises(ValueError, match="variant must be one of 'paper', 'original'"):
@@ -316,4 +316,104 @@ def test_the_original_variant_of_anomaly_transformer_trains_on_every_step() -> N
 def test_the_original_variant_of_dcdetector() -> None:
     detector = make("dcdetector", window=12, patch_sizes=(2, 3), variant="original")
     recipe = detector.plan(series())
-    assert (recipe.batch_size, recipe.epochs, len(recipe.windows), recipe.reshuffle) == (256, 3, 192, True)
+    assert (recipe.settings.batch_size, recipe.settings.epochs, recipe.reshuffle) == (256, 3, True)
+    assert len(recipe.windows) == 192
+
+
+# ---- as the authors' program does it ----
+
+
+def test_the_legacy_order_is_that_of_the_legacy_generator() -> None:
+    seen: list[Tensor] = []
+    run(toy(seen=seen, epochs=2, order="legacy"))
+    expected = np.arange(10)
+    np.random.RandomState(42).shuffle(expected)
+    assert torch.cat(seen[:3]).tolist() == torch.cat(seen[3:]).tolist() == expected.tolist()
+    assert visiting_order(10, 42).tolist() != expected.tolist()
+
+
+def published_transformer(features: int, settings: TransformerSettings) -> nn.Module:
+    """The authors' network in torch's own modules, made in the order in which theirs are."""
+
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = nn.MultiheadAttention(settings.width, settings.heads, batch_first=True)
+            self.first = nn.Conv1d(settings.width, settings.hidden, 1)
+            self.second = nn.Conv1d(settings.hidden, settings.width, 1)
+            self.norms = nn.ModuleList(nn.LayerNorm(settings.width) for _ in range(2))
+
+        def forward(self, tokens: Tensor) -> Tensor:
+            tokens = self.norms[0](tokens + self.attention(tokens, tokens, tokens)[0])
+            inner = nn.functional.gelu(self.first(tokens.transpose(1, 2)))
+            return self.norms[1](tokens + self.second(inner).transpose(1, 2))
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Conv1d(features, settings.width, 3, padding=1, padding_mode="circular", bias=False)
+            nn.init.kaiming_normal_(self.embedding.weight, mode="fan_in", nonlinearity="leaky_relu")
+            self.blocks = nn.Sequential(*(Block() for _ in range(settings.blocks)))
+            self.norm = nn.LayerNorm(settings.width)
+            self.output = nn.Linear(settings.width, features)
+
+        def forward(self, windows: Tensor) -> Tensor:
+            from pateval.detectors.layers import sinusoids
+
+            tokens = self.embedding(windows.transpose(1, 2)).transpose(1, 2)
+            return self.output(self.norm(self.blocks(tokens + sinusoids(settings.window, settings.width))))
+
+    return Network()
+
+
+def test_the_transformer_starts_from_the_weights_of_the_published_modules() -> None:
+    settings = TransformerSettings(**{**DEEP["transformer"], "first_weights": "multihead", "device": "cpu"})
+    with seeded(0, torch.device("cpu")):
+        expected = published_transformer(3, settings)
+    with seeded(0, torch.device("cpu")):
+        found = Transformer(settings).network(3)
+    batch = torch.randn(4, 10, 3)
+    torch.testing.assert_close(found(batch), expected(batch), rtol=1e-5, atol=1e-6)
+    # By default the layers are drawn one by one, and the network is another.
+    with seeded(0, torch.device("cpu")):
+        other = Transformer(TransformerSettings(**DEEP["transformer"])).network(3)
+    assert not torch.allclose(other(batch), expected(batch), atol=1e-3)
+    draw_as_published(other, settings)
+    assert not other.blocks[0].query.bias.any()
+
+
+def test_a_validation_loss_may_be_the_mean_of_its_batches() -> None:
+    values = torch.arange(10.0)[:, None].expand(10, 3)
+    by_windows = make("lstm", batch_size=4)
+    by_batches = make("lstm", batch_size=4, validation_mean="batches")
+    assert by_windows.mean_loss(values) == pytest.approx(4.5)
+    assert by_batches.mean_loss(values) == pytest.approx((1.5 + 5.5 + 8.5) / 3)
+
+
+def test_float32_input_is_rounded_before_and_after_scaling() -> None:
+    train = 1e4 + series(200)
+    rounded = train.astype(np.float32)
+    expected = rounded.copy()
+    expected -= rounded.mean(axis=0, dtype=np.float64)
+    expected /= rounded.astype(np.float64).std(axis=0)
+    single = make("usad", **DEEP["usad"], float32_input=True, device="cpu").plan(train)
+    np.testing.assert_allclose(single.windows[:].numpy().reshape(-1, 3), expected, rtol=1e-6, atol=1e-7)
+    double = make("usad", **DEEP["usad"], device="cpu").plan(train)
+    assert not np.allclose(double.windows[:].numpy().reshape(-1, 3), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["lstm", "transformer", "usad", "anomaly_transformer", "dcdetector"])
+def test_the_preset_of_the_authors_trains_another_network(name: str) -> None:
+    train, test = series(), series(117)
+    preset = preset_settings("authors", name)
+    assert preset["seed"] == (42 if name == "usad" else 0)
+    usual = make(name, **DEEP[name], device="cpu").fit(train).score(test)
+    theirs = make(name, **DEEP[name], **preset, device="cpu").fit(train).score(test)
+    assert (usual != theirs).any()
+    np.testing.assert_array_equal(make(name, **DEEP[name], **preset, device="cpu").fit(train).score(test), theirs)
+
+
+def test_presets_are_named() -> None:
+    assert preset_settings("authors", "pca") == {}
+    with pytest.raises(ValueError, match="preset must be one of 'authors'; got 'mine'"):
+        preset_settings("mine", "usad")

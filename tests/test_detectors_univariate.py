@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import pateval as pv
 from pateval.compat import PATE
-from pateval.paper.univariate import ecg, longest_normal, weather
+from pateval.paper.real_world import ecg, longest_normal, weather
 
 torch.set_num_threads(1)
 
@@ -60,7 +60,8 @@ def test_ecg_runs_on_the_stand_in(real_data: Path) -> None:
     values, labels = table["value"].to_numpy(), table["label"].to_numpy()
     with pytest.raises(ValueError, match="0 steps to train on"):
         ecg(values, labels)
-    example = ecg(values, labels, train=longest_normal(labels), part=slice(24250, 25300), device="cpu")
+    parts = [slice(24250, 25300)]
+    (example,) = ecg(values, labels, train=longest_normal(labels), parts=parts, device="cpu")
     assert list(example.scores) == ["perfect", "mvn", "autoencoder", "random"]
     assert all(scores.shape == (1050,) for scores in example.scores.values())
     assert example.scores["autoencoder"].min() == 0
@@ -77,7 +78,7 @@ def test_ecg_by_the_papers_rule() -> None:
     labels = np.zeros(26_500, dtype=int)
     labels[[1500, 25_700, 25_701]] = 1
     values[25_700:25_702] += 3
-    example = ecg(values, labels, device="cpu")
+    (example,) = ecg(values, labels, device="cpu")
     # Training ends at 1000, so that the slice is the steps 25250 to 26299.
     assert np.flatnonzero(example.labels).tolist() == [450, 451]
     assert roc_auc_score(example.labels, example.scores["mvn"]) > 0.9

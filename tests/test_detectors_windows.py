@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pateval.detectors.windows import (
-    drop_tail,
     lay_last,
     lay_mean,
     lay_tiles,
@@ -20,6 +19,7 @@ from pateval.detectors.windows import (
     standard_scaling,
     tile_starts,
     training_rows,
+    window_starts,
 )
 
 
@@ -30,8 +30,6 @@ def test_tiles_cover_every_step_once_and_the_tail_by_the_final_window(window: in
     positions = np.stack([np.arange(start, start + window) for start in starts])
     # Laying the position of each step back must give each step its own position.
     assert lay_tiles(positions, length).tolist() == list(range(length))
-    assert tile_starts(length, window, tail=False).tolist() == list(range(0, length - window + 1, window))
-    assert len(drop_tail(np.arange(length), window)) == length // window * window
 
 
 def test_the_tail_takes_only_steps_that_no_tile_covers() -> None:
@@ -51,7 +49,8 @@ def test_the_tail_takes_only_steps_that_no_tile_covers() -> None:
     ],
 )
 def test_the_paper_scores_the_lengths_of_its_appendix(length: int, window: int, scored: int) -> None:
-    assert len(drop_tail(np.zeros(length, dtype=np.int8), window)) == scored
+    (starts,) = window_starts(length, window, window)
+    assert starts[-1] + window == scored
 
 
 @given(st.integers(1, 8), st.integers(0, 20), st.integers(1, 3))
@@ -63,18 +62,17 @@ def test_sliding_windows(window: int, more: int, features: int) -> None:
         np.testing.assert_array_equal(windows[start], matrix[start : start + window])
 
 
-@given(st.integers(1, 8), st.integers(1, 20), st.booleans())
-def test_laying_window_scores_back(window: int, count: int, per_step: bool) -> None:
-    scores = np.random.default_rng(1).normal(size=(count, window) if per_step else count)
+@given(st.integers(1, 8), st.integers(1, 20))
+def test_laying_window_scores_back(window: int, count: int) -> None:
+    scores = np.random.default_rng(1).normal(size=(count, window))
     length = count + window - 1
     expected = []
     for step in range(length):
         cover = range(max(0, step - window + 1), min(step, count - 1) + 1)
-        expected.append(np.mean([scores[start, step - start] if per_step else scores[start] for start in cover]))
+        expected.append(np.mean([scores[start, step - start] for start in cover]))
     np.testing.assert_allclose(lay_mean(scores, window), expected)
-    if not per_step:
-        last = lay_last(scores, window)
-        assert last.tolist() == [scores[max(0, step - window + 1)] for step in range(length)]
+    last = lay_last(scores[:, 0], window)
+    assert last.tolist() == [scores[max(0, step - window + 1), 0] for step in range(length)]
 
 
 def test_rows_are_scored_in_bounded_pieces() -> None:

@@ -1,5 +1,6 @@
 """The documentation: examples run, no public name is missing, and no link between pages is broken."""
 
+import csv
 import doctest
 import importlib.util
 import re
@@ -23,14 +24,18 @@ WRITTEN = sorted(
     for path in DOCS.rglob("*.md")
     if not {"_build", "metrics", "gallery", "generated"} & set(path.relative_to(DOCS).parts[:-1])
 )
-# Pages whose commands need nothing but the files of the demo.
+# Pages whose commands need nothing but files made from those of the demo.
 PAGES_OF_COMMANDS = [
     "index.md",
     "start.md",
     "choose.md",
+    "what-a-number-means.md",
     "guides/buffers.md",
-    "guides/thresholds.md",
+    "guides/files.md",
+    "guides/leaderboards.md",
+    "guides/many-series.md",
     "guides/reports.md",
+    "guides/thresholds.md",
 ]
 
 
@@ -53,6 +58,22 @@ class TestPages:
             if not (DOCS / page).parent.joinpath(target).exists() and not target.removeprefix("../").startswith(made)
         ]
         assert missing == []
+
+    @pytest.mark.parametrize("page", ["docs/life-of-a-number.md", "docs/design/index.md", "CONTRIBUTING.md"])
+    def test_pages_on_the_code_name_files_and_packages_that_are_there(self, page):
+        package = ROOT / "src" / "pateval"
+        text = (ROOT / page).read_text(encoding="utf-8").replace("src/pateval/", "")
+        assert len(text) > 1000
+        named = re.findall(r"(?<![\w/.])((?:[a-z_]+/)+[a-z_]+\.(?:py|js))\b", text)
+        ours = [name for name in named if name.split("/")[0] not in ("tests", "docs", "benchmarks", "examples")]
+        assert [name for name in ours if not (package / name).exists() and "detected_events" not in name] == []
+        folders = re.findall(r"^  ((?:[a-z]+/ +)+)", text, flags=re.MULTILINE)
+        assert [name for line in folders for name in line.split() if not (package / name).is_dir()] == []
+
+    def test_every_package_is_in_the_layout(self):
+        layout = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```\nsrc/pateval/\n")[1].split("```")[0]
+        packages = {path.parent.name for path in (ROOT / "src" / "pateval").glob("*/__init__.py")}
+        assert packages == set(re.findall(r"\b([a-z]+)/(?:\s|$)", layout))
 
     def test_every_public_name_has_a_place_in_the_reference(self):
         from pateval import plots
@@ -87,7 +108,10 @@ def commands_of(page):
 
 def shown_output(page, command):
     """What a page shows below a command, as a list of lines; empty where it shows nothing."""
-    blocks = re.findall(r"^```\n(.*?)^```$", (DOCS / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = (DOCS / page).read_text(encoding="utf-8")
+    # With the language: the end of a block in Python must not be taken for the beginning of another one.
+    fenced = re.findall(r"^```(.*?)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    blocks = [body for language, body in fenced if not language]
     lines = next(block.splitlines() for block in blocks if f"$ {command}" in block.replace("\\\n", " ").splitlines())
     after = lines[lines.index(f"$ {command}") + 1 :] if f"$ {command}" in lines else []
     return list(takewhile(lambda line: not line.startswith("$ "), after))
@@ -95,10 +119,35 @@ def shown_output(page, command):
 
 @pytest.fixture
 def user_folder(tmp_path):
-    """A folder with the files that the pages speak of: those of the demo."""
-    save_files(tmp_path / "scores")
+    """A folder with the files that the pages speak of: those of the demo, and some made from them."""
+    save_files(tmp_path / "scores", series=3)
     shutil.copy(tmp_path / "scores" / "series-1.csv", tmp_path / "scores.csv")
+    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    half = {number: number // 1500 for number in range(len(rows))}
+    mine = {"my_detector": "score_window_pca", "baseline": "score_moving_z_score"}
+    write(tmp_path / "mine.csv", [named(row, "time", "value", "label", **mine) for row in rows])
+    other = {"when": "time", "fault": "label", "model_a": "score_window_pca", "model_b": "score_random"}
+    write(tmp_path / "other.csv", [named(row, **other) | {"maintenance": int(n < 20)} for n, row in enumerate(rows)])
+    machines = [named(row, "label", score="score_window_pca") | {"machine": half[n]} for n, row in enumerate(rows)]
+    write(tmp_path / "machines.csv", machines)
+    (tmp_path / "runs").mkdir()
+    for name in ("score_window_pca", "score_nearest_window"):
+        series = [named(row, "label", score=name) | {"series": half[n]} for n, row in enumerate(rows)]
+        write(tmp_path / "runs" / f"{name}.csv", [row | {"run": run} for run in range(2) for row in series])
     return tmp_path
+
+
+def named(row, *columns, **others):
+    """Some columns of a row, and others under new names."""
+    return {name: row[name] for name in columns} | {new: row[name] for new, name in others.items()}
+
+
+def write(path, rows):
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 @pytest.mark.skipif(not DOCS.exists(), reason="the documentation is in the repository only")

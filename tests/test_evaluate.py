@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from pateval.catalog import catalogue
 from pateval.evaluation.threshold_rules import THRESHOLD_RULES, threshold_rule
+from support.messages import raises_exactly
 from support.strategies import labels_and_scores, split_series
 
 pytestmark = pytest.mark.filterwarnings("ignore::pateval.CoarseScoresWarning")
@@ -59,13 +60,15 @@ def outcome(metric, labels, given, **options):
 def test_equals_direct_calls_for_every_metric(pair, window):
     labels, scores = pair
     early, delay = (0, 3), (0, 2)
-    found = pv.evaluate(labels, scores, early=early, delay=delay, window=window)
+    found = pv.evaluate(labels, scores, metrics="all", early=early, delay=delay, window=window, chance=0)
     assert list(found) == list(catalogue())
     predictions = scores >= pv.best_threshold(labels, scores).threshold if labels.any() else None
+    if set(scores.tolist()) == {0, 1}:  # no rule is applied
+        predictions = scores == 1
     for name, metric in catalogue().items():
         expected, reason = math.nan, NO_ANOMALY
-        if labels.any():
-            given_ = scores if metric.takes == "scores" else predictions
+        given_ = scores if metric.takes == "scores" else predictions
+        if labels.any() or (metric.takes == "predictions" and predictions is not None):
             expected, reason = outcome(metric, labels, given_, **options_of(metric, early, delay, window))
         assert found[name] == pytest.approx(expected, abs=1e-12, nan_ok=True)
         assert found.reasons.get(name) == reason
@@ -73,7 +76,7 @@ def test_equals_direct_calls_for_every_metric(pair, window):
 
 def test_defaults_are_those_of_the_functions():
     labels, scores = series()
-    found = pv.evaluate(labels, scores)
+    found = pv.evaluate(labels, scores, metrics="all")
     for name, metric in catalogue().items():
         predictions = scores >= found.threshold
         if name == "ucr_score":
@@ -108,7 +111,7 @@ def test_scores_only_need_no_threshold():
 def test_predictions_only():
     labels, scores = series()
     predictions = scores > 0.8
-    found = pv.evaluate(labels, predictions=predictions)
+    found = pv.evaluate(labels, predictions=predictions, metrics="all")
     assert {name for name, value in found.items() if math.isnan(value)} == ON_SCORES
     assert {found.reasons[name] for name in ON_SCORES} == {"needs scores"}
     assert found["point_f1"] == pv.point(labels, predictions).f1
@@ -127,10 +130,10 @@ def test_predictions_beside_scores_are_taken_as_they_are():
 def test_no_anomaly_gives_reasons():
     scores = np.arange(10) / 10
     for found in (
-        pv.evaluate([0] * 10, scores),
-        pv.evaluate([0] * 10, scores, scores > 0.5),
-        pv.evaluate([0] * 10, scores, threshold="quantile:0.2"),
-        pv.evaluate([0] * 10, scores, threshold=0.3),
+        pv.evaluate([0] * 10, scores, metrics="all"),
+        pv.evaluate([0] * 10, scores, scores > 0.5, metrics="all"),
+        pv.evaluate([0] * 10, scores, threshold="quantile:0.2", metrics="all"),
+        pv.evaluate([0] * 10, scores, threshold=0.3, metrics="all"),
     ):
         defined = {name for name, value in found.items() if not math.isnan(value)}
         assert defined <= {"szcore_false_alarm_rate"}  # which needs no event, but predictions
@@ -139,10 +142,10 @@ def test_no_anomaly_gives_reasons():
 
 
 def test_undefined_ones_have_reasons_and_the_rest_goes_on():
-    found = pv.evaluate([1] * 20, np.arange(20.0))
+    found = pv.evaluate([1] * 20, np.arange(20.0), metrics="all")
     assert set(found.reasons) == {"auc_roc", "vus_roc", "range_auc_roc", "pa_auc_roc"}
     assert all("every step is anomalous" in reason for reason in found.reasons.values())
-    found = pv.evaluate([0, 1, 0, 0, 1, 1], [5, 0, 4, 3, 0, 0], threshold=1)
+    found = pv.evaluate([0, 1, 0, 0, 1, 1], [5, 0, 4, 3, 0, 0], threshold=1, metrics="all")
     assert set(found.reasons) == {"ucr_score", "nab", "mean_detection_delay", "timing_after_rate", "timing_quality"}
     assert "events of at least two steps" in found.reasons["nab"]
     assert "no event is detected" in found.reasons["timing_quality"]
@@ -196,7 +199,7 @@ def test_the_oracle_is_named_wherever_it_was_used():
 
 def test_a_threshold_that_cannot_be_found_is_a_reason():
     labels, _ = series()
-    found = pv.evaluate(labels, np.zeros(labels.size), threshold="peaks-over-threshold")
+    found = pv.evaluate(labels, np.zeros(labels.size), threshold="peaks-over-threshold", metrics="all")
     assert {name for name in found.reasons if name != "ucr_score"} == ON_PREDICTIONS
     assert found.reasons["point_f1"].startswith("the threshold is undefined: no score lies above the quantile 0.98")
     assert found["auc_roc"] == 0.5
@@ -204,7 +207,7 @@ def test_a_threshold_that_cannot_be_found_is_a_reason():
     assert found.threshold_rule is None
 
 
-def test_series_are_pooled_or_averaged():
+def several_series():
     parts = [
         series(1),
         series(2, 250, ((40, 80),)),
@@ -212,47 +215,113 @@ def test_series_are_pooled_or_averaged():
         series(4, 200, ((0, 10), (190, 200))),
     ]
     labels, scores = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-    names = np.repeat(["a", "b", "c", "d"], [part[0].size for part in parts])
-    found = pv.evaluate(labels, scores, series=names)
-    pooled = {name for name, metric in catalogue().items() if metric.pools}
-    assert found.means == set(catalogue()) - pooled
-    assert not found.reasons
-    predictions = scores >= found.threshold
-    assert found.threshold == pv.best_threshold(labels, scores).threshold
-    for name in ("pate", "pate_ap"):
-        assert found[name] == catalogue()[name].function(labels, scores, series=names)
-    assert found["pate_f1"] == pv.pate_f1(labels, predictions, series=names)
-    for name in pooled - {"pate", "pate_ap", "pate_f1"}:
-        metric = catalogue()[name]
-        assert found[name] == direct(metric, labels, scores if metric.takes == "scores" else predictions)
-    for name in found.means:
-        metric = catalogue()[name]
+    return labels, scores, np.repeat(["a", "b", "c", "d"], [part[0].size for part in parts])
+
+
+def test_series_are_averaged_each_with_its_own_threshold():
+    labels, scores, names = several_series()
+    found = pv.evaluate(labels, scores, metrics="all", series=names)
+    assert found.means == set(catalogue())
+    assert found.series == 4
+    for name, metric in catalogue().items():
         values = []
         for each in "abcd":
             part = names == each
-            given_ = scores if metric.takes == "scores" else predictions
+            if not labels[part].any():
+                continue
+            level = pv.best_threshold(labels[part], scores[part]).threshold
             try:
-                values.append(direct(metric, labels[part], given_[part]))
+                values.append(
+                    direct(metric, labels[part], scores[part] if metric.takes == "scores" else scores[part] >= level)
+                )
             except pv.UndefinedMetricError:
-                assert each == "c" or name in ("ucr_score", "mean_detection_delay")
+                assert name in ("ucr_score", "mean_detection_delay")
         assert found[name] == pytest.approx(np.mean(values), abs=1e-12)
-    assert "mean over series: auc" not in repr(found)
-    assert "mean over series: vus_roc, " in repr(found)
+        assert found.defined_on(name) == len(values)
+    assert found.threshold is None
+    assert found.thresholds("point_f1")[1] == pv.best_threshold(labels[names == "b"], scores[names == "b"]).threshold
+    assert "score >= a threshold for each series (oracle: best point F1)" in repr(found)
+    assert "means over 4 series; defined on fewer: pate on 3, " in repr(found)
+    assert "|over:mean:4|" in found.signature("vus_pr")
+
+
+def test_series_are_pooled_where_that_is_asked_for():
+    labels, scores, names = several_series()
+    pools = {name: metric for name, metric in catalogue().items() if metric.pools}
+    found = pv.evaluate(labels, scores, metrics="all", series=names, pooled=True)
+    assert set(found) == set(pools)
+    assert found.threshold == pv.best_threshold(labels, scores).threshold
+    predictions = scores >= found.threshold
+    for name, metric in pools.items():
+        series_too = {"series": names} if name.startswith("pate") else {}
+        given = scores if metric.takes == "scores" else predictions
+        assert found[name] == direct(metric, labels, given, **series_too)
+    assert "all steps of 4 series are one sample" in repr(found)
+    assert "left out, since series cannot be pooled for them: vus_roc, " in repr(found)
+    assert "|over:pooled:4|" in found.signature("pate")
+    with raises_exactly(
+        ValueError,
+        "vus_pr cannot be computed over several series taken together: leave it out, or leave out pooled",
+    ):
+        pv.evaluate(labels, scores, metrics=["pate", "vus_pr"], series=names, pooled=True)
+
+
+def test_best_is_the_best_of_the_metric_itself_on_each_series():
+    labels, scores, names = several_series()
+    metrics = ["point_adjusted_f1(threshold=best)", "affiliation_f1(threshold=best)", "nab(threshold=best)"]
+    metrics += ["point_adjusted_precision(threshold=best)", "temporal_distance(threshold=best)"]
+    found = pv.evaluate(labels, scores, metrics=metrics, series=names, chance=0)
+    for name in metrics:
+        plain = name.removesuffix("(threshold=best)")
+        best = [
+            pv.best_threshold(labels[names == each], scores[names == each], metric=plain.replace("precision", "f1"))
+            for each in "abd"
+        ]
+        assert found.thresholds(name) == (best[0].threshold, best[1].threshold, None, best[2].threshold)
+        if "precision" not in name:
+            assert found[name] == pytest.approx(np.mean([one.value for one in best]), abs=1e-12)
+    assert found.label(metrics[0]) == "point_adjusted_f1 (best)"
+    assert "|predictions:best|candidates:all|" in found.signature(metrics[0])
+    assert "|predictions:best|candidates:1000|" in found.signature(metrics[1])
+    assert (
+        pv.evaluate(labels, scores, metrics="nab", series=names, threshold="best")["nab"]
+        == found["nab(threshold=best)"]
+    )
+
+
+def test_scores_of_0_and_1_are_predictions():
+    labels, scores = series()
+    flags = (scores > 0.2).astype(float)  # the oracle would flag nothing but these, the quantile everything
+    for threshold in ("oracle", "best", "quantile:0.9", 0.5, 7):
+        found = pv.evaluate(labels, flags, threshold=threshold, metrics=["point_f1", "auc_roc"])
+        assert found["point_f1"] == pv.point(labels, flags).f1
+        assert found["auc_roc"] == pv.auc_roc(labels, flags)
+        assert "|predictions:given|" in found.signature("point_f1")
+        assert found.notes[0] == (
+            "the scores are 0 and 1 only: they are taken as predictions, and no threshold rule is applied"
+        )
+    constant = pv.evaluate(labels, np.ones(labels.size), metrics="point_f1")
+    assert constant.threshold_rule == "oracle: best point F1"
+    # One series of 0 and 1 among others is no detector that gives predictions.
+    which = np.repeat([0, 1], labels.size)
+    mixed = pv.evaluate(np.tile(labels, 2), np.concatenate([flags, scores]), series=which, metrics="point_f1")
+    expected = [pv.best_threshold(labels, one).value for one in (flags, scores)]
+    assert mixed["point_f1"] == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 @settings(max_examples=20)
 @given(st.data())
 def test_one_series_is_no_series(data):
     labels, scores = data.draw(labels_and_scores())
-    found = pv.evaluate(labels, scores)
-    named = pv.evaluate(labels, scores, series=["x"] * labels.size)
+    found = pv.evaluate(labels, scores, metrics="all", chance=0)
+    named = pv.evaluate(labels, scores, metrics="all", series=["x"] * labels.size, chance=0)
     np.testing.assert_equal(dict(named), dict(found))
     assert named.means == frozenset()
     which = split_series(data.draw, labels.size)
-    split = pv.evaluate(labels, scores, series=which)
+    split = pv.evaluate(labels, scores, metrics="all", series=which, chance=0)
     assert set(split.reasons) == {name for name, value in split.items() if math.isnan(value)}
     if np.unique(which).size > 1:
-        assert split.means == {name for name, metric in catalogue().items() if not metric.pools}
+        assert split.means == set(catalogue())
 
 
 def test_undefined_on_every_series():
@@ -260,23 +329,24 @@ def test_undefined_on_every_series():
     found = pv.evaluate(labels, np.arange(8.0), series=[1, 1, 1, 2, 2, 2, 3, 3], metrics=["vus_roc", "range_auc_pr"])
     assert found["vus_roc"] == pv.vus_roc([1, 1, 0], [3, 4, 5])
     silent = pv.evaluate([0] * 4, np.arange(4.0), series=[1, 1, 2, 2], metrics=["vus_roc", "pate"])
-    assert silent.reasons["pate"] == NO_ANOMALY
-    assert silent.reasons["vus_roc"].startswith("undefined on every series")
-    assert silent.reasons["vus_roc"].endswith(NO_ANOMALY)
+    assert set(silent.reasons.values()) == {f"undefined on every series: {NO_ANOMALY}"}
 
 
 def test_coarse_scores_are_noted_not_warned_about(recwarn):
     labels, scores = series()
     assert pv.evaluate(labels, scores).notes == ()
-    (note,) = pv.evaluate(labels, scores > 0.8).notes
-    assert note == (
-        "the scores have only 2 distinct values: the trapezoid rule of pate, auc_pr, ts_auprc flatters such scores"
-    )
-    asked = pv.evaluate(labels, scores > 0.8, metrics=["pate_ap", "pate(early=3)", "auc_pr"])
-    (note,) = asked.notes
-    assert note == "the scores have only 2 distinct values: the trapezoid rule of pate, auc_pr flatters such scores"
+    coarse = "the scores have only 2 distinct values: the trapezoid rule of"
+    two = np.where(scores > 0.8, 2.0, 1.0)
+    assert pv.evaluate(labels, two, metrics="all").notes == (f"{coarse} pate, auc_pr, ts_auprc flatters such scores",)
+    asked = pv.evaluate(labels, two, metrics=["pate_ap", "pate(early=3)", "auc_pr", "vus_pr(variant=original)"])
+    assert asked.notes == (f"{coarse} pate, auc_pr, vus_pr flatters such scores",)
     assert "flatters" in repr(asked)
-    assert pv.evaluate(labels, scores > 0.8, metrics=["pate_ap", "point_f1"]).notes == ()
+    for variant in ("original", "timeeval"):
+        asked = pv.evaluate(
+            labels, two, metrics=[f"vus_pr(variant={variant})", "vus_pr", f"vus_roc(variant={variant})"]
+        )
+        assert asked.notes == (f"{coarse} vus_pr flatters such scores",)
+    assert pv.evaluate(labels, two, metrics=["pate_ap", "point_f1", "vus_pr"]).notes == ()
     assert not recwarn.list
 
 
@@ -304,16 +374,19 @@ def test_it_prints_readably():
         ({"scores": [1, 2, 3, 4], "window": -1}, "window must be a non-negative integer"),
         ({"scores": [1, 2, 3, 4], "series": [1, 2]}, "series and labels must have the same length"),
         ({"scores": [1, 2, 3, 4], "series": [1, 2, 1, 1]}, "contiguous"),
-        ({"scores": [1, 2, 3, 4], "threshold": "best"}, "threshold must be a number or one of 'oracle', 'quantile'"),
-        ({"scores": [1, 2, 3, 4], "threshold": "oracle:2"}, "threshold must be a number or one of"),
+        (
+            {"scores": [1, 2, 3, 4], "threshold": "bset"},
+            "threshold must be a number, or a rule such as 'quant",
+        ),
+        ({"scores": [1, 2, 3, 4], "threshold": "oracle:2"}, "threshold must be a number, or a rule"),
         ({"scores": [1, 2, 3, 4], "threshold": "quantile:x"}, "the figure of threshold 'quantile:x'"),
         ({"scores": [1, 2, 3, 4], "threshold": "quantile:2"}, r"fraction must be a number in \[0, 1\]"),
         ({"scores": [1, 2, 3, 4], "threshold": math.nan}, "threshold must be a finite number"),
         ({"scores": [1, 2, 3, 4], "threshold": True}, "threshold must be a finite number"),
         ({"scores": [1, 2, 3, 4], "threshold": None}, "threshold must be a finite number"),
         # A wrong threshold is wrong even where none is needed.
-        ({"predictions": [1, 0, 1, 0], "threshold": "best"}, "threshold must be a number or one of"),
-        ({"scores": [1, 2, 3, 4], "metrics": "pate", "threshold": "best"}, "threshold must be a number or one of"),
+        ({"predictions": [1, 0, 1, 0], "threshold": "bset"}, "threshold must be a number, or a rule"),
+        ({"scores": [1, 2, 3, 4], "metrics": "pate", "threshold": "bset"}, "threshold must be a number, or a rule"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -341,7 +414,7 @@ def nab_scores(folder: Path, detector: str):
 
 
 def check_real_series(labels, scores):
-    found = pv.evaluate(labels, scores)
+    found = pv.evaluate(labels, scores, metrics="all", chance=0)
     undefined = {name for name, value in found.items() if math.isnan(value)}
     assert undefined == set(found.reasons)
     assert all(found.reasons[name] for name in undefined)

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 import pateval as pv
+from pateval.evaluation.chance import steps_digest
+from pateval.time.timelines import read_recording
 from support.messages import raises_exactly
 
 RNG = np.random.default_rng(1)
@@ -86,7 +88,7 @@ def test_chance_stands_beside_every_value_and_marks_what_is_not_above_it():
     table = pv.evaluate(LABELS, SCORES, metrics=METRICS, chance=10, seed=3)
     alone = pv.evaluate(LABELS, SCORES["guess"], metrics=METRICS, chance=10, seed=3)
     assert table["guess"].chance == alone.chance
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng([3, steps_digest(read_recording(LABELS))])
     draws = [pv.auc_roc(LABELS, rng.random(80)) for _ in range(10)]
     assert alone.chance["auc_roc"] == pytest.approx(np.mean(draws))
     assert table["good"].is_above_chance("auc_roc") is True
@@ -95,8 +97,8 @@ def test_chance_stands_beside_every_value_and_marks_what_is_not_above_it():
     worse = table["guess"]["mean_detection_delay"] > table["guess"].chance["mean_detection_delay"]
     assert table["guess"].is_above_chance("mean_detection_delay") is not worse
     printed = repr(table).splitlines()
-    assert printed[0].split() == ["chance", "good", "guess", "inverted"]
-    assert printed[2].endswith("*")
+    assert printed[0].split() == ["metric", "chance", "good", "guess", "inverted"]
+    assert printed[3].endswith("*")
     assert "* not above chance: random scores do as well" in printed
     assert any(
         line.startswith("inverted: the scores look inverted: AUC-ROC is 0.00, and 1.00 with") for line in printed
@@ -118,7 +120,7 @@ def test_chance_is_computed_on_what_remains():
     ignore[:40] = 1
     scores = np.where(np.arange(80) < 50, np.nan, SCORES["good"])
     found = pv.evaluate(LABELS, scores, metrics="average_precision", ignore=ignore, missing="ignore", chance=4, seed=2)
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng([2, steps_digest(read_recording(LABELS, ignore=np.arange(80) < 50))])
     expected = np.mean([pv.average_precision(LABELS[50:], rng.random(80)[50:]) for _ in range(4)])
     assert found.chance["average_precision"] == pytest.approx(expected)
 
@@ -153,13 +155,32 @@ def test_chance_survives_pickling_before_and_after_it_is_computed():
     assert (after, after.chance, repr(after)) == (found, found.chance, repr(found))
 
 
-def test_detectors_on_different_steps_have_their_own_chance():
+def test_a_step_without_a_score_is_left_out_for_all_detectors():
     gaps = np.where(np.arange(80) < 40, np.nan, SCORES["guess"])
-    scores = {"whole": SCORES["good"], "half": gaps}
+    few = np.where(np.arange(80) < 41, np.nan, SCORES["guess"])  # more than half are missing: no value, and no say
+    scores = {"whole": SCORES["good"], "half": gaps, "few": few}
     table = pv.evaluate(LABELS, scores, metrics=["average_precision"], missing="ignore")
-    title, row, *_ = repr(table).splitlines()
-    assert title.split() == ["whole", "chance", "half", "chance"]
-    assert float(row.split()[4]) == pytest.approx(table["half"].chance["average_precision"], abs=5e-5)
+    expected = pv.evaluate(
+        LABELS,
+        {"whole": SCORES["good"], "half": SCORES["guess"]},
+        metrics=["average_precision"],
+        ignore=np.arange(80) < 40,
+    )
+    for name in ("whole", "half"):
+        assert table[name]["average_precision"] == expected[name]["average_precision"]
+        assert table[name].chance == expected[name].chance
+    assert table["few"].reasons == {"average_precision": "the detector has no score for more than half of the steps"}
+    alone = pv.evaluate(LABELS, few, metrics=["average_precision"], missing="ignore")
+    assert alone.reasons == table["few"].reasons
+
+
+def test_detectors_that_flag_more_have_their_own_chance():
+    table = pv.evaluate(
+        LABELS, {"whole": SCORES["good"], "half": SCORES["good"] / 2}, metrics="point_f1", threshold=0.8
+    )
+    title, _, row, *_ = repr(table).splitlines()
+    assert title.split() == ["metric", "whole", "chance", "of", "whole", "half", "chance", "of", "half"]
+    assert float(row.split()[4]) == pytest.approx(table["half"].chance["point_f1"], abs=5e-5)
     assert table["half"].chance != table["whole"].chance
 
 

@@ -112,7 +112,10 @@ def test_edges(name):
 
 def test_evaluate_takes_channels():
     found = pv.evaluate(LABELS, SCORES, threshold=0.5)
-    assert set(found) == set(catalogue(channels=True))
+    assert set(found) == set(METRICS)
+    assert not found.reasons
+    assert set(pv.evaluate(LABELS, SCORES, metrics="all", threshold=0.5)) == set(METRICS)
+    found = pv.evaluate(LABELS, SCORES, threshold=0.5, metrics=[*METRICS, *catalogue()])
     predictions = np.array(SCORES) >= 0.5
     for name, metric in METRICS.items():
         result = metric.function(LABELS, SCORES if metric.takes == "scores" else predictions)
@@ -136,12 +139,12 @@ def test_one_threshold_for_all_channels():
 def test_series_of_channels():
     labels, scores = np.concatenate([LABELS, LABELS]), np.concatenate([SCORES, np.flip(SCORES, axis=1)])
     found = pv.evaluate(labels, scores, series=[1] * 5 + [2] * 5, threshold=0.5)
-    assert found["channel_ndcg"] == pv.channel_ndcg(labels, scores)
+    whole = pv.evaluate(labels, scores, series=[1] * 5 + [2] * 5, metrics="channel_ndcg", pooled=True)
+    assert whole["channel_ndcg"] == pv.channel_ndcg(labels, scores)
     flagged = scores >= 0.5
     halves = [pv.affected_channels(labels[part], flagged[part]).f1 for part in (slice(5), slice(5, 10))]
     assert found["affected_channels_f1"] == pytest.approx(np.mean(halves))
-    assert "affected_channels_f1" in found.means
-    assert "channel_ndcg" not in found.means
+    assert found.means == set(METRICS)
 
 
 def test_labels_of_one_dimension_give_a_reason():

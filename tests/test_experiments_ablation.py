@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.paper import ExperimentSettings, MissingInputError, compute, report
-from pateval.paper.ablation import LEADERS, RANDOM, SIZES, SPIKY
-from pateval.paper.document import REPRODUCES
+from pateval.paper import ExperimentSettings, MissingInputError, compute
+from pateval.paper.document import IN_PART, REPRODUCES, Verdict
+from pateval.paper.inputs import first_runs
+from pateval.paper.ranks import LEADERS, SIZES, SPIKY
 from pateval.pate.sizes import pate_at_sizes
 
 SCORES = CHECKOUT / "results" / "scores" / "authors"
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def made(tmp_path_factory):
     """Seed 0 on MSL and SMD, the data sets of the paper that are here."""
     folder = tmp_path_factory.mktemp("scores")
     for name in ("MSL", "SMD"):
@@ -46,38 +47,33 @@ def test_bad_sizes():
         pate_at_sizes([0, 1], [0.1, 0.2], [-1])
 
 
-def test_transformer_and_lstm_lead_at_all_sizes(found):
-    assert found.averaged == ("SMD", "MSL")
-    assert len(found.leaders()) == len(SIZES) == 201
-    assert set(found.leaders()) == {frozenset(LEADERS)}
-    for detector, place in zip(("Transformer", "LSTM", "USAD"), (1, 2, 3), strict=True):
-        assert set(found.ranks[detector].tolist()) == {place}
+def test_transformer_and_lstm_lead_at_all_sizes(made):
+    assert made.values["averaged"] == ["SMD", "MSL"]
+    verdict = made.verdict("leaders")
+    assert len(verdict.cells) == verdict.agreeing == len(SIZES) == 201
+    assert verdict.status == IN_PART  # one seed alone
+    assert Verdict("leaders", verdict.cells).status == REPRODUCES
+    ranks = made.table("ranks").rows
+    for detector, place in zip((*LEADERS, "USAD"), (1, 2, 3), strict=True):
+        assert {row[detector] for row in ranks} == {place}
 
 
-def test_where_the_spiky_ones_lie_below_random_is_marked(found):
-    made = report("ablation", found)
+def test_where_the_spiky_ones_lie_below_random_is_marked(made):
     for detector in SPIKY:
-        below = found.below_random(None, detector)
-        np.testing.assert_array_equal(below, found.mean[detector] < found.mean[RANDOM])
-        assert below.all()
-    below_table = next(table for table in made.tables if table.name == "below-random")
-    assert below_table.rows[0][1:3] == ["all sizes", "all sizes"]
-    in_page = made.tables[0].rows
-    assert all(row[1].endswith("*") and row[2].endswith("*") and not row[5].endswith("*") for row in in_page)
+        assert made.values["below"][detector] == "all sizes"
+        assert made.table("below-random").rows[0][detector] == "all sizes"
+    for row in made.table("mean").rows:
+        assert [row[name].endswith("*") for name in (*SPIKY, "Transformer")] == [True, True, False]
     drawn = made.figures[0].draw()
     crosses = [line for line in drawn.get_lines() if line.get_marker() == "x" and len(line.get_xdata())]
     assert len(crosses) == 2
 
 
-def test_values_and_verdicts(found):
-    curve = found.curves["MSL"]["LSTM"]
-    from pateval.paper.score_folders import read_dataset
-
-    each = read_dataset(SCORES, "MSL")["LSTM"]
-    assert curve[100] == pytest.approx(pv.pate(each.labels, each.scores, early=100, delay=100), abs=1e-12)
-    verdicts = report("ablation", found).verdicts
-    assert verdicts[0].status == REPRODUCES
-    assert [verdict.why for verdict in verdicts if verdict.item == "what is not here"] == [
+def test_values_and_what_is_missing(made):
+    (row,) = [row for row in made.table("values").rows if (row["data set"], row["buffer size"]) == ("MSL", 100)]
+    each = first_runs(SCORES, "MSL")["LSTM"]
+    assert row["LSTM"] == pytest.approx(pv.pate(each.labels, each.scores, early=100, delay=100), abs=1e-12)
+    assert [said["why"] for said in made.statements if said["item"] == "what is not here"] == [
         "SWaT: there are no score files.",
         "PSM: there are no score files.",
     ]

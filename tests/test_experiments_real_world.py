@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from pateval.paper import ExperimentSettings, MissingInputError, compute, report
-from pateval.paper.document import DIFFERS, OPEN, REPRODUCES
+from pateval.paper import ExperimentSettings, MissingInputError, compute
+from pateval.paper.document import CANNOT, DIFFERS, REPRODUCES, Verdict
 from pateval.paper.real_world import ZERO_INCLUDED, beat, measure, places_of_the_beat, random_scores
 
 torch.set_num_threads(1)
@@ -31,34 +31,33 @@ def weather(only_weather):
 
 
 def test_weather_18_of_20_cells(weather):
-    cells = weather.cells("weather")
-    assert len(cells) == 20
-    assert [(cell.detector, cell.metric) for cell in cells if not cell.agrees] == [
-        ("lof", "auc_pr"),
-        ("random", "auc_pr"),
-    ]
+    rows = weather.table("cells").rows
+    assert len(rows) == 20
+    differing = [(row["detector"], row["metric"]) for row in rows if not row["agrees"]]
+    assert differing == [("lof", "AUC-PR"), ("random", "AUC-PR")]
 
 
 def test_no_rule_for_the_area_gives_the_two_printed_cells(weather):
-    assert {name: weather.ranks[name] for name in ("mvn", "lof", "random")} == {"mvn": 24, "lof": 174, "random": 341}
-    for detector, rank in weather.ranks.items():
-        assert weather.precision[detector] == pytest.approx(1 / rank)
-    # Average precision would give LOF's cell, but neither random's nor MVN's.
-    assert round(weather.precision["random"], 2) == 0.00
-    assert round(weather.precision["mvn"], 2) == 0.04
+    said = [one.values for one in weather.verdicts if one.name == "weather_cell"]
+    assert [(one["detector"], one["rank"]) for one in said] == [("LOF (Model 2)", 174), ("random", 341)]
+    assert all(one["precision"] == pytest.approx(1 / one["rank"]) for one in said)
+    assert round(said[1]["precision"], 2) == 0.00
 
 
 def test_the_page_says_what_is_not_here(weather):
-    made = report("real-world", weather)
-    assert made.summary == "Weather: 18 of 20 printed cells agree to both decimals."
-    assert [figure.name for figure in made.figures] == ["weather"]
-    assert len(made.figures[0].draw()) == 5
-    statuses = [verdict.status for verdict in made.verdicts]
-    assert statuses == [REPRODUCES, DIFFERS, DIFFERS, REPRODUCES, DIFFERS, OPEN, OPEN]
-    for verdict in made.verdicts:
-        assert verdict.why.endswith(".")
-    assert any("--ecg FILE" in verdict.why for verdict in made.verdicts)
-    assert all(len(row) == len(table.columns) for table in made.tables for row in table.rows)
+    assert weather.summary == "Weather: 18 of 20 printed cells agree to both decimals."
+    assert [figure.name for figure in weather.figures] == ["weather"]
+    assert len(weather.figures[0].draw()) == 5
+    statuses = [verdict.status for verdict in weather.verdicts]
+    assert statuses == [REPRODUCES, DIFFERS, DIFFERS, REPRODUCES, DIFFERS, CANNOT, CANNOT]
+    assert any("--ecg FILE" in said["why"] for said in weather.statements)
+
+
+def test_statuses_flip_with_the_numbers(weather):
+    cells = weather.verdict("weather").cells
+    assert Verdict("weather", [cell._replace(found=cell.found + 0.2) for cell in cells]).status == DIFFERS
+    (cell,) = weather.verdict("random").cells
+    assert Verdict("random", [cell._replace(found=0.0731)]).status == REPRODUCES
 
 
 def test_one_beat_of_75_steps_fits_the_printed_perfect_row():
@@ -85,26 +84,22 @@ def test_the_users_ecg_goes_by_the_papers_rule(tmp_path):
     values[25_700:25_775] *= 2
     path = tmp_path / "MBA_ECG14046_data_0.parquet"
     pq.write_table(pa.table({"value": values, "label": labels}), path)
-    found = compute("real-world", ExperimentSettings(root=tmp_path / "none", ecg=path))
-    assert found.ecg_is_the_papers
-    assert list(found.examples) == ["ecg"]
-    assert np.flatnonzero(found.examples["ecg"].labels)[[0, -1]].tolist() == [450, 524]
-    made = report("real-world", found)
-    assert made.verdicts[0].item.startswith("ECG (MBA_ECG14046_data_0)")
-    assert not any("--ecg FILE" in verdict.why for verdict in made.verdicts)
+    made = compute("real-world", ExperimentSettings(root=tmp_path / "none", ecg=path))
+    assert {row["series"] for row in made.table("cells").rows} == {"ecg"}
+    assert made.verdicts[0].name == "ecg"
+    assert not any("--ecg FILE" in said["why"] for said in made.statements)
 
 
 @pytest.mark.slow
 def test_the_stand_in(real_data):
-    found = compute("real-world", ExperimentSettings(root=real_data))
-    assert found.stand_ins == ["ecg at 20276", "ecg at 107998", "ecg at 149650"]
-    for name in found.stand_ins:
-        for cell in found.cells(name):
-            if cell.detector in ("perfect", "random") and cell.metric != "pate":
-                assert cell.agrees
-    assert found.nearest[0] == "ecg at 107998"
-    assert found.nearest[1] < 0.015
-    assert [figure.name for figure in report("real-world", found).figures] == ["weather", "ecg-at-107998"]
+    made = compute("real-world", ExperimentSettings(root=real_data))
+    rows = [row for row in made.table("cells").rows if row["series"] != "weather"]
+    assert list(dict.fromkeys(row["series"] for row in rows)) == ["ecg at 20276", "ecg at 107998", "ecg at 149650"]
+    for row in rows:
+        if row["detector"] in ("perfect", "random") and row["metric"] != "PATE":
+            assert row["agrees"]
+    assert made.verdict("stand_in").values["away"] < 0.015
+    assert [figure.name for figure in made.figures] == ["weather", "ecg-at-107998"]
 
 
 def test_nothing_at_hand(tmp_path):

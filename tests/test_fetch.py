@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pateval.datasets.archives import FetchError, unpack
-from pateval.datasets.fetch import RECORD, fetch
+from pateval.datasets.fetch import RECORD, FetchError, fetch, unpack
 from pateval.datasets.sources import Dataset, Download, Mirror
 
 if TYPE_CHECKING:
@@ -85,7 +84,14 @@ def server() -> Iterator[Server]:
 def dataset(*downloads: Download) -> Dataset:
     words = dict.fromkeys(("citation", "origin", "series", "features", "train", "test", "anomalies"), "x")
     return Dataset(
-        name="TOY", title="Toy", licence="MIT", reader="folder.read", folders=("TOY",), downloads=downloads, **words
+        name="TOY",
+        title="Toy",
+        licence="MIT",
+        layout="univariate.ecg",
+        files="x",
+        folders=("TOY",),
+        downloads=downloads,
+        **words,
     )
 
 

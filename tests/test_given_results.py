@@ -135,3 +135,35 @@ def test_the_command_line(tmp_path):
     none = CliRunner().invoke(command, ["leaderboard"])
     assert none.exit_code == 2
     assert "name files of scores, or one table of values with --from-results" in none.stderr
+
+
+@pytest.mark.parametrize("header", ["", "index", "Unnamed: 0"])
+def test_the_index_of_a_frame_is_no_detector(tmp_path, header):
+    path = tmp_path / "auc_roc.csv"
+    path.write_text(f"{header},file,a,b\n0,s,0.5,0.6\n1,t,0.7,0.5\n2,u,0.4,0.3\n")
+    board = pv.leaderboard_from_results(path)
+    assert (board.detectors, board.series) == (("a", "b"), ("s", "t", "u"))
+    assert any("no detectors, but descriptions of the series" in note for note in board.notes)
+
+
+def test_a_value_that_the_metric_cannot_have_is_refused():
+    table = {"file": ["s", "t"], "a": [57.0, 60.0], "b": [55.0, 50.0]}
+    with raises_exactly(
+        TableError,
+        "the table: row 1, column 'a' is 57, and pate is between 0 and 1; divide percentages by 100, or say what the "
+        "values are (--metrics, metric=...)",
+    ):
+        pv.leaderboard_from_results(table, metric="pate")
+    board = pv.leaderboard_from_results(table, metric="pate in percent")
+    assert board.summary_rows[0]["mean"] == 58.5
+    within = pv.leaderboard_from_results(table | {"a": [1 + 1e-12, 0.5], "b": [0.0, -1e-12]}, metric="pate")
+    assert within.values.shape == (2, 2, 1)
+
+
+def test_numbers_too_large_to_be_squared_have_no_value():
+    table = {"file": ["s", "t", "u"], "a": [1e308, 0.1, 0.2], "b": [-1e308, 0.3, 1e99]}
+    board = pv.leaderboard_from_results(table)
+    line = "the table: no value in row 1, column 'a' (1e+308 is too large); row 1, column 'b' (-1e+308 is too large)"
+    assert line in board.notes
+    assert "rank" in repr(board)
+    assert board.significance().series_used == 2

@@ -45,7 +45,17 @@ GOOD = {
     "text": "pate|early:2|definition:1|pateval:0.1.0",
 }
 # What a function needs beside its arguments without a default.
-NEEDED = {"evaluate": {"scores": SCORES}, "explain": {"predictions": PREDICTIONS}}
+ALARMS = {"alarms": [(1, 3)], "incidents": [(2, 4)], "period": (0, 8)}
+NEEDED = {
+    "evaluate": {"scores": SCORES},
+    "explain": {"predictions": PREDICTIONS},
+    "judge_alarms": ALARMS,
+    "judge_alarm_files": {
+        "alarms": {"start": [1], "stop": [3]},
+        "incidents": {"start": [2], "stop": [4]},
+        "period": (0, 8),
+    },
+}
 OTHERS = {"leaderboard", "audit", "audit_scores", "check", "leaderboard_from_results", "verify"}
 # The leaderboard has tests of its own below; audits and checks of data take seconds.
 FUNCTIONS = {
@@ -62,7 +72,7 @@ def parameters_of(function):
 
 def good_arguments(name, function):
     """The arguments without a default, with values that make sense."""
-    values = {each.name: GOOD[each.name] for each in parameters_of(function) if each.default is each.empty}
+    values = {each.name: GOOD.get(each.name) for each in parameters_of(function) if each.default is each.empty}
     values |= NEEDED.get(name, {})
     if name in ON_CHANNELS or "channel" in name:
         return {key: np.column_stack([value, value]) for key, value in values.items()}
@@ -184,7 +194,7 @@ def test_what_is_said(call, message):
 
 
 def test_what_has_a_value_all_the_same():
-    assert pv.pate([0, 1], [0, 10**400]) == pv.pate([0, 1], [0, 1])
+    assert pv.pate([0, 1], [0, 10.0**300]) == pv.pate([0, 1], [0, 1])
     assert pv.pate(LABELS, SCORES, thresholds=2**63) == pv.pate(LABELS, SCORES)
     assert pv.pate(LABELS, SCORES, early=10**400, delay=2) == pv.pate(LABELS, SCORES, early=8, delay=2)
     single = np.array(SCORES, dtype=np.float32)

@@ -135,6 +135,33 @@ class TestEventFolds:
 
 
 class TestTorchmetrics:
+    @pytest.mark.parametrize(("area", "function"), [("average-precision", pv.pate_ap), ("trapezoid", pv.pate)])
+    def test_is_exact_by_default_whatever_the_scale(self, area, function):
+        rng = np.random.default_rng(2)
+        one, two = (pv.torchmetrics.PateMetric(5, 7, area=area) for _ in range(2))
+        parts = [(rng.random(80) < 0.2, rng.normal(0, 1000, 80).astype(np.float32)) for _ in range(4)]
+        for number, (labels, scores) in enumerate(parts):
+            (one, two)[number % 2].update(torch.from_numpy(scores), torch.from_numpy(labels))
+        one.merge_state(two)
+        labels, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+        expected = function(labels, scores, early=5, delay=7, series=np.repeat(np.arange(4), 80))
+        assert float(one.compute()) == pytest.approx(expected, abs=1e-12)
+        one.reset()
+        one.update(torch.arange(10.0), torch.zeros(10, dtype=torch.int64))
+        with pytest.warns(UserWarning, match="the labels hold no anomaly"):
+            assert torch.isnan(one.compute())
+
+    def test_scores_beyond_the_thresholds_are_warned_about(self):
+        labels = torch.tensor([0, 1, 0, 0, 1])
+        metric = pv.torchmetrics.PateMetric(2, 2, thresholds=9)
+        metric.update(torch.tensor([0.0, 0.9, 0.3, 1.0, 0.5]), labels)
+        with pytest.warns(UserWarning, match="2 of 5 scores lie outside the thresholds of PateMetric, 0 to 1"):
+            metric.update(torch.tensor([-0.5, 0.9, 0.3, 1.5, 0.5]), labels)
+        given = pv.torchmetrics.PateMetric(2, 2, thresholds=[10.0, 20.0])
+        given.update(torch.tensor([9.0, 15.0, 12.0, 25.0, 11.0]), labels)
+        with pytest.warns(UserWarning, match="5 of 5 scores lie outside the thresholds of PateMetric, 10 to 20"):
+            given.update(torch.arange(5.0), labels)
+
     def test_equals_the_accumulator_over_updates_and_merges(self):
         rng = np.random.default_rng(0)
         thresholds = np.linspace(0, 1, 40)

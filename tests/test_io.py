@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+import pateval
 from pateval.io import (
     ParquetFiles,
+    Reading,
     Table,
     as_table,
     expand,
@@ -56,7 +59,7 @@ def write(path: Path, columns: dict[str, Any]) -> Path:
 
 def content(source: Any, **names: Any) -> list[tuple[str, str, list[bool], list[float]]]:
     table = as_table(source)
-    layout = find_layout(table, **names)
+    layout = find_layout(table, Reading(**names))
     return [
         (item.detector, item.series, item.checked()[0].tolist(), item.checked()[1].tolist())
         for item in scored_series(table, layout)
@@ -126,7 +129,7 @@ def test_several_scores_beside_a_detector_column() -> None:
 
 def test_named_columns_leave_nothing_to_announce(tmp_path: Path) -> None:
     path = write(tmp_path / "d.csv", {"s": ["a"], "truth": [1], "out": [0.5]})
-    layout = find_layout(open_table(path), label="truth", score="out", series="s")
+    layout = find_layout(open_table(path), Reading(label="truth", score="out", series="s"))
     assert layout.guessed == ""
     assert layout.notes == ()
 
@@ -200,6 +203,27 @@ def test_streaming_over_row_groups_equals_reading_whole(tmp_path: Path, interlea
     assert list(read_units(streamed, layout, [])) == []
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("detectors", [{}, {"detector": ["x", "x", "x", "y", "y", "y"]}])
+def test_mixed_rows_of_several_score_columns(tmp_path: Path, suffix: str, detectors: dict[str, Any]) -> None:
+    columns = {"series": list("abbaab"), **detectors, "label": [0, 0, 1, 1, 0, 1], "one": [1.0, 2, 3, 4, 5, 6]}
+    columns |= {"two": [10.0, 20, 30, 40, 50, 60], "value": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]}
+    source = open_table(write(tmp_path / f"mixed{suffix}", columns))
+    layout = find_layout(source, Reading(score=["one", "two"]))
+    names = [*zip(detectors.get("detector", "-" * 6), columns["series"], strict=True)]
+    units = list_units(source, layout)
+    assert len(units) == 2 * len(set(names))
+    for unit in units:
+        rows = [row for row, (x, s) in enumerate(names) if s == unit.series and x in ("-", unit.detector.split(":")[0])]
+        (item,) = read_units(source, layout, [unit])
+        (values,) = read_units(source, layout, [replace(unit, score="value")])
+        (labels,) = read_units(source, layout, [unit], scores=False)
+        assert item.scores.tolist() == [columns[unit.score][row] for row in rows]
+        assert values.scores.tolist() == [columns["value"][row] for row in rows]
+        assert labels.labels.tolist() == [columns["label"][row] for row in rows]
+        assert [item.row(place) for place in range(len(rows))] == [row + 1 for row in rows]
+
+
 def test_partitioned_folder_is_one_table(tmp_path: Path) -> None:
     folder = tmp_path / "scores"
     table = pa.table(LONG)
@@ -229,6 +253,48 @@ def test_partitioned_folder_of_csv_and_of_parts(tmp_path: Path) -> None:
     assert content(tmp_path / "p") == [("p", "a", [False, True], [0.5, 0.5])]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_files_of_a_partitioned_folder_are_series(tmp_path: Path, suffix: str) -> None:
+    folder = tmp_path / "out"
+    for number, detector in enumerate(("x", "y")):
+        (folder / f"detector={detector}").mkdir(parents=True)
+        for name in ("pump", "valve"):
+            columns = {"label": [0, 1], "score": [0.25 + number, len(name)]}
+            write(folder / f"detector={detector}" / f"{name}{suffix}", columns)
+    assert content(folder) == [
+        ("x", "pump", [False, True], [0.25, 4]),
+        ("x", "valve", [False, True], [0.25, 5]),
+        ("y", "pump", [False, True], [1.25, 4]),
+        ("y", "valve", [False, True], [1.25, 5]),
+    ]
+    own = "files is taken as a series of its own; name the column that tells series apart with --series where that is"
+    assert find_layout(open_table(folder)).notes == (
+        f"{folder}: guessed label 'label', score 'score', detector 'detector'",
+        f"{folder}: each of its 4 {own} not so",
+    )
+    # The same in a leaderboard, whose workers read some of the files each.
+    board = pateval.leaderboard(folder, metrics=["auc_roc"], chance=0, event_draws=0, workers=1)
+    assert (board.detectors, board.series) == (("x", "y"), ("pump", "valve"))
+
+
+def test_files_of_a_partitioned_folder_that_may_be_one_series(tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    for detector in "xy":  # a file each: which series it is need not be said
+        (folder / f"detector={detector}").mkdir(parents=True)
+        write(folder / f"detector={detector}" / f"{detector}.csv", {"label": [0, 1], "score": [0.25, 0.5]})
+    assert [item[:2] for item in content(folder)] == [("x", "one"), ("y", "one")]
+    folder = tmp_path / "two"
+    for dataset in "ab":
+        (folder / f"dataset={dataset}").mkdir(parents=True)
+        write(folder / f"dataset={dataset}" / "part.csv", {"label": [0, 1], "score": [0.25, 0.5]})
+    assert message_of(content, folder) == (
+        f"{folder}: no column tells series apart, and {folder}/dataset=a/part.csv and {folder}/dataset=b/part.csv have "
+        "the same name; name the column with --series, or rename one of the files"
+    )
+    source = open_table(folder)
+    assert [item.series for item in scored_series(source, find_layout(source, Reading(series="dataset")))] == ["a", "b"]
+
+
 def test_expand_resolves_globs_and_folders_and_leaves_the_bad_for_later(tmp_path: Path) -> None:
     one, two = write(tmp_path / "one.csv", LONG), write(tmp_path / "two.parquet", LONG)
     (tmp_path / "README.txt").write_text("x")
@@ -243,7 +309,7 @@ def test_expand_resolves_globs_and_folders_and_leaves_the_bad_for_later(tmp_path
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl", ".npz"])
 def test_missing_column_names_the_nearest(tmp_path: Path, suffix: str) -> None:
     path = write(tmp_path / f"d{suffix}", LONG)
-    message = message_of(find_layout, open_table(path), score="scor")
+    message = message_of(find_layout, open_table(path), Reading(score="scor"))
     assert message == (
         f"{path}: there is no score column 'scor' (did you mean 'score'?); its columns are 'series', 'label', 'score'"
     )
@@ -412,10 +478,10 @@ def test_what_cannot_be_guessed_is_asked_for() -> None:
         "made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     )
     twice = as_table({"label": [1], "b": [2]})
-    assert message_of(find_layout, twice, label="label", score="label") == (
+    assert message_of(find_layout, twice, Reading(label="label", score="label")) == (
         "the table: column 'label' is named twice, as label and as score"
     )
-    assert message_of(find_layout, twice, score=[]) == "the table: at least one score column must be named"
+    assert message_of(find_layout, twice, Reading(score=[])) == "the table: at least one score column must be named"
 
 
 def test_headers_and_separators(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pateval.cli import main
-from pateval.io import expand, find_layout, open_table, read_table, scored_series
+from pateval.io import Reading, expand, find_layout, open_table, read_table, scored_series
 from support.messages import message_of
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.array([LABELS, SCORES]).T)
     source = open_table(path)
-    layout = find_layout(source, label="0", score="1")
+    layout = find_layout(source, Reading(label="0", score="1"))
     (item,) = scored_series(source, layout)
     assert item.checked()[1].tolist() == SCORES
     assert layout.notes == (f"{path}: the columns of the array are called by their numbers, from '0'",)
@@ -133,7 +135,7 @@ def test_an_array_of_scores_is_named_by_its_file(tmp_path: Path) -> None:
     np.save(path, np.array(SCORES))
     events.write_text("start,stop\n1,2\n")
     source = open_table(path)
-    (item,) = scored_series(source, find_layout(source, events=str(events)))
+    (item,) = scored_series(source, find_layout(source, Reading(events=str(events))))
     assert item.detector == "lof"
 
 
@@ -158,6 +160,14 @@ def test_a_leaderboard_from_standard_input(monkeypatch: Any, capsys: Any) -> Non
         main(["leaderboard", "-", "--metrics", "auc_roc", "--workers", "1", "--format", "csv"])
     assert caught.value.code == 0
     assert "stdin" in capsys.readouterr().out
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as opened:
+        for name, content in files.items():
+            opened.writestr(name, content)
+    return data.getvalue()
 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
@@ -204,12 +214,53 @@ BROKEN: dict[str, tuple[bytes, str]] = {
             "it again"
         ),
     ),
+    "columns.json": (
+        b"label,score\n0,0.1\n",
+        "not valid JSON in line 1 (Expecting value); give the file the suffix of what it is",
+    ),
+    "digits.json": (
+        b'{"label": [0, 1], "score": [0.5, ' + b"1" * 5000 + b"]}",
+        (
+            "the JSON holds an integer of more digits than can be read; write a list of objects like "
+            '{"label": 0, "score": 0.1}'
+        ),
+    ),
+    "digits.jsonl": (
+        b'{"label": 0, "score": 0.5}\n{"label": 1, "score": ' + b"1" * 5000 + b"}\n",
+        (
+            "line 2 is not valid JSON (an integer of more digits than can be read); it should be an object like "
+            '{"label": 0, "score": 0.1}'
+        ),
+    ),
+    "plain.csv.gz": (
+        b"label,score\n0,0.1\n",
+        "the content is not gzip compressed but text; give the file the suffix of what it is",
+    ),
+    "plain.parquet": (
+        b"label,score\n0,0.1\n",
+        "the content is not Parquet but text; give the file the suffix of what it is",
+    ),
+    "plain.feather": (
+        b"label,score\n0,0.1\n",
+        "the content is not Arrow but text; give the file the suffix of what it is",
+    ),
+    "plain.npy": (b"label,score\n0,0.1\n", "the content is not NumPy but text; give the file the suffix of what it is"),
+    "packed.parquet": (
+        b"\x1f\x8b....",
+        "the content is not Parquet but in the format gzip; give the file the suffix of what it is",
+    ),
+    "notes.npz": (
+        archive({"notes.txt": b"hello"}),
+        "'notes.txt' in the archive is no array; save arrays alone, with numpy.savez",
+    ),
+    "nothing.npz": (
+        archive({}),
+        "the archive holds no arrays; save them by name, with numpy.savez(path, label=..., score=...)",
+    ),
+    "labels.csv": (b"label\n0\n1\n", "no column looks like scores; all have another role"),
     "lines.json": (
         b'{"label": 0}\n{"label": 1}\n',
-        (
-            "not valid JSON in line 2 (Extra data), perhaps truncated or damaged; one object a line is read from a "
-            "file called .jsonl"
-        ),
+        ("not valid JSON in line 2 (Extra data); one object a line is read from a file called .jsonl"),
     ),
     "number.json": (
         b"3",
@@ -277,3 +328,38 @@ def test_folders_that_are_no_tables_are_not_searched(tmp_path: Path, capsys: Any
         f"pateval: {tmp_path}: the folder holds no data files; text tables (.csv, .tsv, .txt), Parquet (.parquet, "
         ".pq), Arrow (.feather, .arrow), JSON (.jsonl, .ndjson, .json) and NumPy (.npz, .npy) are read\n"
     )
+
+
+def test_a_cell_longer_than_a_block_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(f"label,score,note\n0,0.5,{'x' * 3_000_000}\n1,0.25,short\n")
+    table = read_table(path)
+    assert table.columns["score"].tolist() == [0.5, 0.25]
+    assert [len(note) for note in table.columns["note"]] == [3_000_000, 5]
+
+
+def test_long_integers_beside_scores_keep_their_digits(tmp_path: Path) -> None:
+    path = tmp_path / "keys.csv"
+    path.write_text(f"host,label,score\n{10**30},0,0.5\n{10**30},1,0.75\n{10**30 + 1},1,0.25\n")
+    source = open_table(path)
+    found = [(item.series, item.scores.tolist()) for item in scored_series(source, find_layout(source))]
+    assert found == [(str(10**30), [0.5, 0.75]), (str(10**30 + 1), [0.25])]
+    decimals = tmp_path / "decimals.parquet"
+    column = pa.array([None, Decimal(10**30), Decimal(2)], pa.decimal128(38, 0))
+    pq.write_table(pa.table({"label": [0, 1, 0], "score": column}), decimals)
+    assert read_table(decimals).columns["score"].tolist() == [None, 10**30, 2]
+
+
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    (tmp_path / "a.csv").write_text(rows())
+    monkeypatch.chdir(tmp_path)
+    empty = "a path is empty; name a file or a folder, '.' for the current one"
+    for call in (expand, open_table, read_table):
+        assert message_of(call, "") == empty
+    for command in (["score", ""], ["leaderboard", "a.csv", ""]):
+        with pytest.raises(SystemExit) as caught:
+            main(command)
+        assert (caught.value.code, capsys.readouterr().err) == (2, f"pateval: {empty}\n")
+    assert [path.name for path in expand(".")] == ["a.csv"]
+    for call in (expand, open_table, read_table):
+        assert message_of(call, "x" * 5000) == f"no path is as long as '{'x' * 56}...; name a file or a folder"

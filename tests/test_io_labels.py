@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
-from pateval.io import as_table, find_layout, labelled_series, open_table, scored_series
+from pateval.io import Reading, as_table, find_layout, labelled_series, open_table, scored_series
 from support.messages import message_of, raises_exactly
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def text(path: Path, *lines: str) -> Path:
 
 def labels(source: Any, **names: Any) -> list[list[int]]:
     table = as_table(source)
-    found = list(scored_series(table, find_layout(table, **names)))
+    found = list(scored_series(table, find_layout(table, Reading(**names))))
     return [item.checked()[0].astype(int).tolist() for item in found]
 
 
@@ -107,17 +107,17 @@ def test_events_in_time(tmp_path: Path) -> None:
     events = text(tmp_path / "events.csv", "start,end", "2024-01-01T01:00:00,2024-01-01T03:00:00")
     assert labels(path, events=events) == [[0, 1, 1, 0, 0, 0]]
     assert labels(path, events=events, closed_events=True) == [[0, 1, 1, 1, 0, 0]]
-    assert find_layout(open_table(path), events=events).notes == (
+    assert find_layout(open_table(path), Reading(events=events)).notes == (
         f"{path}: guessed score 'score', time 'timestamp'",
         f"{events}: 1 event in time: from 'start' up to but without 'end'",
     )
     labelled = text(tmp_path / "labelled.csv", "label,score", *["0,0.1"] * 6)
     steps = text(tmp_path / "steps.csv", "start,end", "1,3")
-    assert find_layout(open_table(labelled), events=steps).notes[-1] == (
+    assert find_layout(open_table(labelled), Reading(events=steps)).notes[-1] == (
         f"{labelled}: column 'label' is not used: the events say what is an anomaly"
     )
     table = open_table(path)
-    (item,) = labelled_series(table, find_layout(table, events=str(events), labels_only=True))
+    (item,) = labelled_series(table, find_layout(table, Reading(events=str(events), labels_only=True)))
     assert item.checked_labels().astype(int).tolist() == [0, 1, 1, 0, 0, 0]
 
 
@@ -144,7 +144,7 @@ def test_events_in_steps_and_by_series(tmp_path: Path) -> None:
         "the events: column 'series' names nothing in row 2; fill it in, or take the row out"
     )
     more = events.assign(series=["a", "b", "z"])
-    assert find_layout(open_table(path), events=more).notes[-1] == f"the events: 'z' is not in {path}"
+    assert find_layout(open_table(path), Reading(events=more)).notes[-1] == f"the events: 'z' is not in {path}"
     board = pv.leaderboard(path, score=None, label=None, events=events, metrics="auc_roc", chance=0)
     assert board.values.shape == (1, 2, 1)
 
@@ -158,7 +158,7 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
     assert labels(path, events=events, time="time") == [[1, 1, 0]]
     steps = {"start": [1], "stop": [2]}
     assert labels(path, events=steps, time="none", closed_events=True) == [[0, 1, 1]]
-    assert find_layout(open_table(path), events=steps, time="none", closed_events=True).notes[-1] == (
+    assert find_layout(open_table(path), Reading(events=steps, time="none", closed_events=True)).notes[-1] == (
         "the events: 1 event in steps, the first being 0: from 'start' up to and with 'stop'"
     )
 
@@ -199,6 +199,14 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
         (
             ["start,stop", "2,9"],
             "the event in row 1 reaches beyond the 6 steps of the data; correct it, or take it out",
+        ),
+        (
+            ["start,stop", "0,1", "-2,3"],
+            "the event in row 2 begins before the first step of the data; correct it, or take it out",
+        ),
+        (
+            ["start,stop", "1,2.5"],
+            "the event in row 1 begins or ends between two steps of the data; correct it, or take it out",
         ),
     ],
 )

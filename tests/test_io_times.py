@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.io import as_table, find_layout, list_units, open_table, read_units, scored_series
+from pateval.io import Reading, as_table, find_layout, list_units, open_table, read_units, scored_series
 from support.messages import message_of, raises_exactly
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def csv(path: Path, columns: dict[str, Any]) -> Path:
 
 def items(source: Any, **names: Any) -> list[Any]:
     table = as_table(source)
-    return list(scored_series(table, find_layout(table, **names)))
+    return list(scored_series(table, find_layout(table, Reading(**names))))
 
 
 @pytest.mark.parametrize("zone", ["", "Z", "+00:00"])
@@ -148,7 +148,7 @@ def test_sorting_is_announced_and_moves_all_columns_alike(tmp_path: Path) -> Non
         tmp_path / "d.csv",
         {"timestamp": [3, 1, 2], "label": [1, 0, 0], "score": [0.3, 0.1, 0.2], "off": [0, 0, 1]},
     )
-    layout = find_layout(open_table(path), sort=True, ignore="off")
+    layout = find_layout(open_table(path), Reading(sort=True, ignore="off"))
     assert layout.notes[-1] == f"{path}: the rows of each series are sorted by 'timestamp'"
     (item,) = read_units(open_table(path), layout, list_units(open_table(path), layout))
     labels, scores = item.checked()
@@ -207,7 +207,7 @@ def test_of_two_columns_none_is_taken() -> None:
     layout = find_layout(as_table(TABLE | {"time": [1, 2, 3]}))
     assert layout.time is None
     assert layout.notes[-1] == "the table: 'timestamp', 'time' look like times, and none is used; name one with --time"
-    assert find_layout(as_table(TABLE | {"time": [1, 2, 3]}), time="time").time == "time"
+    assert find_layout(as_table(TABLE | {"time": [1, 2, 3]}), Reading(time="time")).time == "time"
 
 
 def test_ignored_steps_need_neither_label_nor_score() -> None:

@@ -77,12 +77,13 @@ def test_durations_are_measured_on_the_column_of_times(tmp_path):
     assert pv.parse_signature(board.signatures["pate"])["clock"] == "times:max_gap:1min"
     assert pv.parse_signature(board.signatures["vus_pr"])["clock"] == "interval:series"
     # Over all series together, as one direct call does it.
+    pooled = pv.leaderboard(path, metrics="pate", pooled=True, **DURATIONS, **COLUMNS)
     series = np.repeat(np.arange(3), 150)
     joined = [np.concatenate([data[name][place] for name in data]) for place in (0, 2)]
     scores = np.concatenate([data[name][1]["good"] for name in data])
     buffers = {name: DURATIONS[name] for name in ("early", "delay", "max_gap")}
     together = pv.pate(joined[0], scores, times=joined[1], time_unit="s", series=series, **buffers)
-    assert board.pooled["good", "pate"] == pytest.approx(together, rel=0, abs=1e-12)
+    assert pooled.values[pooled.detectors.index("good"), 0, 0] == pytest.approx(together, rel=0, abs=1e-12)
 
 
 def test_a_guessed_time_changes_no_number_asked_for_in_steps(tmp_path):
@@ -215,7 +216,7 @@ def test_one_series_gets_limits_on_its_clock(tmp_path):
     ("options", "message"),
     [
         (
-            {"early": "10min", "time": "none"},
+            {"early": "10min", "delay": "10min", "time": "none"},
             (
                 "the table: early=['10min'] of pate is a duration, which needs a column of times; name it with --time "
                 "(time=...)"

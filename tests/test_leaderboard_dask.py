@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from pateval.leaderboards.plan import make_plan
+from pateval.io.plan import make_plan
 from support.dask_cluster import killing, running_cluster
 from support.leaderboard_cases import compute, parquet_bytes, write_detectors
 

@@ -20,9 +20,8 @@ from scipy.stats import rankdata
 
 import pateval as pv
 from oracles.runs import runs_of
-from pateval.leaderboards.doubt import moved_labels
-from pateval.leaderboards.doubt_result import LabelDoubt
-from pateval.leaderboards.summary import MetricFacts
+from pateval.leaderboards.doubt import LabelDoubt, moved_labels
+from pateval.leaderboards.statistics import MetricFacts
 from support.dask_cluster import running_cluster
 from support.messages import raises_exactly
 
@@ -179,9 +178,11 @@ def test_a_duration_is_steps_by_the_median_interval() -> None:
     assert in_time is not None
     np.testing.assert_array_equal(in_steps.moved, in_time.moved)
     assert in_time.amount == "2h"
-    with pytest.raises(ValueError, match=r"doubt '2h' needs the times of the steps of series 's0'; name their column"):
+    with pytest.raises(
+        ValueError, match=r"doubt '2h' needs the times of the steps of series 's0', and their unit: name"
+    ):
         pv.leaderboard(columns, doubt="2h", **options)
-    with pytest.raises(ValueError, match="pass time_unit"):
+    with pytest.raises(ValueError, match="say the unit of numbers"):
         pv.leaderboard(columns | {"time": np.arange(120)}, doubt="2h", **options)
 
 
@@ -253,8 +254,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert len(rows) == 3
     assert sum(float(row["first"]) for row in rows) >= 1
     draws = pq.read_table(tmp_path / "out" / "doubt.parquet")
-    assert draws.num_rows == 300
-    assert draws.column_names == ["metric", "detector", "draw", "mean", "place"]
+    assert draws.num_rows == 300 * len(set(draws["series"].to_pylist()))
+    assert draws.column_names == ["metric", "detector", "series", "draw", "value"]
     run_record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert run_record["doubt"] == {"amount": 4, "draws": 100, "metrics": ["auc_roc"]}
     # What a first run wrote is not foreign to a second one, which leaves nothing of it behind.

@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pateval.io import Reading
+from pateval.io.plan import make_plan
 from pateval.leaderboards.diagnostics import label_differences
-from pateval.leaderboards.plan import make_plan
 from support.leaderboard_cases import compute, rows, series, settings
 from support.messages import message_of, raises_exactly
 
-COLUMNS = {"label": "label", "score": "score", "series": "series"}
+DEFAULTS = Reading(label="label", score="score", defaults=True)
+COLUMNS = Reading(label="label", score="score", series="series")
 
 
 def good_table(seed=0, **change):
@@ -145,14 +147,14 @@ def test_bad_file(make, message, workers, tmp_path):
     pq.write_table(pa.table(good_table(1)), good)
     bad = make(tmp_path / "bad")
     with pytest.raises(ValueError, match="bad") as caught:
-        compute(make_plan([good, bad], **COLUMNS, strict=True), settings(), workers=workers)
+        compute(make_plan([good, bad], COLUMNS), settings(), workers=workers)
     line = str(caught.value)
     in_our_words = re.sub(r"damaged \([^()]{20,160}\)", "damaged (...)", line)  # and those of the library
     assert in_our_words == f"{bad}: {message}"
-    plan = make_plan([good, bad], **COLUMNS, strict=True, keep_going=True)
+    plan = make_plan([good, bad], COLUMNS, keep_going=True)
     board = compute(plan, settings(), workers=workers, keep_going=True)
     assert board.failures == (line,)
-    alone = compute(make_plan([good], **COLUMNS, strict=True), settings())
+    alone = compute(make_plan([good], COLUMNS), settings())
     assert [row for row in rows(board) if row[0] == "good"] == rows(alone)
     assert all(row[3] is None and row[4] == line for row in rows(board) if row[0] != "good")
 
@@ -200,18 +202,18 @@ def test_the_first_series_of_a_bad_file_are_named(tmp_path):
 
 def test_default_names_are_guessed_again_only_where_no_table_has_them(tmp_path):
     labels, scores = series(0)
-    plan = make_plan({"is_anomaly": labels, "lstm": scores, "usad": scores})
+    plan = make_plan({"is_anomaly": labels, "lstm": scores, "usad": scores}, DEFAULTS)
     assert plan.detectors == ("lstm", "usad")
     assert plan.notes == ("the table: guessed label 'is_anomaly', scores 'lstm', 'usad'",)
     tables = {"a": {"label": labels, "score": scores}, "b": {"label": labels, "skore": scores}}
     with raises_exactly(
         ValueError, "b: there is no score column 'score' (did you mean 'skore'?); its columns are 'label', 'skore'"
     ):
-        make_plan(tables)
+        make_plan(tables, DEFAULTS)
     with raises_exactly(
         ValueError, "the table: there is no label column 'label'; its columns are 'is_anomaly', 'lstm'"
     ):
-        make_plan({"is_anomaly": labels, "lstm": scores}, strict=True)
+        make_plan({"is_anomaly": labels, "lstm": scores}, Reading(label="label"))
 
 
 def test_the_same_guess_for_many_files_is_said_once(tmp_path):
@@ -221,7 +223,7 @@ def test_the_same_guess_for_many_files_is_said_once(tmp_path):
             pa.table({"machine": table["series"], "y_true": table["label"], "score": table["score"]}),
             tmp_path / f"{name}.parquet",
         )
-    plan = make_plan(tmp_path)
+    plan = make_plan(tmp_path, DEFAULTS)
     assert len(plan.notes) == 1
     assert plan.notes[0].startswith("3 files (")
     assert plan.notes[0].endswith("guessed label 'y_true', series 'machine'")

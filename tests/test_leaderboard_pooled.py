@@ -1,135 +1,80 @@
-"""Micro beside macro: counts over all series of a detector, merged in a fixed order."""
+"""All steps of a detector's series as one sample: the values of `evaluate(pooled=True)`, exactly."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.catalog import find_metrics
-from pateval.leaderboards import pooled
-from pateval.leaderboards.plan import make_plan
-from pateval.pate.score import pate, pate_ap
-from support.leaderboard_cases import compute, write_detectors
-from support.leaderboard_cases import settings as chosen_settings
+import pateval as pv
+from support.leaderboard_cases import parquet_bytes, write_detectors
+from support.messages import raises_exactly
+
+METRICS = "pate, pate_ap, auc_roc, point_f1, pate_ap(early=0..4,delay=3)"
+OPTIONS = {"early": (0, 5), "delay": (0, 5), "metrics": METRICS, "pooled": True, "chance": 2}
 
 
-def settings(early=(0, 5), delay=(0, 5), metrics=("pate", "pate_ap")):
-    return chosen_settings(metrics, early=early, delay=delay)
+def content(path):
+    table = pq.read_table(path)
+    return table["label"].to_numpy(), table["score"].to_numpy(), np.array(table["series"].to_pylist())
 
 
-def test_equals_the_whole_where_all_scores_are_thresholds(tmp_path):
+def test_it_is_what_evaluate_gives_to_the_last_bit(tmp_path):
     files = write_detectors(tmp_path / "scores")
-    board = compute(make_plan(files), settings())
-    for path in files:
-        table = pq.read_table(path)
-        labels, scores = table["label"].to_numpy(), table["score"].to_numpy()
-        series = np.array(table["series"].to_pylist())
-        expected = pate(labels, scores, early=(0, 5), delay=(0, 5), series=series)
-        stepwise = pate_ap(labels, scores, early=(0, 5), delay=(0, 5), series=series)
-        assert board.pooled[path.stem, "pate"] == pytest.approx(expected, abs=1e-12)
-        assert board.pooled[path.stem, "pate_ap"] == pytest.approx(stepwise, abs=1e-12)
-    summary = {(row["detector"], row["metric"]): row["pooled"] for row in board.summary().to_pylist()}
-    assert summary == board.pooled
+    board = pv.leaderboard(files, **OPTIONS)
+    assert (board.detectors, board.series, board.pooled) == (("d0", "d1", "d2"), ("pooled",), 7)
+    for d, path in enumerate(files):
+        labels, scores, series = content(path)
+        direct = pv.evaluate(labels, scores, series=series, **OPTIONS)
+        assert board.values[d, 0].tolist() == list(direct.values())
+        assert board.own_signatures[path.stem] == direct.signatures
+        levels = [row["chance"] for row in board.summary_rows if row["detector"] == path.stem]
+        assert levels == [direct.chance[metric] for metric in board.metrics]
+    assert parquet_bytes(pv.leaderboard(files, workers=2, **OPTIONS), tmp_path) == parquet_bytes(board, tmp_path)
 
 
-def test_bit_for_bit_for_any_number_of_workers(tmp_path):
-    files = write_detectors(tmp_path / "scores", number=9)
-    alone = compute(make_plan(files), settings()).pooled
-    assert compute(make_plan(files), settings(), workers=2).pooled == alone
-    tables = [pq.read_table(path) for path in files]
-    wide = {"series": tables[0]["series"], "label": tables[0]["label"]}
-    wide |= {path.stem: table["score"] for path, table in zip(files, tables, strict=True)}
-    assert compute(make_plan(pa.table(wide)), settings()).pooled == alone
+def test_it_is_not_the_mean_over_series(tmp_path):
+    files = write_detectors(tmp_path / "scores")
+    pooled = pv.leaderboard(files, **OPTIONS)
+    mean = pv.leaderboard(files, **OPTIONS | {"pooled": False})
+    for row, other in zip(pooled.summary_rows, mean.summary_rows, strict=True):
+        assert abs(row["mean"] - other["mean"]) > 1e-4
+        assert row["n"] == 1
+        assert row["mean_rank"] is None
 
 
-def test_many_distinct_scores_are_close_to_the_whole():
-    generator = np.random.default_rng(0)
-    series = np.repeat(np.arange(8), 2000)
-    labels = np.tile(np.repeat([0, 1, 0], [900, 60, 1040]), 8)
-    scores = generator.normal(size=labels.size) + 1.5 * labels
-    board = compute(
-        make_plan({"label": labels, "a": scores, "b": scores.round(1), "series": series}), settings((20,), (20,))
-    )
-    for name, values, tolerance in (("a", scores, 2e-3), ("b", scores.round(1), 1e-12)):
-        expected = pate(labels, values, early=20, delay=20, series=series)
-        assert board.pooled[name, "pate"] == pytest.approx(expected, abs=tolerance)
-
-
-def test_not_where_it_makes_no_sense(tmp_path):
-    files = write_detectors(tmp_path / "scores", number=1)
-    assert compute(make_plan(files), settings()).pooled == {}
-    files = write_detectors(tmp_path / "scores", number=3)
-    everything = tuple(range(101))
-    several = find_metrics(
-        ["pate", "auc_roc", "pate(early=0..100,delay=0..100)", "pate(thresholds=9)", "pate_ap(early=3)"]
-    )
-    assert pooled.poolable(several, {"delay": (7,)}, 3) == {
-        "pate": ("pate", (0, 100), (7,)),
-        "pate_ap(early=3)": ("pate_ap", (3,), (7,)),
+def test_there_are_no_ranks_and_no_tests(tmp_path):
+    board = pv.leaderboard(write_detectors(tmp_path / "scores"), **OPTIONS)
+    sentence = "a pooled board has one value for each detector, and so no ranks and no tests over series"
+    for method in (board.ranks, board.significance):
+        with raises_exactly(ValueError, sentence):
+            method()
+    remarks = board.overview().remarks
+    best = max(board.summary_rows, key=lambda row: row["mean"] if row["metric"] == "pate_ap" else -math.inf)
+    assert remarks[0] == f"first by pate_ap: {best['detector']}, {best['mean']:.3f}"
+    assert remarks[1] == "all steps of 7 series are one sample; there are no ranks"
+    assert board.overview().rows[0][0] == best["detector"]
+    board.save(tmp_path / "board")
+    assert not {"ranks.csv", "significance.json", "agreement.csv"} & {
+        path.name for path in (tmp_path / "board").iterdir()
     }
-    assert compute(make_plan(files), settings(everything, everything)).pooled == {}
-    labels = np.zeros(40, dtype=int)
-    data = {"label": labels, "a": np.arange(40.0), "series": np.repeat([0, 1], 20)}
-    assert compute(make_plan(data), settings()).pooled == {}
 
 
-def test_several_settings_side_by_side(tmp_path):
+def test_what_cannot_be_pooled_is_refused_where_it_is_named_and_left_out_otherwise(tmp_path):
     files = write_detectors(tmp_path / "scores")
-    metrics = ("pate", "pate(early=2,delay=3)", "pate_ap(early=0..4)")
-    board = compute(make_plan(files), settings(metrics=metrics))
-    table = pq.read_table(files[1])
-    content = table["label"].to_numpy(), table["score"].to_numpy()
-    series = np.array(table["series"].to_pylist())
-    assert board.pooled["d1", metrics[0]] == pytest.approx(pate(*content, early=(0, 5), delay=(0, 5), series=series))
-    assert board.pooled["d1", metrics[1]] == pytest.approx(pate(*content, early=2, delay=3, series=series))
-    assert board.pooled["d1", metrics[2]] == pytest.approx(
-        pate_ap(*content, early=range(5), delay=(0, 5), series=series)
-    )
+    with pytest.raises(ValueError, match="ucr_score cannot be computed over several series taken together"):
+        pv.leaderboard(files, metrics="pate, ucr_score", pooled=True)
+    board = pv.leaderboard(files, metrics="all", pooled=True, chance=0, early=5, delay=5, window=5)
+    assert "ucr_score" not in board.metrics
+    assert any("left out, since series cannot be pooled for them: " in line for line in board.notes)
 
 
-def test_the_order_of_arrival_does_not_count():
-    generator = np.random.default_rng(0)
-    counts = [
-        pooled.count_series(labels, scores, (0, 3), (3,), pooled.choose_thresholds(np.sort(scores), 9))
-        for labels, scores in ((generator.random(50) < 0.2, generator.random(50)) for _ in range(5))
-    ]
-    found = pooled.CountsFile()
-    for job in (3, 0, 4, 2, 1):
-        found.add(job, 0, counts[job])
-    assert found.read(5, 0) is None
-    for job, expected in enumerate(counts):
-        assert np.array_equal(found.read(job, 0), expected)
-    found.close()
-    # What is missed where nothing is detected, and what is missed in the end.
-    assert counts[0][2, 0] == 9
-    assert counts[0][2].sum() == pytest.approx(0, abs=1e-12)
-    assert (
-        pooled.pooled_values([pooled.count_series(np.zeros(9, bool), np.arange(9.0), (0,), (0,), np.array([3.0]))])
-        == {}
-    )
-
-
-def test_thresholds_are_scores_and_half_of_them_are_high():
-    few = np.array([0.0, 0.5, 1.0])
-    assert pooled.choose_thresholds(np.repeat(few, 10), 3).tolist() == [0.0, 0.5, 1.0]
-    many = np.sort(np.random.default_rng(0).random(5000))
-    chosen = pooled.choose_thresholds(many, 100)
-    assert 90 <= chosen.size <= 100
-    assert chosen[-1] == many[-1]
-    assert chosen[0] == many[0]
-    assert np.isin(chosen, many).all()
-    assert np.count_nonzero(chosen > np.quantile(many, 0.9)) > 35
-
-
-def test_close_to_the_whole_on_nab(nab):
-    files = [nab / f"{name}.parquet" for name in ("htmjava", "windowedGaussian", "null")]
-    board = compute(make_plan(files), settings((0, 100), (0, 100)), workers=2)
-    for path in files:
-        table = pq.read_table(path)
-        content = table["label"].to_numpy(), table["score"].to_numpy()
-        names = np.array(table["series"].to_pylist())
-        tolerance = 1e-12 if path.stem == "null" else 5e-4
-        assert board.pooled[path.stem, "pate"] == pytest.approx(pate(*content, series=names), abs=tolerance)
-        assert board.pooled[path.stem, "pate_ap"] == pytest.approx(pate_ap(*content, series=names), abs=tolerance)
+def test_close_to_nothing_else_on_nab(nab):
+    files = [nab / f"{name}.parquet" for name in ("htmjava", "null")]
+    board = pv.leaderboard(files, series="series", metrics="pate, pate_ap", pooled=True, chance=0)
+    for d, path in enumerate(files):
+        labels, scores, series = content(path)
+        assert board.values[d, 0, 0] == pv.pate(labels, scores, series=series)
+        assert board.values[d, 0, 1] == pv.pate_ap(labels, scores, series=series)

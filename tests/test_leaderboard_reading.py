@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pateval.io import files
+from pateval.io.batches import make_batches
+from pateval.io.plan import make_plan
 from pateval.leaderboards import leaderboard
-from pateval.leaderboards.batches import make_batches, make_chance_batches, read_batch
-from pateval.leaderboards.partial import FOLDER
-from pateval.leaderboards.plan import make_plan
+from pateval.leaderboards.progress import FOLDER
 from support import leaderboard_metrics as metrics
 from support.leaderboard_cases import compute, parquet_bytes, rows, settings, write_detectors
 
@@ -77,14 +77,6 @@ def test_a_wide_file_is_cut_along_its_columns(tmp_path):
     assert all(len({job.detector for job in batch.jobs}) == 1 for batch in batches)
 
 
-def test_chance_reads_labels_alone(tmp_path):
-    plan = make_plan(write_detectors(tmp_path))
-    for batch in make_chance_batches(plan, [0, 1, 9]):
-        for job, item in read_batch(batch):
-            assert item.scores.size == 0
-            assert item.checked_labels().size == job.unit.steps
-
-
 def test_chance_is_computed_once_for_equal_labels(tmp_path, monkeypatch):
     """Seven series of three detectors share labels by length alone, all but one."""
     monkeypatch.setenv(metrics.LOG, str(tmp_path / "log"))
@@ -94,7 +86,7 @@ def test_chance_is_computed_once_for_equal_labels(tmp_path, monkeypatch):
 
 
 def test_results_come_to_disk_while_the_work_goes_on(tmp_path, monkeypatch):
-    from pateval.leaderboards import partial
+    from pateval.leaderboards import progress as partial
 
     files = write_detectors(tmp_path / "scores")
     monkeypatch.setattr(partial, "_ROWS_PER_FILE", 10)
@@ -131,7 +123,7 @@ def test_what_was_finished_stays_readable_after_an_interruption(tmp_path):
 
 
 def test_a_disk_that_fills_up_stops_nothing_but_the_partial_files(tmp_path, monkeypatch):
-    from pateval.leaderboards import partial
+    from pateval.leaderboards import progress as partial
 
     def full(parts, path):
         raise OSError(28, "No space left on device", str(path))
@@ -156,7 +148,7 @@ def test_ranks_on_nab_are_those_of_scipy(nab, tmp_path):
     assert table.shape == (52, 16)
     means = dict(zip(table.columns, rankdata(-table.to_numpy(), axis=1).mean(axis=0), strict=True))
     assert board.rank_by == "pate_ap"
-    shown = [row[0].removesuffix(" *") for row in board.overview().rows]
+    shown = [row[0].removesuffix(" (coarse)") for row in board.overview().rows]
     assert shown == sorted(means, key=means.get)
     assert shown[-1] == "null"
     assert [means[name] for name in shown] == pytest.approx(board.significance().mean_ranks, abs=1e-12)
@@ -165,8 +157,9 @@ def test_ranks_on_nab_are_those_of_scipy(nab, tmp_path):
 
 def test_a_long_run_of_reasons(tmp_path):
     """More reasons than a small integer can number, in an order that does not depend on who finished first."""
+    from pateval.evaluation.values import Value
     from pateval.leaderboards.collect import Collector
-    from pateval.leaderboards.tasks import Cell, SeriesResult
+    from pateval.leaderboards.tasks import SeriesResult
 
     size = 40_000
     table = {"series": np.arange(size), "label": np.zeros(size, dtype=int), "score": np.zeros(size)}
@@ -175,10 +168,9 @@ def test_a_long_run_of_reasons(tmp_path):
     for order in (range(size), reversed(range(size))):
         collector = Collector(plan, ["m"])
         for job in order:
-            collector.add(SeriesResult(job, cells={"m": Cell(math.nan, f"reason {job}")}, labels="x"), ["m"])
+            collector.add(SeriesResult(job, values={"m": Value(math.nan, f"reason {job}")}, labels="x"), ["m"])
         texts.append(collector._number_reasons())
         assert collector._codes[0, -1, 0] == size
-        collector.close()
     assert texts[0] == texts[1]
     assert texts[0][-1] == f"reason {size - 1}"
 

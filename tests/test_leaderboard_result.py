@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import pateval as pv
 from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.measures import Measures
 from pateval.io.table_files import as_csv
 from pateval.leaderboards import diagnostics, render
+from pateval.leaderboards.collect import Timings
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.summary import ChanceLevels, MetricFacts
-from pateval.leaderboards.timings import Timings
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
 from pateval.paper.paper_tables import DETECTORS, impact_table
 from support.messages import raises_exactly
 
@@ -109,7 +111,6 @@ def test_summary_by_hand():
         ["pate", "delay"],
         chance=chance,
         facts={"delay": MetricFacts(higher_is_better=False, best=0.0)},
-        pooled={("d0", "pate"): 0.33},
     )
     rows = {(row["detector"], row["metric"]): row for row in board.summary().to_pylist()}
     one = rows["d0", "pate"]
@@ -118,7 +119,6 @@ def test_summary_by_hand():
     assert one["median"] == pytest.approx(0.3)
     assert one["low"] >= 0.2
     assert one["high"] <= 0.4
-    assert one["pooled"] == 0.33
     assert one["chance"] == pytest.approx(0.15)
     assert one["skill"] == pytest.approx((0.1 / 0.9 + 0.2 / 0.8) / 2)
     assert one["mean_rank"] == 2.0
@@ -127,7 +127,6 @@ def test_summary_by_hand():
     assert two["mean_rank"] == 2.0  # lower is better, on the one series where both have a value
     assert rows["d1", "delay"]["low"] is None
     assert rows["d1", "delay"]["chance"] == 10.0  # over the same series as the mean beside it
-    assert rows["d1", "pate"]["pooled"] is None
 
 
 def test_limits_over_events_take_the_place_of_those_over_series():
@@ -209,12 +208,12 @@ def test_marks_of_the_overview():
         ["pate", "point_f1"],
         facts=facts,
         coarse=("d1",),
-        run={"parameters": {"threshold": "oracle"}},
+        measures=Measures.of(metrics="pate, point_f1"),
     )
     header, body, remarks = board.overview()
     assert header[-1] == "point_f1 (oracle)"
-    assert [row[0] for row in body] == ["d0", "d1 *"]
-    assert "* coarse scores, which pate flatters: see pate_ap" in remarks
+    assert [row[0] for row in body] == ["d0", "d1 (coarse)"]
+    assert "coarse: few distinct scores, which pate flatters: see pate_ap" in remarks
     assert any(remark.startswith("oracle: ") for remark in remarks)
 
 
@@ -291,14 +290,13 @@ def test_undefined_values_are_empty_in_csv():
 
 def test_html_is_escaped_and_whole(tmp_path):
     board = board_of([[[0.5]], [[0.6]]], ["pate"], detectors=["<b>a</b>", "b&c"])
-    page = board.to_html(tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text() == page
+    assert board.to_html(tmp_path / "page.html").path == tmp_path / "page.html"
+    page = board._repr_html_()
     assert "<b>" not in page
     assert "&lt;b&gt;a&lt;/b&gt;" in page
-    for text in (page, board._repr_html_()):
-        parser = Balanced()
-        parser.feed(text.removeprefix("<!DOCTYPE html>"))
-        assert parser.open == []
+    parser = Balanced()
+    parser.feed(page)
+    assert parser.open == []
     assert "http" not in page
 
 
@@ -342,8 +340,8 @@ def test_ranked_by_what_is_asked_for_in_its_direction():
     by_delay = board_of(values, ["pate", "delay"], facts=facts, rank_by="delay")
     assert by_delay.significance().metric == "delay"
     assert by_delay.significance().detectors == ("d1", "d2", "d0")
-    assert "<td>d1</td>" in by_delay.to_html()
-    assert by_delay.to_html().index("<td>d1</td>") < by_delay.to_html().index("<td>d0</td>")
+    page = by_delay._repr_html_()
+    assert page.index("<td>d1</td>") < page.index("<td>d0</td>")
 
 
 def test_as_frames_and_plain_data(paper):
@@ -361,3 +359,27 @@ def test_as_frames_and_plain_data(paper):
     ]
     with raises_exactly(ValueError, "backend must be one of 'pandas', 'polars', 'pyarrow'; got 'excel'"):
         paper.to_frame("excel")
+
+
+def test_the_metric_that_ranks_where_none_is_named():
+    assert default_rank_by(["pate", "pate_ap(early=0,delay=0)", "pate_ap"]) == "pate_ap"
+    assert default_rank_by(["pate", "pate_ap(early=0,delay=0)"]) == "pate_ap(early=0,delay=0)"
+    assert default_rank_by(["auc_roc", "pate"]) == "auc_roc"
+    values = np.array([[[0.1, 0.9]] * 3, [[0.9, 0.1]] * 3])
+    board = board_of(values, ["pate_ap(early=0,delay=0)", "pate_ap"])
+    assert board.rank_by == "pate_ap"
+    assert board.overview().rows[0][0] == "d0"
+
+
+def test_means_that_are_not_above_chance_have_a_star() -> None:
+    labels = np.tile(np.repeat([0, 1, 0], [20, 5, 15]), 10)
+    series = np.repeat(np.arange(5), 80)
+    noise = np.random.default_rng(1).random(400)
+    data = {"label": labels, "series": series, "good": labels + noise, "inverted": -labels - noise}
+    board = pv.leaderboard(data, metrics=["auc_roc", "mean_detection_delay"], chance=5)
+    lines = {line.split()[0]: line for line in repr(board).splitlines() if line}
+    assert "0.000*" in lines["inverted"]
+    assert "*" not in lines["good"]
+    assert "* not above chance: random scores do as well" in repr(board)
+    said = " ".join(repr(board).split())
+    assert "first by mean rank under auc_roc: good, 1.00; it has the highest mean, too, 1.000" in said

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
-from pateval.leaderboards.runs import Entries, RunTable
+from pateval.leaderboards.collect import Entries, RunTable
 from support.dask_cluster import running_cluster
 from support.messages import message_of
 
@@ -162,7 +162,7 @@ def test_runs_in_which_a_metric_is_undefined_are_left_out_and_counted() -> None:
 
 
 def test_pooled_values_are_means_over_runs(files: Path) -> None:
-    board = pv.leaderboard(files / "good.parquet", metrics=["pate", "pate_ap"], chance=0)
+    board = pv.leaderboard(files / "good.parquet", metrics=["pate", "pate_ap"], chance=0, pooled=True)
     columns = pq.read_table(files / "good.parquet").to_pydict()
     run = np.array(columns["run"])
     for row in board.summary().to_pylist():
@@ -171,7 +171,7 @@ def test_pooled_values_are_means_over_runs(files: Path) -> None:
             own = run == r
             labels, scores, series = (np.array(columns[name])[own] for name in ("label", "score", "series"))
             pooled.append(getattr(pv, row["metric"])(labels, scores, series=series))
-        assert row["pooled"] == pytest.approx(np.mean(pooled), abs=1e-12)
+        assert row["mean"] == pytest.approx(np.mean(pooled), abs=1e-12)
 
 
 def test_two_workers_and_dask_find_the_same(files: Path, tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_the_command_line(files: Path, tmp_path: Path) -> None:
     assert "run 'run'" in done.stderr  # the guess is announced
     assert {row["runs"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"1", "3"}
     done = pateval("score", files / "good.parquet", "--metrics", "auc_roc", "--format", "csv")
-    assert [row["detector"] for row in csv.DictReader(io.StringIO(done.stdout))] == [f"good, run {n}" for n in range(3)]
+    assert [row["detector"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["good"]  # the mean over its runs
     done = pateval("explain", files / "good.parquet", status=2)
     assert "holds 3 runs ('good, run 0', 'good, run 1', 'good, run 2'); choose one with" in done.stderr
     done = pateval("explain", files / "good.parquet", "--only", "good, run 1")

@@ -68,7 +68,7 @@ def test_left_out_is_as_if_never_recorded(metric, case):
     labels, scores, _ = case
     kept = ~np.isnan(scores)
     if metric.name.startswith("pate"):
-        return  # its clock remembers what was left out: tests/test_pate_clock.py
+        return  # its clock remembers what was left out: tests/core/test_pate_clock.py
     outcomes = []
     for arguments, options in (((labels, scores), {"missing": "ignore"}), ((labels[kept], scores[kept]), {})):
         try:

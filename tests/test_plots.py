@@ -95,6 +95,13 @@ class TestSeries:
             assert row[0].get_ylim()[1] > max(scores[:500].max(), scores[900:1300].max())
         assert [ax.get_ylabel() for ax in axes[:, 0]] == [f"{name}\nscore" for name in sample.scores]
 
+    def test_of_several_buffers_the_longest_is_drawn(self, sample):
+        (one,) = plots.series(sample.labels, sample.scores["random"], early=[0, 50], delay=(0, 20))
+        (other,) = plots.series(sample.labels, sample.scores["random"], early=50, delay=20)
+        for first, second in zip(one.collections, other.collections, strict=True):
+            assert first.get_label() == second.get_label()
+            assert len(first.get_paths()) == len(second.get_paths())
+
 
 class TestCategories:
     def test_scenario_with_all_weights(self):
@@ -257,7 +264,81 @@ class TestBuffers:
             plots.buffer_sizes(sizes, values, random="chance")
 
 
+class TestOverSeries:
+    """With several series figures show means over them, as tables do; pooled only where asked."""
+
+    LABELS = np.tile(np.r_[np.zeros(40), np.ones(8), np.zeros(32)], 3)
+    SERIES = np.repeat(["a", "b", "c"], 80)
+
+    @pytest.fixture
+    def scores(self):
+        rng = np.random.default_rng(3)
+        scales = np.repeat([0.01, 1.0, 1000.0], 80)  # one sample of these would be ruled by the last
+        return {name: (self.LABELS * worth + rng.random(240)) * scales for name, worth in (("x", 0.6), ("y", 0.2))}
+
+    @pytest.mark.parametrize("pooled", [False, True])
+    def test_values_and_areas_are_those_of_evaluate(self, scores, pooled):
+        over = {"series": self.SERIES, "pooled": pooled}
+        found = pv.evaluate(self.LABELS, scores, metrics=["pate", "pate(early=5,delay=5)"], chance=0, **over)
+        curves = plots.pate_curves(self.LABELS, scores, **over)
+        sizes = plots.pate_by_sizes(self.LABELS, scores, sizes=[0, 5], **over)
+        for name, values in scores.items():
+            assert curves[name].area == pytest.approx(found[name]["pate"], abs=1e-12)
+            assert sizes[name][1] == pytest.approx(found[name]["pate(early=5,delay=5)"], abs=1e-12)
+            grid = plots.pate_by_buffers(self.LABELS, values, early=[0, 100], delay=[0, 100], **over)
+            assert grid.mean() == pytest.approx(found[name]["pate"], abs=1e-12)
+
+    def test_the_drawn_curve_has_the_area_in_its_legend(self, scores):
+        curves = plots.pate_curves(self.LABELS, scores, series=self.SERIES)
+        ax = plots.precision_recall(curves)
+        assert ax.get_ylabel() == "precision (weighted, mean of 3 series)"
+        for name, line in zip(scores, [line for line in ax.get_lines() if "(PATE" in line.get_label()], strict=True):
+            recall, precision = line.get_data()
+            assert np.trapezoid(precision, recall) == pytest.approx(curves[name].area, abs=2e-3)
+
+    def test_one_threshold_of_all_series_stands_at_the_mean_of_their_points(self, scores):
+        curves = plots.pate_curves(self.LABELS, {"x": scores["x"]}, early=5, delay=5, series=self.SERIES)
+        ax = plots.precision_recall(curves, threshold=0.9)
+        (point,) = (line for line in ax.get_lines() if line.get_label().startswith("threshold"))
+        parts = [name == self.SERIES for name in "abc"]
+        found = [pv.explain(self.LABELS[part], scores["x"][part] >= 0.9, early=5, delay=5) for part in parts]
+        assert point.get_ydata()[0] == pytest.approx(np.mean([one.precision for one in found]))
+        assert point.get_xdata()[0] == pytest.approx(np.mean([one.recall for one in found]))
+
+    def test_a_threshold_with_several_pairs_of_buffers_stands_where_explain_says(self, sample, thresholds):
+        name = "window PCA"
+        curves = plots.pate_curves(sample.labels, {name: sample.scores[name]}, early=[0, 50], delay=50)
+        ax = plots.precision_recall(curves[name], threshold=thresholds[name])
+        (point,) = (line for line in ax.get_lines() if line.get_label().startswith("threshold"))
+        flagged = sample.scores[name] >= thresholds[name]
+        recalls = [pv.explain(sample.labels, flagged, early=early, delay=50).recall for early in (0, 50)]
+        assert point.get_xdata()[0] == pytest.approx(np.mean(recalls))
+
+    def test_shares_of_scores_are_means_over_series(self, scores):
+        ax = plots.score_distribution(self.LABELS, scores["x"], series=self.SERIES)
+        assert ax.get_ylabel() == "share of steps, mean of 3 series"
+        outside = ax.patches[0].get_data().values
+        assert outside.sum() == pytest.approx(1)
+        assert outside[0] > 2 / 3  # the series of small scores lie whole in the first interval
+        pooled = plots.score_distribution(self.LABELS, scores["x"], series=self.SERIES, pooled=True)
+        assert pooled.get_ylabel() == "share of steps"
+
+    def test_steps_without_a_score_are_left_out_for_all_detectors(self, scores):
+        gaps = {"x": np.where(np.arange(240) % 7 == 0, np.nan, scores["x"]), "y": scores["y"]}
+        over = {"series": self.SERIES, "missing": "ignore"}
+        found = pv.evaluate(self.LABELS, gaps, metrics=["pate"], chance=0, **over)
+        for name, curve in plots.pate_curves(self.LABELS, gaps, **over).items():
+            assert curve.area == pytest.approx(found[name]["pate"], abs=1e-12)
+
+
 class TestLengths:
+    def test_several_delays_weigh_their_mean(self):
+        labels = np.concatenate([np.zeros(60), np.ones(5), np.zeros(60)])
+        found = pv.explain(labels, labels, early=0, delay=[0, 40])
+        ax = plots.weights_by_length(found, distances=[10])
+        assert ax.get_lines()[1].get_ydata().tolist() == [pytest.approx(30 / 42 / 2)]
+        assert ax.get_ylabel() == "TP weight of a detection (delay 0, 40)"
+
     def test_events_with_whole_zones_lie_on_their_line(self):
         labels = np.concatenate([np.repeat([0, 1], [60, length]) for length in (1, 5, 20, 80)] + [np.zeros(60)])
         ax = plots.weights_by_length(pv.explain(labels, labels, early=0, delay=40), distances=[1, 10])

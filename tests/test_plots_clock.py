@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
+from pateval.plots.series_panels import zone_ends
 from pateval.plots.time_axis import time_axis
-from pateval.plots.weights import find_zones
 from pateval.time.timelines import read_recording, read_zone_buffers
 
 plots = pv.plots
@@ -121,10 +121,10 @@ def test_zones_on_a_clock_are_those_of_explain(data):
     given_ = {"times": times, "time_unit": "s", "max_gap": data.draw(st.sampled_from([None, "100s"])), "ignore": ignore}
     recording = read_recording(labels, **given_)
     (early,), (delay,), clock = read_zone_buffers(recording.timeline, *buffers)
-    zones = find_zones(recording.timeline.events(recording.closed_up(labels)), early=early, delay=delay, clock=clock)
+    zones = zone_ends(recording.timeline.events(recording.counted(labels)), early, delay, clock)
     owner = pv.explain(labels, labels, early=buffers[0], delay=buffers[1], **given_).points.event
     expected = np.full(owner.size, -1)
-    for k, (start, stop) in enumerate(zip(zones.early_starts, zones.delayed_stops, strict=True)):
+    for k, (start, stop) in enumerate(zip(*zones, strict=True)):
         expected[start:stop] = k
     np.testing.assert_array_equal(owner, expected)
 
@@ -195,7 +195,7 @@ def test_series_that_overlap_in_time_are_drawn_by_steps():
     ignore = np.tile(IGNORED, 2)  # the second series begins with a step that is left out
     (ax,) = plots.series(labels, scores, times=np.concatenate([TIMES, TIMES]), ignore=ignore, **given_)
     assert ax.get_xlabel() == "time step"
-    with pytest.raises(ValueError, match="times must increase from step to step; step 120 does not"):
+    with pytest.raises(ValueError, match="times must increase within a series; the time at index 120"):
         time_axis(2 * SIZE, times=np.concatenate([TIMES, TIMES]))
 
 

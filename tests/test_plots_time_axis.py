@@ -10,9 +10,9 @@ from matplotlib.colors import to_rgb
 
 import pateval as pv
 from pateval.labels.events import find_events
+from pateval.plots.series_panels import zone_ends
 from pateval.plots.styling import EVENT_MARK
 from pateval.plots.time_axis import COLUMNS, VISIBLE_SHARE, draw_spans, envelope, time_axis
-from pateval.plots.weights import find_zones
 from support.figures import pixels
 from support.messages import raises_exactly
 
@@ -123,14 +123,14 @@ class TestTimeAxis:
         [
             (
                 [0, 1, 1, 2],
-                "times must increase from step to step; step 2 does not",
+                (
+                    "times must increase within a series; the time at index 2, 1, is the same as the one before it, 1 "
+                    "(1 such place): sort the steps by time and leave out repeated ones"
+                ),
             ),
-            (
-                [0, 1, np.nan, 2],
-                "times must increase from step to step; step 2 does not",
-            ),
-            ([0, 1, 2], "times must hold one time per step, 4; got an array of shape (3,)"),
-            (["a", "b", "c", "d"], "times must be dates or numbers; got 'a'"),
+            ([0, 1, np.nan, 2], "times must be finite; found nan at index 2"),
+            ([0, 1, 2], "times and labels must have the same length; got 3 and 4"),
+            (["a", "b", "c", "d"], "times must be dates, such as datetime64 values, or numbers; got 'a' at index 0"),
         ],
     )
     def test_bad_times_are_refused(self, times, message):
@@ -169,8 +169,8 @@ def test_zones_are_those_of_explain(labels, early, delay, cut):
     owner = pv.explain(truth, truth, early=early, delay=delay, series=series).points.event
     starts = np.unique([0, cut]) if cut < truth.size else np.zeros(1, dtype=int)
     events = find_events(truth, starts)
-    zones = find_zones(events, early=early, delay=delay)
+    zones = zone_ends(events, early, delay, None)
     expected = np.full(truth.size, -1)
-    for k, (start, stop) in enumerate(zip(zones.early_starts, zones.delayed_stops, strict=True)):
+    for k, (start, stop) in enumerate(zip(*zones, strict=True)):
         expected[start:stop] = k
     np.testing.assert_array_equal(owner, expected)

@@ -12,6 +12,7 @@ import pytest
 
 import pateval as pv
 from pateval.demo import demo_board, detector_scores, make_series
+from pateval.report.page import as_json
 from support.browser import Browser, find_browser
 
 pytestmark = pytest.mark.skipif(
@@ -55,6 +56,7 @@ def page(browser, demo):
     browser.logged.clear()
     browser.requests.clear()
     browser.open(demo)
+    browser.load("pate", "unpack")
     yield browser
     assert browser.logged == []
     assert left_the_page(browser) == []
@@ -62,6 +64,11 @@ def page(browser, demo):
 
 def left_the_page(browser):
     return [url for url in browser.requests if not url.startswith(("data:", "blob:", "file:", "about:"))]
+
+
+def board_of(browser):
+    """The block of the page that every view needs."""
+    return browser.evaluate("JSON.parse(document.getElementById('board').textContent)")
 
 
 def text(browser, selector):
@@ -101,20 +108,23 @@ class TestOpens:
         assert text(page, "main h1")
 
     def test_the_first_screen_says_who_wins_and_what_chance_gets(self, page):
-        board = page.evaluate("patevalReport.board")
+        board = board_of(page)
         found = board["verdicts"]["pate_ap"]
         assert text(page, "main h1") == found["claim"]
         assert text(page, ".evidence") == found["evidence"]
         assert "random scores reach" in text(page, "main")
         assert {check["code"] for check in board["checks"]} <= set(texts(page, ".checks code"))
 
-    def test_the_shaded_rows_are_those_not_told_apart_wherever_they_stand(self, page):
+    def test_the_shaded_rows_are_those_not_told_apart_wherever_they_stand(self, page, demo, tmp_path):
         names = page.evaluate(
             "[...document.querySelectorAll('.chart a.item text.row')].map((each) => each.textContent)"
         )
-        page.evaluate(f"void (patevalReport.board.verdicts.pate_ap.tied = [{json.dumps(names[2])}])")
-        page.go("#view=about")
-        page.go("#view=overview")
+        text = demo.read_text(encoding="utf-8")
+        found = board_of(page)["verdicts"]["pate_ap"]
+        other = found | {"tied": [names[2]]}
+        assert as_json(found) in text
+        (tmp_path / "other.html").write_text(text.replace(as_json(found), as_json(other)), encoding="utf-8")
+        page.open(tmp_path / "other.html")
         box = "(each) => { const { top, bottom } = each.getBoundingClientRect(); return [top, bottom]; }"
         shaded = page.evaluate(f"[...document.querySelectorAll('rect.tied')].map({box})")
         dots = page.evaluate(f"[...document.querySelectorAll('.chart a.item circle')].map({box})")
@@ -133,8 +143,8 @@ class TestOpens:
 class TestTable:
     def test_sorts_by_the_column_that_is_clicked(self, page):
         page.go("#view=table")
-        summary = page.evaluate("patevalReport.board.summary.auc_roc.mean")
-        names = page.evaluate("patevalReport.board.detectors")
+        summary = board_of(page)["summary"]["auc_roc"]["mean"]
+        names = board_of(page)["detectors"]
         best_first = [names[d] for d in np.argsort(-np.array(summary), kind="stable")]
         page.evaluate("[...document.querySelectorAll('button.sort')].find((b) => b.dataset.key === 'auc_roc').click()")
         assert [each.split("\n")[0].strip(" †") for each in texts(page, "tbody th")] == best_first
@@ -162,9 +172,8 @@ class TestTable:
     def test_downloads_hold_what_is_shown(self, page, tmp_path):
         page.downloads(tmp_path)
         page.go("#view=table&filter=pca")
-        expected = page.evaluate(
-            "patevalReport.board.summary.pate_ap.mean[patevalReport.board.detectors.indexOf('window PCA')]"
-        )
+        board = board_of(page)
+        expected = board["summary"]["pate_ap"]["mean"][board["detectors"].index("window PCA")]
         for suffix in ("csv", "md", "tex", "json"):
             page.evaluate(f"document.querySelector('[data-format={suffix}]').click()")
             path = tmp_path / f"leaderboard.{suffix}"
@@ -185,8 +194,9 @@ class TestCompare:
     def test_counts_wins_ties_and_losses(self, page):
         page.go(f"#{urlencode({'view': 'compare', 'a': 'window PCA', 'b': 'random', 'metric': 'pate_ap'})}")
         page.wait("document.querySelector('.big')")
-        values = page.evaluate("patevalReport.loadBlock('metric-1').then((block) => block.values)")
-        names = page.evaluate("patevalReport.board.detectors")
+        place = [metric["id"] for metric in board_of(page)["metrics"]].index("pate_ap")
+        values = page.evaluate(f"unpackModule.loadBlock('metric-{place}').then((block) => block.values)")
+        names = board_of(page)["detectors"]
         gains = np.array(values[names.index("window PCA")]) - np.array(values[names.index("random")])
         said = [
             int(number)
@@ -213,15 +223,15 @@ class TestDrilldown:
             """(async (asked) => {
                  const answers = [];
                  for (const [s, name, share, early, delay] of asked) {
-                   const block = await patevalReport.loadBlock(`series-${s}`), entry = block.detectors[name][0];
-                   const ranks = await patevalReport.unpack(entry.ranks), levels = entry.thresholds.length;
-                   const level = Math.floor(share * levels), flagged = patevalReport.flaggedCounts(ranks, levels);
-                   const zones = patevalReport.findZones(block.events, block.steps, early, delay);
-                   const map = patevalReport.mapSteps(zones, block.steps);
-                   const result = patevalReport.explainLevel(zones, ranks, level, flagged[level]);
-                   const points = patevalReport.curve(zones, ranks, levels, flagged);
+                   const block = await unpackModule.loadBlock(`series-${s}`), entry = block.detectors[name][0];
+                   const ranks = await unpackModule.unpack(entry.ranks), levels = entry.thresholds.length;
+                   const level = Math.floor(share * levels), flagged = pateModule.flaggedCounts(ranks, levels);
+                   const zones = pateModule.findZones(block.events, block.steps, early, delay);
+                   const map = pateModule.mapSteps(zones, block.steps);
+                   const result = pateModule.explainLevel(zones, ranks, level, flagged[level]);
+                   const points = pateModule.curve(zones, ranks, levels, flagged);
                    const point = points.find((each) => each.level === level);
-                   const codes = Array.from(ranks, (rank, step) => patevalReport.categoryOf(map.kinds[step],
+                   const codes = Array.from(ranks, (rank, step) => pateModule.categoryOf(map.kinds[step],
                      map.owners[step] >= 0 && result.events[map.owners[step]].detected, rank > level));
                    answers.push({ threshold: entry.thresholds[level], ...result, point, codes: codes.join("") });
                  }
@@ -275,21 +285,25 @@ class TestDrilldown:
                     "early": early,
                     "delay": delay,
                     "clock": (times[positions] if in_time else positions).tolist(),
+                    "positions": positions.tolist(),
                     "breaks": timeline.stretches[1:].tolist(),
                 }
             )
             expected.append(pv.explain(labels, flagged, ignore=ignore, **buffers, **clock))
         found = page.evaluate(
             f"""{json.dumps(asked)}.map((each) => {{
-                 const zones = patevalReport.findZones(
-                   each.events, each.ranks.length, each.early, each.delay, each.clock, each.breaks);
-                 return patevalReport.explainLevel(zones, each.ranks, 1, each.ranks.filter((rank) => rank > 1).length);
+                 const clock = {{ times: each.clock, breaks: each.breaks }};
+                 const zones = pateModule.findZones(each.events, each.ranks.length, each.early, each.delay, clock);
+                 const flagged = each.ranks.filter((rank) => rank > 1).length;
+                 return pateModule.explainLevel(zones, each.ranks, 1, flagged, each.positions);
                }})"""
         )
         for answer, theirs in zip(found, expected, strict=True):
             assert answer["precision"] == pytest.approx(theirs.precision, abs=1e-12)
             assert answer["recall"] == pytest.approx(theirs.recall, abs=1e-12)
             assert answer["categories"] == np.bincount(theirs.points.codes, minlength=7).tolist()
+            # Steps that are left out lie between, and count in how far ahead an event was announced.
+            assert [row["lead"] for row in answer["events"]] == [event.early_lead for event in theirs.events]
 
     def test_the_slider_moves_categories_and_the_point(self, page):
         page.go(f"#{urlencode(DRILLDOWN)}")
@@ -299,7 +313,7 @@ class TestDrilldown:
         for level in (100, 400):
             enter(page, "level", level)
             threshold = page.evaluate(
-                f"patevalReport.loadBlock('series-1').then((b) => b.detectors['window PCA'][0].thresholds[{level}])"
+                f"unpackModule.loadBlock('series-1').then((b) => b.detectors['window PCA'][0].thresholds[{level}])"
             )
             expected = pv.explain(sample.labels, scores >= threshold, early=24, delay=24)
             assert text(page, "output.threshold") == f"score ≥ {threshold}"
@@ -390,6 +404,24 @@ def test_odd_boards_open_in_every_view(browser, tmp_path, name):
     for key in "+n-p0":
         browser.key(key)
     enter(browser, "level", 0)
+    assert browser.logged == []
+
+
+def test_a_pooled_board_opens_in_every_view_and_claims_no_test(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(100) > 80
+    tables = {f"s{k}": {"label": labels, "a": labels + rng.random(100), "b": rng.random(100)} for k in range(3)}
+    board = pv.leaderboard(tables, metrics=["pate_ap", "point_f1"], workers=1, pooled=True, chance=0)
+    board.to_report(tmp_path / "r.html")
+    browser.logged.clear()
+    browser.open(tmp_path / "r.html")
+    assert text(browser, "#size") == "2 detectors · 3 series as one · 2 metrics"
+    assert "All steps of 3 series are one sample." in text(browser, "main")
+    assert "told apart" not in text(browser, "main")
+    for view in ("table", "compare", "metrics", "series", "about", f"series&{urlencode({'series': board.series[0]})}"):
+        browser.go(f"#view={view}")
+        browser.wait("!document.querySelector('main').innerText.includes('Loading …')")
+    assert "all series were taken for one sample" in text(browser, "#drilldown")
     assert browser.logged == []
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import pateval as pv
-from pateval.checking.faults import DataFault
+from pateval.checking import DataFault
 from pateval.checking.result import CheckedSeries
 from pateval.evaluation.buffers import BufferAdvice, EventSpacing
 from pateval.leaderboards.verification import Difference
@@ -56,6 +56,11 @@ def score_audit():
     return [pv.audit_scores(DATA, metrics=["auc_roc", "point_f1"], seeds=1)]
 
 
+def alarm_table():
+    incidents = {"start": [2, 6], "stop": [3, 7], "kind": ["x", "y"]}
+    return pv.judge_alarm_files([{"time": [1, 9]}, {"time": [5]}], incidents)
+
+
 RESULTS = {
     "Evaluation": lambda: [pv.evaluate(labels, SCORES, metrics=OWN) for labels in (LABELS, NONE)],
     "EvaluationTable": lambda: [
@@ -82,6 +87,10 @@ RESULTS = {
         pv.Verification("board", differences, 1, 2, 3, math.nan)
         for differences in ((), (Difference("value", "one differs"),))
     ],
+    "AlarmJudgement": lambda: [pv.judge_alarms([], []), pv.judge_alarms([1, 9], [(2, 3)], early=1)],
+    "AlarmTable": lambda: [alarm_table()],
+    "AlarmDifference": lambda: [alarm_table().difference],
+    "AlarmFrontier": lambda: [pv.alarm_frontier(labels, SCORES, budgets=["1/100"]) for labels in (LABELS, NONE)],
     "Written": lambda: [Written(Path("report.html"), 9, 1, ("a",), ())],
     "BufferAdvice": lambda: [BufferAdvice((EventSpacing.of("a", LABELS == 1), EventSpacing.of("b", NONE == 1)))],
     **{
@@ -92,7 +101,7 @@ RESULTS = {
 }
 # Metric describes how a number is made, and is handed to functions as often as they return it. The others are parts of
 # results, which these show as rows of their own.
-NO_RESULTS = {"Metric", "Answer", "DataFault", "Overview"}
+NO_RESULTS = {"Metric", "OptionKind", "Answer", "DataFault", "FrontierRow", "Overview"}
 
 
 def strict(text):

@@ -299,7 +299,7 @@ def test_candidates_from_the_registry(tmp_path: Path) -> None:
 
 def test_the_runner_knows_no_metric() -> None:
     files = list(Path(pateval.runner.__file__).parent.glob("*.py"))
-    assert len(files) > 5
+    assert len(files) >= 5
     trees = [ast.parse(path.read_text()) for path in files]
     imported = {node.module or "" for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(name.startswith(("pateval.metrics", "pateval.pate", "pateval.evaluation")) for name in imported)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import multiprocessing
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,19 @@ class Broken:
 
 def broken(seed: int = 0) -> Broken:
     return Broken(seed)
+
+
+class Dies(Broken):
+    """A detector whose process dies when it meets a training stretch of seven steps."""
+
+    def fit(self, train: Any) -> Broken:
+        if len(train) == 7:
+            os._exit(3)
+        return self
+
+
+def dies() -> Dies:
+    return Dies()
 
 
 def test_training_scores_are_those_of_the_training_steps_sorted(tmp_path: Path) -> None:
@@ -213,6 +228,20 @@ def test_a_seed_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     assert [run["seed"] for run in read_metadata(tmp_path / "broken.parquet")["runs"]] == [0, 2]
 
 
+def test_a_process_that_dies_fails_its_own_task_only(tmp_path: Path) -> None:
+    data = [series("doomed", 40, 7), *DATA, series("last", 20)]
+    (result,) = detect([Candidate("dies", dies)], data, tmp_path, jobs=2)
+    assert result.failures == {"doomed": "its process died, also when no other was running"}
+    assert [run["series"] for run in read_metadata(tmp_path / "dies.parquet")["runs"]] == ["pump", "valve", "last"]
+
+
+def test_nothing_is_begun_in_processes_when_time_is_over(tmp_path: Path) -> None:
+    seen: list[DetectionProgress] = []
+    (result,) = detect([Candidate("dies", dies)], DATA, tmp_path, jobs=2, minutes=-1, show=seen.append)
+    assert result.stopped == 2
+    assert [(each.state, each.message) for each in seen] == [("stopped", "out of time before it began")] * 2
+
+
 def test_out_of_time_goes_on_later(tmp_path: Path) -> None:
     settings = {**SMALL_USAD, "epochs": 5}
     seen: list[DetectionProgress] = []
@@ -255,6 +284,7 @@ def test_verdicts_of_every_run(tmp_path: Path) -> None:
         ("lstm", "MSL", 0),
     ]
     assert [row["verdict"].partition(":")[0] for row in rows] == ["nothing was trained", "not judged", "no record"]
+    assert [row["collapsed"] for row in rows] == [None, None, None]
 
 
 def test_the_verdict_of_every_committed_run_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -266,3 +296,16 @@ def test_the_verdict_of_every_committed_run_is_printed(capsys: pytest.CaptureFix
         print(f"\n{len(rows)} committed runs, {len(collapsed)} of them collapsed")
     for row in rows:
         assert row["verdict"]
+
+
+def test_an_interruption_ends_the_processes_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    def interrupt(progress: DetectionProgress) -> None:
+        if progress.state == "training":
+            raise KeyboardInterrupt
+
+    long = candidate("usad", settings={**SMALL_USAD, "epochs": 100_000})
+    with pytest.raises(KeyboardInterrupt):
+        detect([candidate("random"), long], [DATA[0]], tmp_path, jobs=2, show=interrupt)
+    assert multiprocessing.active_children() == []
+    detect([candidate("random")], [DATA[0]], tmp_path)
+    assert pq.read_table(tmp_path / "random.parquet").num_rows == 40

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pateval.leaderboards import bootstrap
-from pateval.leaderboards import pairwise as pairs
+from pateval.evaluation import bootstrap
+from pateval.leaderboards import significance as pairs
 from pateval.leaderboards import statistics as stats
 from pateval.paper.paper_tables import impact_table
 from support.messages import raises_exactly

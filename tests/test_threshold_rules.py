@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
 from oracles import thresholds as oracle
 from pateval.cli import main
-from pateval.evaluation.threshold_rules import ScoredSteps, check_threshold, threshold_rule
+from pateval.cli import pateval as console
+from pateval.evaluation.threshold_rules import check_threshold, threshold_rule
 from pateval.thresholds import alarm_rate_level, alarm_rate_threshold
 from pateval.time.clocks import Clock
+from pateval.time.timelines import Timeline
 from support.messages import raises_exactly
 
 HOUR = 3600 * 10**9
@@ -98,14 +102,14 @@ def test_alarm_rates_agree_with_the_literal_definition(
     assert in_time == oracle.alarm_rate(scores, alarms, per, starts, times)
     # Going down from the top, the number of alarms is allowed at the threshold.
     rule = threshold_rule(f"alarms:{alarms}/{per}")
-    steps = ScoredSteps(np.zeros(len(scores), dtype=bool), np.array(scores), np.array(starts))
-    assert rule.choose(steps) == in_steps
+    timeline = Timeline(len(scores), np.array(starts), np.array(starts))
+    assert rule.choose(np.zeros(len(scores), dtype=bool), np.array(scores), timeline) == in_steps
 
 
 def test_the_alarm_oracle_by_hand() -> None:
     scores = [1, 9, 1, 1, 7, 1, 8, 1, 1, 2]
     assert oracle.alarm_rate(scores, 2, 10) == 8
-    assert oracle.alarm_rate(scores, 4, 10) == 1  # all of it is one alarm in the end, and never more than four before
+    assert oracle.alarm_rate(scores, 4, 10) == 2  # 1 would flag every step
     assert oracle.alarm_rate(scores, 3, 10) == 7  # 2 would be a fourth
     assert oracle.alarm_rate(scores, 0, 10) > 9
     assert oracle.alarm_rate([5, 1, 5], 1, 3) > 5  # two steps share the highest score
@@ -120,6 +124,19 @@ def test_an_even_clock_counts_like_steps() -> None:
         assert alarm_rate_threshold(scores, alarms=alarms, per="10s", times=tenths, time_unit="s") == expected
         period = datetime.timedelta(hours=100)
         assert alarm_rate_threshold(scores, alarms=alarms, per=period, times=days) == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "threshold"),
+    [([0, 1, 1, 0, 0, 1], 1.0), ([0, 1, 0, 1, 0, 1], np.nextafter(1, 2)), ([4, 4, 4], np.nextafter(4, 5))],
+)
+def test_not_every_step_is_flagged(scores: list[int], threshold: float) -> None:
+    assert alarm_rate_threshold(scores, alarms=2, per=len(scores)) == threshold
+    found = pv.evaluate(
+        [0] + [1] * (len(scores) - 1), scores, metrics="point_recall", threshold=f"alarms:2/{len(scores)}"
+    )
+    if len(set(scores)) == 1:  # scores of 0 and 1 are predictions, to which no rule is applied
+        assert found["point_recall"] == 0
 
 
 def test_missing_scores_are_no_alarms() -> None:
@@ -137,7 +154,9 @@ def test_an_operating_point_in_evaluate() -> None:
     assert found.threshold_rule == "alarms:4/200: at most 4 alarms in 200 steps"
     assert "|predictions:alarms:4/200|" in found.signature("point_f1")
     assert pv.parse_signature(found.signature("point_f1"))["predictions"] == "alarms:4/200"
-    with raises_exactly(ValueError, "alarms in '1d' need the times of the steps: pass times"):
+    with raises_exactly(
+        ValueError, "threshold='alarms:2/1d' is a duration, which needs the times of the steps: pass times"
+    ):
         pv.evaluate(labels, scores, threshold="alarms:2/1d")
     with raises_exactly(ValueError, "threshold 'alarms:1/2' needs one score per step; these are steps by channels"):
         pv.evaluate([[0, 1], [1, 0]], [[0.1, 0.2], [0.3, 0.4]], metrics="affected_channels_f1", threshold="alarms:1/2")
@@ -219,5 +238,39 @@ def test_rules_are_tried_out_and_described() -> None:
         assert check_threshold(threshold) == threshold
         assert threshold_rule(threshold).signature == described
     clock = Clock(np.arange(48) * HOUR, 1)
-    steps = ScoredSteps(np.zeros(48, dtype=bool), np.arange(48.0) % 7, None, clock)
-    assert threshold_rule("alarms:2/1d").choose(steps) == alarm_rate_threshold(steps.scores, alarms=4, per=48)
+    start, scores = np.zeros(1, dtype=int), np.arange(48.0) % 7
+    level = threshold_rule("alarms:2/1d").choose(np.zeros(48, dtype=bool), scores, Timeline(48, start, start, clock))
+    assert level == alarm_rate_threshold(scores, alarms=4, per=48)
+
+
+def test_a_detector_may_have_a_threshold_of_its_own(tmp_path):
+    generator = np.random.default_rng(0)
+    labels, series = np.tile(np.repeat([0, 1, 0], [20, 5, 15]), 6), np.repeat(["a", "b", "c"], 80)
+    scores = {"model": labels + generator.random(240), "rule": generator.random(240)}
+    columns = {"series": series, "label": labels, **scores}
+    path = tmp_path / "scores.csv"
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    expected = {
+        name: pv.evaluate(labels, values, metrics="point_f1", threshold=threshold, series=series)
+        for (name, values), threshold in zip(scores.items(), ("quantile:0.1", 0.9), strict=True)
+    }
+    table = pv.evaluate(
+        labels, scores, metrics="point_f1", threshold={"rule": 0.9, None: "quantile:0.1"}, series=series
+    )
+    board = pv.leaderboard(path, metrics="point_f1", threshold={"rule": 0.9, None: "quantile:0.1"})
+    means = {row["detector"]: (row["mean"], row["chance"]) for row in board.summary_rows}
+    signatures = {row["detector"]: row["signature"] for row in board.scores.to_pylist()}
+    options = ["--metrics", "point_f1", "--threshold", "quantile:0.1", "--threshold", "rule=0.9", "--format", "json"]
+    done = CliRunner().invoke(console, ["score", str(path), *options])
+    printed = {row["detector"]: row["value"] for row in json.loads(done.stdout)}
+    compared = json.loads(CliRunner().invoke(console, ["compare", str(path), *options]).stdout)["metrics"][0]
+    for name, alone in expected.items():
+        assert table[name]["point_f1"] == alone["point_f1"]
+        assert means[name] == pytest.approx((alone["point_f1"], alone.chance["point_f1"]), abs=1e-12)
+        assert printed[name] == alone["point_f1"]
+    assert (compared["value_a"], compared["value_b"]) == (printed["model"], printed["rule"])
+    assert "|predictions:quantile:0.1|" in signatures["model"]
+    assert "|predictions:0.9|" in signatures["rule"]
+    with raises_exactly(ValueError, "threshold names 'nobody'; the detectors are 'model', 'rule'"):
+        pv.evaluate(labels, scores, threshold={"nobody": 1})

@@ -15,6 +15,8 @@ from scipy.stats import hypergeom
 
 import pateval as pv
 from pateval.cli import pateval as command
+from pateval.io import TableError
+from pateval.leaderboards import board_files
 from pateval.leaderboards.verification import detectable_share, verify
 from support.messages import message_of
 
@@ -92,7 +94,13 @@ def test_limits_over_the_events_of_one_series_are_computed_again(board):
     assert verify(board.parent / "one", workers=1).agrees
     rewrite_csv(board.parent / "one" / "summary.csv", 0, "low", "0.01")
     (difference,) = verify(board.parent / "one", workers=1).differences
-    assert difference.sentence.startswith("summary.csv: low of one under pate is 0.01; the inputs give 1")
+    assert (
+        difference.sentence == "summary.csv: low in row 1 (one, pate_ap) is 0.01; the values in scores.parquet give 1"
+    )
+    alter_json(board.parent / "one" / "run.json", lambda run: run["intervals"][0].__setitem__(2, 0.01))
+    seal(board.parent / "one")
+    sentences = [each.sentence for each in verify(board.parent / "one", workers=1).differences]
+    assert sentences[0] == "run.json: intervals[0][2] is 0.01; the inputs give 1"
 
 
 def rewrite_csv(path, place, column, value):
@@ -136,7 +144,7 @@ def test_how_many_cells_differ_and_what_is_gone(board):
     assert "summary.csv: it has 8 rows; the values in scores.parquet give 9" in sentences
     assert "agreement.csv: it is not there" in sentences
     assert (
-        "ranks.csv: mean_rank in row 1 (pate_ap, good) is empty; the values in scores.parquet give 1.0 "
+        "ranks.csv: mean_rank in row 1 (pate_ap, good) is empty; the values in scores.parquet give 1 "
         "(and 1 more cell)" in sentences
     )
 
@@ -152,17 +160,21 @@ def alter_json(path, alter):
     [
         (
             lambda tests: tests["auc_roc"]["wilcoxon_p"][0].__setitem__(1, 0.001),
-            "significance.json: wilcoxon_p of good and fair under auc_roc is 0.001; the values in scores.parquet give",
+            "significance.json: auc_roc.wilcoxon_p[0][1] is 0.001; the values in scores.parquet give 0.",
         ),
         (
             lambda tests: tests["pate_ap"]["friedman"].__setitem__("p_value", 0.0),
-            "significance.json: friedman p_value under pate_ap is 0.0; the values in scores.parquet give 0.",
+            "significance.json: pate_ap.friedman.p_value is 0; the values in scores.parquet give 0.",
         ),
         (
             lambda tests: tests["pate_ap"].__setitem__("nemenyi_groups", []),
-            "significance.json: nemenyi_groups under pate_ap is []; the values in scores.parquet give [[",
+            "significance.json: pate_ap.nemenyi_groups is []; the values in scores.parquet give [[",
         ),
-        (lambda tests: tests.pop("point_f1"), "significance.json: the tests of point_f1 are not there"),
+        (lambda tests: tests.pop("point_f1"), "significance.json: point_f1 is undefined; the values in"),
+        (
+            lambda tests: tests.update(more=1),
+            "significance.json: more is 1; the values in scores.parquet give undefined",
+        ),
     ],
 )
 def test_a_test_changed_by_hand_is_found(board, alter, sentence):
@@ -181,33 +193,82 @@ def test_chance_changed_by_hand_is_found_though_every_table_follows_from_it(boar
     forge(board, alter)
     found = verify(board, workers=1, **given)
     assert {each.kind for each in found.differences} == {"chance"}
-    assert found.differences[0].sentence.startswith("chance.parquet: auc_roc on a is 0.25; the inputs give 0.")
+    assert found.differences[0].sentence.startswith("good on a: chance of auc_roc is 0.25; the inputs give 0.")
     (board / "chance.parquet").unlink()
     sentences = [each.sentence for each in verify(board, workers=1, **given).differences]
-    assert "chance.parquet: it is not there, so nothing says what chance is on each series" in sentences
+    assert "chance.parquet: it is not there" in sentences
+    assert any(line.startswith("good on a: chance of auc_roc is undefined; the inputs give 0.") for line in sentences)
 
 
-def test_pooled_values_and_moved_labels_are_computed_again_with_all(board):
+def test_moved_labels_are_computed_again_with_all(board):
     forge(board, lambda found: found, doubt=1, doubt_draws=5)
     assert verify(board, all=True, workers=1).agrees
-    rewrite_csv(board / "summary.csv", 0, "pooled", "0.5")
     draws = pq.read_table(board / "doubt.parquet")
     rows = draws.to_pylist()
-    rows[3]["mean"] += 0.25
+    rows[3]["value"] += 0.25
     pq.write_table(pa.Table.from_pylist(rows, schema=draws.schema), board / "doubt.parquet")
     sentences = [each.sentence for each in verify(board, all=True, workers=1).differences]
-    assert sentences[0].startswith("summary.csv: pooled of good under pate_ap is 0.5; the inputs give 1")
-    assert sentences[1].startswith("doubt.parquet: mean in row 4 (pate_ap, good, 3) is ")
+    assert sentences[0].startswith("doubt.parquet: value in row 4 (pate_ap, good, a, 3) is ")
     # The rows of doubt.csv, and the spread in summary.csv, no longer follow from the draws.
-    assert sentences[2].startswith("summary.csv: doubt_std in row 1 (good, pate_ap) is ")
-    assert sentences[3].startswith("doubt.csv: draw_mean in row 1 (pate_ap, good) is ")
-    assert len(sentences) == 4
+    assert sentences[1].startswith("summary.csv: doubt_std in row 1 (good, pate_ap) is ")
+    assert sentences[2].startswith("doubt.csv: draw_mean in row 1 (pate_ap, good) is ")
+    assert len(sentences) == 3
 
 
-def test_the_record_of_the_run_agrees_with_the_metrics(board):
-    alter_json(board / "run.json", lambda run: run["directions"].__setitem__("auc_roc", False))
-    (difference,) = verify(board, sample=1, workers=1).differences
-    assert difference.sentence == "run.json: it says that auc_roc is better where it is lower, which it is not"
+def test_a_pooled_board_is_computed_again_as_a_whole(board):
+    forge(board, lambda found: found, pooled=True)
+    found = verify(board, sample=1, workers=1)
+    assert found.agrees, found
+    assert (found.checked, found.values) == (12, 9)
+    forge(board, other_value("fair", "pooled", "auc_roc", 0.125), pooled=True)
+    (difference,) = verify(board, workers=1).differences
+    assert (difference.kind, difference.sentence[:25]) == ("value", "fair on pooled: auc_roc i")
+    poor = board.parent / "poor.parquet"
+    poor.write_bytes((board.parent / "good.parquet").read_bytes())
+    assert {each.kind for each in verify(board, workers=1).differences} == {"input", "value"}
+
+
+def seal(folder):
+    """Write the digests anew, as somebody would who knows of them."""
+    run = json.loads((folder / "run.json").read_text())
+    run["digests"] = {name: board_files.file_digest(folder / name) for name in run["digests"]}
+    (folder / "run.json").write_text(board_files.sealed(run))
+
+
+@pytest.mark.parametrize(
+    ("alter", "sentence"),
+    [
+        (
+            lambda run: run["facts"]["auc_roc"].__setitem__("higher_is_better", False),
+            "run.json: facts.auc_roc.higher_is_better is False; the inputs give True",
+        ),
+        (lambda run: run.update(checks=[]), "run.json: checks is []; the inputs give [{'code': 'long-buffers'"),
+        (
+            lambda run: run.update(warnings=[]),
+            "run.json: warnings lack a line; the inputs give early 100 and delay 100 are",
+        ),
+        (lambda run: run.update(units=11), "run.json: units is 11; the inputs give 12"),
+        (lambda run: run.update(coarse=["good"]), "run.json: coarse is ['good']; the inputs give []"),
+        (lambda run: run["measures"].update(chance=2), "good on a: chance of pate_ap is "),
+        (
+            lambda run: run["signatures"].update(auc_roc="auc_roc"),
+            "good on a: auc_roc is of the definition auc_roc; the inputs give auc_roc|definition:1",
+        ),
+    ],
+)
+def test_the_record_of_the_run_is_found_out_again(board, alter, sentence):
+    alter_json(board / "run.json", alter)
+    assert "run.json" in repr(verify(board, sample=1, workers=1))
+    seal(board)
+    sentences = [each.sentence for each in verify(board, all=True, workers=1).differences]
+    assert any(line.startswith(sentence) for line in sentences), sentences
+
+
+@pytest.mark.parametrize("field", ["checks", "warnings", "failures", "coarse", "notes", "units", "versions", "seconds"])
+def test_whatever_is_taken_from_the_record_is_found(board, field):
+    alter_json(board / "run.json", lambda run: run.pop(field))
+    found = verify(board, sample=1, workers=1)
+    assert found.differences[0] == ("file", "run.json: it is not as it was written")
 
 
 def test_a_value_changed_by_hand_is_found_though_all_tables_were_rewritten(board):
@@ -238,9 +299,10 @@ def test_a_swapped_score_file_is_found_though_its_digests_were_rewritten(board):
         for line in lines
     ]
     (board / "contents.csv").write_text("\n".join(written) + "\n")
+    seal(board)
     found = verify(board, all=True, workers=1)
     assert {each.kind for each in found.differences} == {"value"}
-    assert all(each.sentence.startswith(("poor on ", "summary.csv: pooled of poor")) for each in found.differences)
+    assert all(each.sentence.startswith("poor on ") for each in found.differences)
 
 
 def test_a_result_of_another_definition_is_found(board):
@@ -250,8 +312,7 @@ def test_a_result_of_another_definition_is_found(board):
 
     forge(board, alter)
     found = verify(board, all=True, workers=1)
-    assert {each.kind for each in found.differences} == {"definition"}
-    assert len(found.differences) == 12
+    assert [each.kind for each in found.differences] == ["definition"] * 12 + ["record"]
 
 
 def test_a_detector_left_out_of_the_board_is_found(board):
@@ -259,8 +320,21 @@ def test_a_detector_left_out_of_the_board_is_found(board):
     rows = [row for row in table.to_pylist() if row["detector"] != "poor"]
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), board / "scores.parquet")
     sentences = [each.sentence for each in verify(board, all=True, workers=1).differences]
-    assert "poor on a: in the inputs, but not in the leaderboard" in sentences
-    assert sentences[-1] == "run.json: its detectors are not those of scores.parquet: 'poor' is in run.json only"
+    assert sentences == [
+        "scores.parquet: it is not as it was written",
+        f"{board}: 'poor' is in run.json and not in scores.parquet; compute the leaderboard again",
+    ]
+    forge(board, lambda found: found)
+    (board.parent / "more.parquet").write_bytes((board.parent / "good.parquet").read_bytes())
+
+    def add(run):
+        run["inputs"].append(str(board.parent / "more.parquet"))
+        run["reading"]["layout_of_input"].append(0)
+
+    alter_json(board / "run.json", add)
+    seal(board)
+    sentences = [each.sentence for each in verify(board, all=True, workers=1).differences]
+    assert "more on a: in the inputs, but not in the leaderboard" in sentences
 
 
 def test_a_sample_says_what_it_could_have_missed(board):
@@ -280,7 +354,9 @@ def test_a_file_that_is_gone_is_named(board):
     (board.parent / "fair.parquet").unlink()
     found = verify(board, all=True, workers=1)
     assert not found.agrees
-    assert "fair.parquet: the input is gone" in found.differences[0].sentence
+    assert found.differences[0].sentence == (
+        f"{board.parent / 'fair.parquet'}: the input can no longer be read: it is gone, or was a table in memory"
+    )
 
 
 def test_what_is_no_leaderboard_is_refused(tmp_path):
@@ -306,3 +382,194 @@ def test_the_command_line(board):
     done = CliRunner().invoke(command, ["verify", str(board), "--all", "--workers", "1"])
     assert done.exit_code == 1
     assert "good on a: pate_ap is 0." in done.stdout
+
+
+def test_a_sample_knows_whose_scores_are_0_and_1_on_all_series(tmp_path):
+    labels = np.tile([0, 0, 0, 1, 1, 0, 0, 0], 10)
+    rng = np.random.default_rng(0)
+    part = {"series": np.repeat(["a", "b"], labels.size), "label": np.tile(labels, 2)}
+    scores = np.concatenate([labels ^ (rng.random(labels.size) < 0.2), rng.random(labels.size)])
+    rule = np.tile(labels, 2) ^ (rng.random(2 * labels.size) < 0.1)
+    pq.write_table(pa.table(part | {"mixed": scores, "rule": rule.astype(float)}), tmp_path / "both.parquet")
+    pv.leaderboard(str(tmp_path / "both.parquet"), metrics="point_f1, auc_roc", workers=1, output=tmp_path / "board")
+    for seed in range(4):
+        found = verify(tmp_path / "board", sample=1, seed=seed, workers=1)
+        assert found.agrees, found
+
+
+def test_a_detector_with_a_threshold_of_its_own_may_be_out_of_the_sample(board):
+    forge(board, lambda found: found, threshold={"good": 0.5})
+    for seed in range(3):
+        found = verify(board, sample=1, seed=seed, workers=1)
+        assert found.agrees, found
+
+
+def test_metrics_of_ones_own_are_found_by_their_module(board, tmp_path, monkeypatch):
+    (tmp_path / "my_metrics_for_verify.py").write_text(
+        "import pateval as pv\n"
+        "def optimism(labels, scores, *, k=2):\n    return float(scores.mean()) / k\n"
+        "hits = pv.define_metric(optimism, id='hopes', takes='scores')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    forge(
+        board, lambda found: found, metrics="my_metrics_for_verify:optimism(k=4), my_metrics_for_verify:hits, auc_roc"
+    )
+    assert json.loads((board / "run.json").read_text())["measures"]["metrics"] == [
+        "my_metrics_for_verify:optimism(k=4)",
+        "my_metrics_for_verify:hits",
+        "auc_roc",
+    ]
+    assert pv.Leaderboard.load(board).metrics == ("optimism(k=4)", "hopes", "auc_roc")
+    found = verify(board, all=True, workers=1)
+    assert found.agrees, found
+    assert found.values == 36
+
+
+@pytest.fixture
+def with_events(tmp_path):
+    """A board whose labels are in a file of events."""
+    rng = np.random.default_rng(0)
+    pq.write_table(pa.table({"a": rng.random(60), "b": rng.random(60)}), tmp_path / "scores.parquet")
+    (tmp_path / "events.csv").write_text("start,stop\n10,14\n40,45\n")
+    events = str(tmp_path / "events.csv")
+    pv.leaderboard(
+        str(tmp_path / "scores.parquet"),
+        score=["a", "b"],
+        events=events,
+        metrics="auc_roc",
+        workers=1,
+        output=tmp_path / "board",
+    )
+    return tmp_path / "board"
+
+
+def test_a_file_of_events_that_was_changed_or_is_gone_is_found(with_events):
+    assert verify(with_events, all=True, workers=1).agrees
+    path = with_events.parent / "events.csv"
+    path.write_text("start,stop\n10,14\n40,46\n")
+    (difference,) = verify(with_events, all=True, workers=1).differences
+    assert difference == ("input", f"{path}: the events are not those that the leaderboard was computed from")
+    path.write_text("start\n10\n")
+    assert "events.csv: the events can no longer be read" in repr(verify(with_events, all=True, workers=1))
+    path.unlink()
+    (difference,) = verify(with_events, all=True, workers=1).differences
+    assert difference.sentence == f"{path}: the events can no longer be read: it is gone, or was a table in memory"
+
+
+def edited(content, generator):
+    """Text with one thing changed: a line deleted or doubled, or a character changed, deleted or added."""
+    lines = content.split(b"\n")
+    place = int(generator.integers(len(lines) - 1)) if len(lines) > 1 else 0
+    kind = int(generator.integers(5))
+    if kind == 0:
+        del lines[place]
+    elif kind == 1:
+        lines.insert(place, lines[place])
+    else:
+        line = bytearray(lines[place])
+        at = int(generator.integers(max(len(line), 1)))
+        new = b"0123456789abcxyz,."[int(generator.integers(18))]
+        line[at : at + (kind != 2)] = bytes([new]) if kind < 4 else b""
+        lines[place] = bytes(line)
+    return b"\n".join(lines)
+
+
+def found_or_refused(folder):
+    """Whether `verify` finds a difference, or refuses the folder, in sentences of one line."""
+    try:
+        sentences = [each.sentence for each in verify(folder, sample=1, workers=1).differences]
+    except TableError as error:
+        sentences = [str(error)]
+    return bool(sentences) and not any("\n" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_edit_of_any_file_is_found_and_no_damage_raises_anything_but_a_sentence(board, seed):
+    forge(board, lambda found: found, doubt=1, doubt_draws=2, metrics="auc_roc")
+    generator = np.random.default_rng(seed)
+    files = sorted(path for path in board.iterdir() if path.is_file())
+    assert len(files) == 12
+    for path in files * 2:
+        before = path.read_bytes()
+        after = edited(before, generator)
+        if after == before:
+            continue
+        path.write_bytes(after)
+        with pytest.raises(TableError) as caught:
+            pv.Leaderboard.load(board)
+        assert "\n" not in str(caught.value)
+        assert found_or_refused(board), path
+        path.write_bytes(before)
+    assert verify(board, sample=1, workers=1).agrees
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "null", "{", '"x"', "[" * 10_000, "\xff", '{"format": 3}', '{"format": 3, "digest": 1}']
+)
+def test_a_record_that_is_none_is_refused_in_a_sentence(board, content):
+    (board / "run.json").write_bytes(content.encode("latin-1"))
+    assert "\n" not in message_of(pv.Leaderboard.load, board)
+    assert found_or_refused(board)
+
+
+def test_a_board_of_the_former_release_is_refused_with_the_command_that_makes_it_anew(board):
+    def former(run):
+        for name in ("format", "digest", "digests"):
+            del run[name]
+        run["inputs"] = ["a.csv", "b.csv"]
+
+    alter_json(board / "run.json", former)
+    for read in (pv.Leaderboard.load, verify):
+        assert message_of(read, board) == (
+            f"{board}: the leaderboard was written by another release of pateval, whose means and thresholds had other "
+            f"meanings; make it anew with 'pateval leaderboard a.csv b.csv -o {board} --overwrite'"
+        )
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chance": 1},
+        {"missing": "ignore", "doubt": 1, "doubt_draws": 3},
+        {"run": "run", "threshold": {"good": 0.5}},
+        {"pooled": True},
+    ],
+)
+def test_a_board_that_is_loaded_and_saved_is_the_same_folder(tmp_path, options):
+    rng = np.random.default_rng(1)
+    labels = np.tile([0, 0, 0, 0, 0, 0, 1, 1, 0, 0], 8)
+    for name, runs in (("good", "23"), ("poor", "123")):
+        table = {
+            "series": np.repeat(["a", "b"], len(runs) * labels.size) if "run" in options else np.repeat(["a", "b"], 80),
+            "label": np.tile(labels, 2 * len(runs)) if "run" in options else np.tile(labels, 2),
+        }
+        if "run" in options:
+            table["run"] = np.tile(np.repeat(list(runs), labels.size), 2)
+        table["score"] = table["label"] * (name == "good") + rng.random(table["label"].size)
+        if "missing" in options:
+            table["score"][3] = np.nan
+        pq.write_table(pa.table(table), tmp_path / f"{name}.parquet")
+    files = [str(tmp_path / "good.parquet"), str(tmp_path / "poor.parquet")]
+    board = pv.leaderboard(files, metrics=METRICS, workers=1, output=tmp_path / "board", **options)
+    loaded = pv.Leaderboard.load(tmp_path / "board")
+    assert repr(loaded) == repr(board)
+    loaded.save(tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(tmp_path / "board")
+    found = verify(tmp_path / "again", all=True, workers=1)
+    assert found.agrees, found
+
+
+def test_a_write_that_fails_leaves_no_board_behind(board, monkeypatch):
+    loaded = pv.Leaderboard.load(board)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(board_files, "write_csv", full)
+    with pytest.raises(OSError, match="No space"):
+        loaded.save(board)
+    assert "no leaderboard" in message_of(pv.Leaderboard.load, board)

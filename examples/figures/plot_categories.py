@@ -14,6 +14,6 @@ from pateval.demo import detector_scores, make_series
 sample = make_series(0)
 scores = detector_scores(sample, 0)["nearest window"]
 threshold = pv.quantile_threshold(scores, fraction=0.05)
-explained = pv.explain(sample.labels, scores >= threshold, early=40, delay=40)
+explained = pv.explain(sample.labels, scores >= threshold, early=24, delay=24)
 fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 pv.plots.categories(explained, ax=ax)

@@ -12,10 +12,17 @@ from pateval.validation.arrays import UndefinedMetricError as UndefinedMetricErr
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval import plots as plots
+    from pateval.alarms.files import AlarmTable as AlarmTable
+    from pateval.alarms.files import judge_alarm_files as judge_alarm_files
+    from pateval.alarms.frontier import AlarmFrontier as AlarmFrontier
+    from pateval.alarms.frontier import alarm_frontier as alarm_frontier
+    from pateval.alarms.judgement import AlarmJudgement as AlarmJudgement
+    from pateval.alarms.judgement import judge_alarms as judge_alarms
     from pateval.auditing import Audit as Audit
     from pateval.auditing import ScoreAudit as ScoreAudit
     from pateval.auditing import audit as audit
     from pateval.auditing import audit_scores as audit_scores
+    from pateval.catalog import DEFAULT_METRICS as DEFAULT_METRICS
     from pateval.catalog import catalogue as catalogue
     from pateval.catalog.metric import Metric as Metric
     from pateval.catalog.own_metrics import define_metric as define_metric
@@ -59,9 +66,12 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
 # The metrics are not listed: `pateval.metrics.__all__` names them, and everything there can be had from here.
 _HOMES = {
+    "pateval.alarms.files": ["AlarmTable", "judge_alarm_files"],
+    "pateval.alarms.frontier": ["AlarmFrontier", "alarm_frontier"],
+    "pateval.alarms.judgement": ["AlarmJudgement", "judge_alarms"],
     "pateval.auditing": ["Audit", "ScoreAudit", "audit", "audit_scores"],
     "pateval.evaluation.buffers": ["suggest_buffer"],
-    "pateval.catalog": ["catalogue"],
+    "pateval.catalog": ["DEFAULT_METRICS", "catalogue"],
     "pateval.evaluation.comparison": ["Comparison", "compare"],
     "pateval.checking": ["DataCheck", "check"],
     "pateval.evaluation": ["Evaluation", "EvaluationTable", "evaluate", "explain"],

@@ -117,7 +117,7 @@ def _without_intermediate(
     """Leave out thresholds between two others at which as many anomalous steps are predicted."""
     if thresholds.size <= 2:
         return thresholds
-    found = np.sort(scores[labels])
-    predicted = found.size - np.searchsorted(found, thresholds, side="left")
+    anomalous = np.sort(scores[labels])
+    predicted = anomalous.size - np.searchsorted(anomalous, thresholds, side="left")
     between = (predicted[1:-1] == predicted[:-2]) & (predicted[1:-1] == predicted[2:])
     return thresholds[np.concatenate([[True], ~between, [True]])]

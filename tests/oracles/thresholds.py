@@ -124,7 +124,7 @@ def alarm_rate(scores, alarms, per, starts=(0,), times=None):
             len(runs_of([score >= level for score in scores[start:stop]]))
             for start, stop in zip(starts, stops, strict=True)
         )
-        if number > allowed:
+        if number > allowed or level == min(scores):  # which would flag every step
             break
         chosen = level
     return chosen

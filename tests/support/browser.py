@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from pateval.report.scripts import join_modules
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -130,13 +132,13 @@ class Browser:
         """Put downloads into a folder."""
         self._send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
 
-    def open(self, path, fragment=""):
+    def open(self, path, fragment="", ready="document.querySelector('main h1') !== null"):
         """Open a file and wait until it has drawn itself; return how long that took, in seconds."""
         self._send("Page.navigate", url="about:blank")
         self.wait("location.href === 'about:blank'")
         started = time.perf_counter()
         self._send("Page.navigate", url=Path(path).resolve().as_uri() + fragment)
-        self.wait("window.patevalReport !== undefined && document.querySelector('main h1') !== null")
+        self.wait(ready)
         self.frame()
         return time.perf_counter() - started
 
@@ -147,6 +149,11 @@ class Browser:
             details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return result["result"].get("value")
+
+    def load(self, *modules):
+        """Give modules of the report, which the page itself shows to nobody, to the expressions of a test."""
+        for name in modules:
+            self.evaluate(f"void (window.{name}Module = {join_modules(name)})")
 
     def wait(self, condition, seconds=30):
         """Wait until an expression is true."""

@@ -8,16 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pateval.evaluation.measures import Measures
+from pateval.io.plan import make_plan
+from pateval.leaderboards.cache import prepare
 from pateval.leaderboards.executors import WorkerPool
-from pateval.leaderboards.plan import make_plan
 from pateval.leaderboards.run import choose
 from pateval.leaderboards.run import compute as run
 from support.leaderboard_metrics import PLAIN
 
 
-def settings(metrics=PLAIN, *, chance=0, event_draws=0, **options):
+def settings(metrics=PLAIN, *, chance=0, event_draws=0, cache=None, doubt=None, doubt_draws=100, **options):
     """What to compute: by default two metrics of our own, and nothing else."""
-    return choose(metrics=metrics, chance=chance, event_draws=event_draws, **options)
+    measures = Measures.of(metrics=metrics, chance=chance, **options)
+    cache = None if cache is None else prepare(cache)
+    return choose(measures, cache=cache, event_draws=event_draws, doubt=doubt, doubt_draws=doubt_draws)
 
 
 def compute(plan, chosen=None, *, executor=None, workers=1, **options):
@@ -68,6 +72,11 @@ def parquet_bytes(board, folder):
     path = Path(folder) / "check.parquet"
     board.to_parquet(path)
     return path.read_bytes()
+
+
+def kept_results(folder):
+    """How many results are in the files of a cache."""
+    return sum(len(path.read_bytes().splitlines()) for path in Path(folder).glob("*.results"))
 
 
 def wide_table(seed=0, series=4, steps=300):

@@ -1,17 +1,16 @@
 """Metrics put on trial: fakes that should not win, detectors of known order, what each metric rewards, and advice."""
 
 from pateval.auditing.advice import QUESTIONS, Answer, advise
-from pateval.auditing.battery import BATTERY
-from pateval.auditing.damage import DAMAGES
-from pateval.auditing.fakes import SKILL_FREE
+from pateval.auditing.damage import CHOICES, DAMAGES
+from pateval.auditing.fakes import BATTERY, SKILL_FREE
+from pateval.auditing.label_audit import Audit, AuditRow, audit
 from pateval.auditing.probes import PAIRS, Findings, Pair, pair_values, probe
-from pateval.auditing.result import Audit, AuditRow
-from pateval.auditing.run import audit
 from pateval.auditing.score_audit import FAULTS, Gaming, MetricTrial, ScoreAudit
-from pateval.auditing.scored_run import audit_scores
+from pateval.auditing.scored_run import audit_scores, reference_audit
 
 __all__ = [
     "BATTERY",
+    "CHOICES",
     "DAMAGES",
     "FAULTS",
     "PAIRS",
@@ -30,4 +29,5 @@ __all__ = [
     "audit_scores",
     "pair_values",
     "probe",
+    "reference_audit",
 ]

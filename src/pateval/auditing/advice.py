@@ -6,7 +6,10 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pateval.auditing.score_audit import MetricTrial
 
 GOOD_ORDER = 0.8
 """Rank correlation with the known order from which on a question counts as answered."""
@@ -60,40 +63,33 @@ QUESTIONS = {
 }
 
 
-class TriedMetric(Protocol):
-    """What a trial knows of one metric."""
+@dataclass(frozen=True)
+class Evidence:
+    """How well one metric answers one question.
+
+    Attributes
+    ----------
+    metric : str
+        Id of the metric.
+    orders : mapping of str to float
+        Rank correlation with the known order, for the kinds of damage that the question is about.
+    gamed : float
+        Share of the series on which it is gamed, by the fakes that count for the question.
+    """
+
+    metric: str
+    orders: Mapping[str, float]
+    gamed: float
 
     @property
-    def id(self) -> str:
-        """Id of the metric."""
+    def order(self) -> float:
+        """The rank correlation that counts: the lowest."""
+        return min(self.orders.values())
 
-    @property
-    def base(self) -> str:
-        """Id without options."""
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether fakes could be held against real detectors under it."""
-
-    @property
-    def blind_share(self) -> float:
-        """Share of series on which it is gamed by a fake that does not know the labels."""
-
-    @property
-    def minimal_share(self) -> float:
-        """Share of series on which it is gamed by the fake that does."""
-
-    @property
-    def orders(self) -> Mapping[str, float]:
-        """Rank correlation with the known order, by kind of damage."""
-
-    @property
-    def choices(self) -> Mapping[str, float]:
-        """Whether a kind of quality wins where it competes with another: from -1, never, to 1, always."""
-
-    @property
-    def alone(self) -> float:
-        """Share of series on which its winner is not that of the consensus."""
+    def text(self) -> str:
+        """The figures, in words."""
+        kinds = ", ".join(f"{kind} {value:.2f}" for kind, value in self.orders.items())
+        return f"order by {kinds}; gamed on {100 * self.gamed:.0f} % of the series"
 
 
 @dataclass(frozen=True)
@@ -104,21 +100,36 @@ class Answer:
     ----------
     question : str
         A key of `QUESTIONS`.
-    metrics : tuple of str
-        Ids, at most three; empty where none answered it well.
-    nearest : str
-        Where none did: the metric that came nearest; empty where none was judged.
-    why : str
-        The figures behind the first metric, or behind the nearest.
-    figures : tuple of tuple of float
-        For each of ``metrics``: the rank correlation that counts, and the share of the series on which it is gamed.
+    found : tuple of Evidence
+        Of the metrics that answered it well, at most three.
+    nearest : Evidence or None
+        Where none did: of the metric that came nearest; None where none was judged.
     """
 
     question: str
-    metrics: tuple[str, ...]
-    nearest: str
-    why: str
-    figures: tuple[tuple[float, float], ...] = ()
+    found: tuple[Evidence, ...] = ()
+    nearest: Evidence | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Ids of the metrics that answered it well."""
+        return tuple(evidence.metric for evidence in self.found)
+
+    @property
+    def why(self) -> str:
+        """The figures behind the first metric, or behind the nearest."""
+        shown = self.found[0] if self.found else self.nearest
+        return "no metric could be measured on it" if shown is None else shown.text()
+
+    def text(self) -> str:
+        """The answer in one line."""
+        if self.found:
+            what = f"{', '.join(self.metrics)} ({self.why})"
+        elif self.nearest is not None:
+            what = f"none answered it well; nearest is {self.nearest.metric} ({self.why})"
+        else:
+            what = self.why
+        return f"to {QUESTIONS[self.question].text}: {what}"
 
 
 def questions_named(names: Iterable[str] | str | None) -> list[str]:
@@ -140,7 +151,7 @@ def questions_named(names: Iterable[str] | str | None) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def advise(metrics: Sequence[TriedMetric], names: Iterable[str] | str | None = None) -> tuple[Answer, ...]:
+def advise(rows: Sequence[MetricTrial], names: Iterable[str] | str | None = None) -> tuple[Answer, ...]:
     """Choose for each question the metrics that answered it well.
 
     A metric answers a question well where its rank correlation with the known order, for every kind of damage the
@@ -148,14 +159,14 @@ def advise(metrics: Sequence[TriedMetric], names: Iterable[str] | str | None = N
     question; and where a fake that does not know the labels gets near the best real detector on at most a fifth of the
     series. For the exact extent the same is asked of the fake that flags one step per event.
     Those that do are listed by how often the question wins where it competes with another one
-    (`pateval.auditing.CHOICES`), then by order, by how seldom they are gamed, by the order of all other kinds of
-    damage, and by how seldom they decide alone.
+    (`pateval.auditing.CHOICES`), then by order, by how seldom they are gamed, by the order of all kinds of damage, and
+    by how seldom they decide alone.
     Metrics that cannot be judged so, since their values have no upper end, are not advised.
 
     Parameters
     ----------
-    metrics : sequence of TriedMetric
-        Rows of a trial.
+    rows : sequence of MetricTrial
+        What a trial found of each metric.
     names : str or iterable of str, optional
         Keys of `QUESTIONS`, separated by commas or one by one; all of them by default.
 
@@ -163,61 +174,42 @@ def advise(metrics: Sequence[TriedMetric], names: Iterable[str] | str | None = N
     -------
     tuple of Answer
     """
-    return tuple(_answer(name, metrics) for name in questions_named(names))
+    return tuple(_answer(name, rows) for name in questions_named(names))
 
 
-def _answer(name: str, metrics: Sequence[TriedMetric]) -> Answer:
+def _answer(name: str, rows: Sequence[MetricTrial]) -> Answer:
     question = QUESTIONS[name]
-    candidates = [
-        metric
-        for metric in metrics
-        if metric.is_judged
-        and (not question.reported or metric.base in REPORTED)
-        and not any(math.isnan(metric.orders[kind]) for kind in question.kinds)
-    ]
-    ordered = sorted(candidates, key=lambda metric: _preference(metric, question))
+    candidates = []
+    for row in rows:
+        is_asked_for = not question.reported or row.metric.name in REPORTED
+        if row.is_judged and is_asked_for and not any(math.isnan(row.orders[kind]) for kind in question.kinds):
+            candidates.append((_evidence(row, question), row))
+    candidates.sort(key=lambda pair: _preference(pair[0], pair[1], question))
     good = [
-        metric
-        for metric in ordered
-        if _order(metric, question) >= GOOD_ORDER
-        and not any(metric.orders[kind] < BASIC_ORDER for kind in BASIC_KINDS)
-        and _gamed(metric, question) <= GAMED_OFTEN
+        evidence
+        for evidence, row in candidates
+        if evidence.order >= GOOD_ORDER
+        and not any(row.orders[kind] < BASIC_ORDER for kind in BASIC_KINDS)
+        and evidence.gamed <= GAMED_OFTEN
     ]
     if good:
-        shown = good[:SHOWN]
-        figures = tuple((_order(metric, question), _gamed(metric, question)) for metric in shown)
-        return Answer(name, tuple(metric.id for metric in shown), "", _figures(good[0], question), figures)
-    if not ordered:
-        return Answer(name, (), "", "no metric could be measured on it")
-    nearest = min(ordered, key=lambda metric: _gamed(metric, question) - _order(metric, question))
-    return Answer(name, (), nearest.id, _figures(nearest, question))
+        return Answer(name, tuple(good[:SHOWN]))
+    nearest = [evidence for evidence, _ in candidates]
+    return Answer(name, nearest=min(nearest, key=lambda evidence: evidence.gamed - evidence.order, default=None))
 
 
-def _preference(metric: TriedMetric, question: Question) -> tuple[float, ...]:
+def _evidence(row: MetricTrial, question: Question) -> Evidence:
+    gamed = max(row.blind.share, row.minimal.share) if question.extent else row.blind.share
+    return Evidence(row.metric.id, {kind: row.orders[kind] for kind in question.kinds}, gamed)
+
+
+def _preference(evidence: Evidence, row: MetricTrial, question: Question) -> tuple[float, ...]:
     """Sort key: the best metric for a question comes first."""
-    wins = metric.choices.get(question.kinds[0], math.nan)
+    wins = row.choices.get(question.kinds[0], math.nan)
     return (
         0.0 if math.isnan(wins) else -round(wins, 1),
-        -round(_order(metric, question), 2),
-        round(_gamed(metric, question), 2),
-        -round(_mean_order(metric), 1),
-        0.0 if math.isnan(metric.alone) else metric.alone,
+        -round(evidence.order, 2),
+        round(evidence.gamed, 2),
+        -round(row.order, 1),
+        0.0 if math.isnan(row.alone) else row.alone,
     )
-
-
-def _mean_order(metric: TriedMetric) -> float:
-    known = [value for value in metric.orders.values() if not math.isnan(value)]
-    return sum(known) / len(known)
-
-
-def _order(metric: TriedMetric, question: Question) -> float:
-    return min(metric.orders[kind] for kind in question.kinds)
-
-
-def _gamed(metric: TriedMetric, question: Question) -> float:
-    return max(metric.blind_share, metric.minimal_share) if question.extent else metric.blind_share
-
-
-def _figures(metric: TriedMetric, question: Question) -> str:
-    kinds = ", ".join(f"{kind} {metric.orders[kind]:.2f}" for kind in question.kinds)
-    return f"order by {kinds}; gamed on {100 * _gamed(metric, question):.0f} % of the series"

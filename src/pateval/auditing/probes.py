@@ -10,15 +10,17 @@ steps; a metric on predictions sees the 0/1. A metric on channels sees it beside
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.catalog import PROPERTIES, MetricLike, find_metrics
-from pateval.evaluation import evaluate
-from pateval.time.clocks import Duration, canonical_lengths, nanoseconds
+from pateval.catalog import PROPERTIES, MetricLike
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import values_of
+from pateval.time.clocks import Duration, nanoseconds
+from pateval.time.timelines import read_recording
 from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray
 
 STEPS, START, STOP = 1000, 480, 520
@@ -112,39 +114,25 @@ def probe(
     >>> found["pate"].early_from_late, found["point_f1"].early_from_late
     (True, False)
     """
-    early, delay = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
+    measures = Measures.of(metrics="all" if metrics is None else metrics, early=early, delay=delay, window=window)
     clock: dict[str, Any] = {}
     if interval is not None:
         clock = {"times": np.arange(STEPS) * round(nanoseconds(interval, "interval")), "time_unit": "ns"}
-    wanted = find_metrics(metrics, global_values={"early": early, "delay": delay, "window": window})
+    wanted, labels = measures.metrics, _flag(_EVENT)
     signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
-    labels = _flag((START, STOP))
-    kinds = (False, _as_it_is), (True, _beside_a_quiet_channel)
-    layouts = [([metric for metric in wanted if metric.channels == several], lay_out) for several, lay_out in kinds]
-    layouts = [layout for layout in layouts if layout[0]]
 
     def values(detection: BoolArray, order: slice | IntArray = slice(None)) -> FloatArray:
         """Values of all metrics, a row for 0/1 scores and one for graded ones, higher being better."""
-        forms = (detection.astype(np.float64), np.where(detection, 1.0, np.resize(_LEVELS, STEPS)))
-        found = [
-            {
-                name: value
-                for metrics, lay_out in layouts
-                for name, value in evaluate(
-                    lay_out(labels[order]),
-                    lay_out(scores[order]),
-                    lay_out(detection[order]),
-                    metrics=metrics,
-                    early=early,
-                    delay=delay,
-                    window=window,
-                    chance=0,
-                    **({} if lay_out is _beside_a_quiet_channel else clock),
-                ).items()
-            }
-            for scores in forms
-        ]
-        return signs * np.array([[form[metric.id] for metric in wanted] for form in found])
+        rows = []
+        for scores in (detection.astype(np.float64), np.where(detection, 1.0, np.resize(_LEVELS, STEPS))):
+            given = [labels[order], scores[order], detection[order]]
+            found = values_of(read_recording(*given, **clock), measures)
+            if any(metric.channels for metric in wanted):
+                beside = read_recording(*map(_beside_a_quiet_channel, given), channels=True)
+                channels = replace(measures, metrics=tuple(metric for metric in wanted if metric.channels))
+                found |= values_of(beside, channels)
+            rows.append([found[metric.id].value for metric in wanted])
+        return signs * np.array(rows)
 
     def gains(pairs: tuple[Pair, ...]) -> BoolArray:
         """Whether the first of a pair is worth more in some pair and form, and less in none."""
@@ -183,12 +171,12 @@ def pair_values(metric: MetricLike, pair: Pair) -> tuple[float, float]:
     >>> [round(value, 3) for value in pair_values("point_f1", PAIRS["coverage"][0])]
     [0.857, 0.667]
     """
-    labels = _flag(_EVENT)
+    measures = Measures.of(metrics=[metric])
     both = []
     for stretches in pair:
         flagged = _flag(*stretches)
-        (value,) = evaluate(labels, flagged.astype(np.float64), flagged, metrics=[metric]).values()
-        both.append(value)
+        (found,) = values_of(read_recording(_flag(_EVENT), flagged.astype(np.float64), flagged), measures).values()
+        both.append(found.value)
     return both[0], both[1]
 
 
@@ -197,10 +185,6 @@ def _flag(*stretches: tuple[int, int]) -> BoolArray:
     for start, stop in stretches:
         flagged[start:stop] = True
     return flagged
-
-
-def _as_it_is(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return values
 
 
 def _beside_a_quiet_channel(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from pateval.auditing.advice import QUESTIONS, Answer, advise
+import numpy as np
+
+from pateval.auditing.advice import Answer, advise
 from pateval.auditing.consensus import voters
 from pateval.auditing.damage import CHOICES, DAMAGES
 from pateval.auditing.fakes import SKILL_FREE
+from pateval.auditing.metric_rows import MetricRows
 from pateval.catalog.metric import Metric
-from pateval.output.frame_builder import frame_of_rows
-from pateval.output.results import Result
 from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
+from pateval.validation.arrays import FloatArray
 
+NEAR = 0.9
+"""Share of the best real detector's value from which on a fake counts as near it."""
 GAMED = 0.5
 """Share of the series from which on a metric is called gamed."""
 _SILENT = 0.05  # rank correlation with the known order up to which a metric says nothing about it
 _REVERSED = -0.5  # and up to which it reverses the order
 _ALONE = 0.75  # share of series on which its winner is not that of the consensus
+_TIE = 1e-9
 _UNSTABLE = 0.5  # rank correlation between two halves of the series
 FAULTS = {
     "gamed": "a fake that does not know the labels reaches 90 % of the best real detector on half of the series",
@@ -31,6 +37,8 @@ FAULTS = {
     "unstable": "half of the series ranks the detectors otherwise than the other half",
 }
 """What may be wrong with a metric, by code."""
+_COLUMNS = ("metric", "blind", "minimal", "order", "weakest", "alone", "halves")
+_WIDE_COLUMNS = ("metric", "blind", "minimal", "blind wins", "minimal wins", *DAMAGES, "alone", "halves", "faults")
 
 
 @dataclass(frozen=True)
@@ -49,11 +57,41 @@ class Gaming:
         The fake that reached it most often; empty where none did.
     """
 
-    share: float
-    series: int
-    reached: tuple[str, ...]
-    won: tuple[str, ...]
-    by: str
+    share: float = math.nan
+    series: int = 0
+    reached: tuple[str, ...] = ()
+    won: tuple[str, ...] = ()
+    by: str = ""
+
+    @classmethod
+    def of(cls, series: tuple[str, ...], real: FloatArray, fakes: FloatArray, kind: str) -> Gaming:
+        """Hold the best of the fakes of a kind against the best real detector, series by series.
+
+        Parameters
+        ----------
+        series : tuple of str
+            Names of the series.
+        real, fakes : ndarray of shape (detectors or fakes, series)
+            Values of the real detectors, and of `SKILL_FREE`; NaN where there is none.
+        kind : {"blind", "minimal"}
+            Which of the fakes.
+        """
+        chosen = [place for place, fake in enumerate(SKILL_FREE) if fake.kind == kind]
+        best_real = np.where(np.isnan(real), -np.inf, real).max(axis=0)
+        values = np.where(np.isnan(fakes[chosen]), -np.inf, fakes[chosen])
+        best_fake = values.max(axis=0)
+        counted = (best_real > -np.inf) & (best_fake > -np.inf)
+        if not counted.any():
+            return cls()
+        is_near = (values >= NEAR * best_real - _TIE) & counted
+        reached, won = is_near.any(axis=0), counted & (best_fake > best_real + _TIE)
+        return cls(
+            float(reached.sum() / counted.sum()),
+            int(counted.sum()),
+            tuple(name for name, is_reached in zip(series, reached, strict=True) if is_reached),
+            tuple(name for name, is_won in zip(series, won, strict=True) if is_won),
+            SKILL_FREE[chosen[int(is_near.sum(axis=1).argmax())]].name if reached.any() else "",
+        )
 
 
 @dataclass(frozen=True)
@@ -64,6 +102,8 @@ class MetricTrial:
     ----------
     metric : Metric
         Which metric.
+    label : str
+        Name in tables: with "(oracle)" or "(best)" where labels chose the threshold.
     is_judged : bool
         Whether fakes were held against real detectors: its values lie in [0, 1] and higher is better.
     blind, minimal : Gaming
@@ -80,6 +120,7 @@ class MetricTrial:
     """
 
     metric: Metric
+    label: str
     is_judged: bool
     blind: Gaming
     minimal: Gaming
@@ -89,41 +130,29 @@ class MetricTrial:
     halves: float
 
     @property
-    def id(self) -> str:
-        """Id of the metric."""
-        return self.metric.id
+    def short_label(self) -> str:
+        """The same without the rule that holds for all metrics."""
+        return self.metric.id if self.metric.threshold is None else self.label
 
-    @property
-    def base(self) -> str:
-        """Id of the metric without options."""
-        return self.metric.name
-
-    @property
-    def blind_share(self) -> float:
-        """Share of series on which it is gamed by a fake that does not know the labels."""
-        return self.blind.share
-
-    @property
-    def minimal_share(self) -> float:
-        """Share of series on which it is gamed by one flagged step per event."""
-        return self.minimal.share
+    @cached_property
+    def _known_orders(self) -> dict[str, float]:
+        return {kind: value for kind, value in self.orders.items() if not math.isnan(value)}
 
     @property
     def order(self) -> float:
         """Mean rank correlation with the known order over the kinds of damage."""
-        known = [value for value in self.orders.values() if not math.isnan(value)]
+        known = self._known_orders.values()
         return sum(known) / len(known) if known else math.nan
 
     @property
     def weakest(self) -> str:
         """The kind of damage with the lowest rank correlation; empty where none could be measured."""
-        known = {kind: value for kind, value in self.orders.items() if not math.isnan(value)}
-        return min(known, key=known.__getitem__) if known else ""
+        return min(self._known_orders, key=self._known_orders.__getitem__, default="")
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Codes of what is wrong with it on these data; `pateval.auditing.score_audit.FAULTS` explains them."""
-        known = [value for value in self.orders.values() if not math.isnan(value)]
+        """Codes of what is wrong with it on these data; `pateval.auditing.FAULTS` explains them."""
+        known = self._known_orders.values()
         found = {
             "gamed": self.blind.share >= GAMED,
             "minimal": self.minimal.share >= GAMED,
@@ -134,9 +163,44 @@ class MetricTrial:
         }
         return tuple(code for code in FAULTS if found[code])
 
+    def cells(self) -> dict[str, Any]:
+        """What tables for people show of it, by the name of the column."""
+        return {
+            "metric": self.label,
+            "blind": _per_cent(self.blind.share),
+            "minimal": _per_cent(self.minimal.share),
+            "blind wins": len(self.blind.won) if self.is_judged else None,
+            "minimal wins": len(self.minimal.won) if self.is_judged else None,
+            **{kind: _two(value) for kind, value in self.orders.items()},
+            "order": _two(self.order),
+            "weakest": self.weakest or "-",
+            "alone": _per_cent(self.alone),
+            "halves": _two(self.halves),
+            "faults": ", ".join(self.faults),
+        }
+
+    def record(self) -> dict[str, Any]:
+        """All of it for programs, at full precision."""
+        return {
+            "metric": self.metric.id,
+            "judged": self.is_judged,
+            "blind_share": self.blind.share,
+            "blind_wins": len(self.blind.won),
+            "blind_by": self.blind.by,
+            "minimal_share": self.minimal.share,
+            "minimal_wins": len(self.minimal.won),
+            "series": self.blind.series,
+            **{f"order_{kind}": value for kind, value in self.orders.items()},
+            "order": self.order,
+            **{f"prefers_{kind}": value for kind, value in self.choices.items()},
+            "alone": self.alone,
+            "halves": self.halves,
+            "faults": " ".join(self.faults),
+        }
+
 
 @dataclass(frozen=True, repr=False)
-class ScoreAudit(Result):
+class ScoreAudit(MetricRows):
     """Every metric tried on real scores, on fakes, and on detectors of known order.
 
     Attributes
@@ -157,8 +221,6 @@ class ScoreAudit(Result):
         Draws of each fake that depends on chance, and where they begin.
     notes : tuple of str
         What a reader should know of the input.
-    answers : tuple of Answer
-        For each question, the metrics that answered it well on these data.
     """
 
     rows: tuple[MetricTrial, ...]
@@ -171,60 +233,30 @@ class ScoreAudit(Result):
     draws: int
     seed: int
     notes: tuple[str, ...] = ()
-    answers: tuple[Answer, ...] = field(default=())
 
-    def __post_init__(self) -> None:
-        if not self.answers:
-            object.__setattr__(self, "answers", advise(self.rows))
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """For each question, the metrics that answered it well on these data."""
+        return advise(self.rows)
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, metric: str) -> MetricTrial:
-        """Row of one metric."""
-        for row in self.rows:
-            if row.id == metric:
-                return row
-        raise KeyError(metric)
+    @cached_property
+    def _one_per_function(self) -> list[MetricTrial]:
+        """The rows of the metrics that vote."""
+        return [self.rows[place] for place in voters([row.metric for row in self.rows])]
 
     def with_fault(self, code: str) -> tuple[str, ...]:
-        """Ids of the metrics that have a fault, a key of `pateval.auditing.score_audit.FAULTS`."""
+        """Ids of the metrics that have a fault, a key of `pateval.auditing.FAULTS`."""
         if code not in FAULTS:
             raise ValueError(f"there is no fault {code!r}; there are {', '.join(FAULTS)}")
-        return tuple(row.id for row in self.rows if code in row.faults)
+        return tuple(row.metric.id for row in self.rows if code in row.faults)
 
     def table(self, *, wide: bool = False) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows for people: one row per function in 80 columns, or all rows and all columns."""
-        shares = ["blind", "minimal"]
         if wide:
-            columns = ["metric", *shares, "blind wins", "minimal wins", *DAMAGES, "alone", "halves", "faults"]
-            return columns, [
-                [
-                    row.id,
-                    _per_cent(row.blind.share),
-                    _per_cent(row.minimal.share),
-                    len(row.blind.won) if row.is_judged else None,
-                    len(row.minimal.won) if row.is_judged else None,
-                    *(_two(row.orders[kind]) for kind in DAMAGES),
-                    _per_cent(row.alone),
-                    _two(row.halves),
-                    ", ".join(row.faults),
-                ]
-                for row in self.rows
-            ]
-        chosen = voters([row.metric for row in self.rows])
-        return ["metric", *shares, "order", "weakest", "alone", "halves"], [
-            [
-                row.id,
-                _per_cent(row.blind.share),
-                _per_cent(row.minimal.share),
-                _two(row.order),
-                row.weakest or "-",
-                _per_cent(row.alone),
-                _two(row.halves),
-            ]
-            for row in (self.rows[place] for place in chosen)
-        ]
+            return list(_WIDE_COLUMNS), [[row.cells()[name] for name in _WIDE_COLUMNS] for row in self.rows]
+        # The rule for all is said below the table; a terminal has no room for it in every row.
+        rows = [row.cells() | {"metric": row.short_label} for row in self._one_per_function]
+        return list(_COLUMNS), [[cells[name] for name in _COLUMNS] for cells in rows]
 
     def legend(self) -> dict[str, str]:
         """What the columns of the table mean."""
@@ -234,30 +266,21 @@ class ScoreAudit(Result):
             "order": "rank correlation with detectors of known order, and where it is weakest",
             "alone": "% of series where its winner is not the consensus",
             "halves": "Kendall's tau of its rankings on two halves of the series",
+            "(best)": f"at the metric's own best threshold; other predictions by {self.threshold}",
         }
 
     def verdict(self) -> list[str]:
         """One sentence per fault that some metric has."""
-        chosen = {self.rows[place].id for place in voters([row.metric for row in self.rows])}
         lines = []
         for code, text in FAULTS.items():
-            found = [name for name in self.with_fault(code) if name in chosen]
+            found = [row.short_label for row in self._one_per_function if code in row.faults]
             if found:
-                lines.append(f"{code} ({len(found)} of {len(chosen)}; {text}): {', '.join(found)}")
+                lines.append(f"{code} ({len(found)} of {len(self._one_per_function)}; {text}): {', '.join(found)}")
         return lines
 
     def advice(self, questions: Iterable[str] | str | None = None) -> list[str]:
         """One line per question, with the metrics that answered it well on these data."""
-        lines = []
-        for answer in self.answered(questions):
-            text = QUESTIONS[answer.question].text
-            if answer.metrics:
-                lines.append(f"to {text}: {', '.join(answer.metrics)} ({answer.why})")
-            elif answer.nearest:
-                lines.append(f"to {text}: none answered it well; nearest is {answer.nearest} ({answer.why})")
-            else:
-                lines.append(f"to {text}: {answer.why}")
-        return lines
+        return [answer.text() for answer in self.answered(questions)]
 
     def answered(self, questions: Iterable[str] | str | None = None) -> tuple[Answer, ...]:
         """Answers to the questions named, keys of `pateval.auditing.QUESTIONS`; to all of them by default."""
@@ -267,59 +290,16 @@ class ScoreAudit(Result):
         """The best metric for each question, each once."""
         return list(dict.fromkeys(answer.metrics[0] for answer in self.answered(questions) if answer.metrics))
 
-    def records(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows for programs, at full precision."""
-        columns = ["metric", "judged", "blind_share", "blind_wins", "blind_by", "minimal_share", "minimal_wins"]
-        columns += [
-            "series",
-            *(f"order_{kind}" for kind in DAMAGES),
-            "order",
-            *(f"prefers_{kind}" for kind in CHOICES),
-            "alone",
-            "halves",
-            "faults",
-        ]
-        return columns, [
-            [
-                row.id,
-                row.is_judged,
-                row.blind.share,
-                len(row.blind.won),
-                row.blind.by,
-                row.minimal.share,
-                len(row.minimal.won),
-                row.blind.series,
-                *(row.orders[kind] for kind in DAMAGES),
-                row.order,
-                *(row.choices[kind] for kind in CHOICES),
-                row.alone,
-                row.halves,
-                " ".join(row.faults),
-            ]
-            for row in self.rows
-        ]
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per metric.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return frame_of_rows(*self.records(), backend)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
-        columns, body = self.records()
         metrics = [
             {
-                **dict(zip(columns, values, strict=True)),
+                **row.record(),
                 "faults": list(row.faults),
                 "blind_series_won": list(row.blind.won),
                 "minimal_series_won": list(row.minimal.won),
             }
-            for row, values in zip(self.rows, body, strict=True)
+            for row in self.rows
         ]
         found: dict[str, Any] = plain(
             {
@@ -333,7 +313,11 @@ class ScoreAudit(Result):
                 "draws": self.draws,
                 "seed": self.seed,
                 "advice": {
-                    answer.question: {"metrics": answer.metrics, "nearest": answer.nearest, "why": answer.why}
+                    answer.question: {
+                        "metrics": answer.metrics,
+                        "nearest": "" if answer.nearest is None else answer.nearest.metric,
+                        "why": answer.why,
+                    }
                     for answer in self.answers
                 },
                 "notes": self.notes,
@@ -343,8 +327,7 @@ class ScoreAudit(Result):
 
     def summary(self) -> str:
         """One sentence."""
-        chosen = [self.rows[place] for place in voters([row.metric for row in self.rows])]
-        judged = [row for row in chosen if row.is_judged]
+        judged = [row for row in self._one_per_function if row.is_judged]
         gamed = sum("gamed" in row.faults for row in judged)
         return (
             f"{gamed} of {len(judged)} metrics in [0, 1], one for each function, are gamed by a fake that does not "
@@ -375,8 +358,10 @@ class ScoreAudit(Result):
 
     def markdown(self, *, questions: Iterable[str] | str | None = None) -> str:
         """All of it as a part of a page: what was tried, in words, the whole table, the faults and the advice."""
-        fakes = [[fake.name, fake.text, fake.knows_labels] for fake in SKILL_FREE]
-        kinds = [[kind, text, CHOICES.get(kind, "-")] for kind, text in DAMAGES.items()]
+        fakes = [[fake.name, fake.text, fake.kind == "minimal"] for fake in SKILL_FREE]
+        kinds = [
+            [kind, damage.text, CHOICES[kind].text if kind in CHOICES else "-"] for kind, damage in DAMAGES.items()
+        ]
         winners = ", ".join(f"{name} {count}" for name, count in self.consensus.items() if count)
         legend = ". ".join(f"*{head}*: {text}" for head, text in self.legend().items())
         return "\n\n".join(

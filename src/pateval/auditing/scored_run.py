@@ -1,52 +1,101 @@
-"""Run an audit with scores: the real detectors, the fakes, detectors of known order, and what the metrics agree on."""
+"""Run an audit with scores: the real detectors, the fakes, detectors of known order, and what the metrics agree on.
+
+A series that cannot be read is refused; a metric that breaks on a detector has no value there.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pateval.auditing.consensus import halves_agreement, shares_alone, voters
-from pateval.auditing.damage import CHOICES, DAMAGES
-from pateval.auditing.fakes import SKILL_FREE
+from pateval.auditing.damage import CHOICES, DAMAGES, Damage, agreement_with_order
+from pateval.auditing.fakes import SKILL_FREE, Detection, Fake
+from pateval.auditing.metric_rows import counted_labels, judged, series_with_anomalies
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
-from pateval.auditing.trials import iterate_trials
-from pateval.evaluation.threshold_rules import ORACLE, TRAINING_RULES, threshold_rule
-from pateval.io import TableError
-from pateval.leaderboards.batches import make_batches, make_chance_batches, read_batch
+from pateval.catalog.metric import ORACLE, Metric
+from pateval.evaluation.buffers import EventSpacing
+from pateval.evaluation.files import recording_of
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
+from pateval.evaluation.values import Value, mean_value, values_of
+from pateval.io import Reading, TableError
+from pateval.io.batches import Batch, read_jobs
+from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
+from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
 from pateval.leaderboards.executors import WorkerPool
-from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards.progress import reporter
-from pateval.leaderboards.run import choose, compute
-from pateval.leaderboards.steps import MissingInSeries, missing_steps, read_steps
-from pateval.validation.arrays import positive_integer
+from pateval.leaderboards.run import binary_detectors, binary_note, choose
+from pateval.leaderboards.tasks import SeriesResult, Settings
+from pateval.time.timelines import Recording, leave_out_for_all, read_recording
+from pateval.validation.arrays import FloatArray, positive_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from pateval.catalog import MetricLike
-    from pateval.catalog.metric import Metric
     from pateval.leaderboards.progress import Report
-    from pateval.leaderboards.tasks import Settings
     from pateval.time.clocks import Duration
-    from pateval.validation.arrays import Buffers, FloatArray
+    from pateval.validation.arrays import Buffers
 
-NEAR = 0.9
-"""Share of the best real detector's value from which on a fake counts as near it."""
-_TIE = 1e-9
+ORDER_DRAWS_PER_SEED = 0.1  # the order needs fewer draws: each holds five detectors of every kind of damage
+REFERENCE_SERIES, REFERENCE_STEPS = 4, 1000
+REFERENCE_NOISE = (0.5, 0.75, 1.0)  # standard deviations: the point F1 falls from about 0.8 to 0.5
+
+
+def audited_measures(**wanted: Any) -> Measures:
+    """What an audit computes: the whole catalogue by default, each metric at the threshold its papers report.
+
+    Metrics whose papers report their own best are judged at ``(threshold=best)``, unless they or the caller name
+    another threshold.
+
+    Parameters
+    ----------
+    **wanted
+        As for `Measures.of`.
+
+    Examples
+    --------
+    >>> audited_measures(metrics=["point_f1", "point_adjusted_f1"]).ids
+    ('point_f1', 'point_adjusted_f1(threshold=best)')
+    >>> audited_measures(metrics="point_adjusted_f1", threshold="quantile").ids
+    ('point_adjusted_f1',)
+    """
+    if wanted.get("metrics") is None:
+        wanted["metrics"] = "all"
+    measures = Measures.of(**wanted, chance=0)
+    if measures.threshold == ORACLE:
+        metrics = [
+            replace(metric, threshold=metric.threshold or metric.papers_threshold).named(measures.options)
+            for metric in measures.metrics
+        ]
+        measures = replace(measures, metrics=tuple(dict.fromkeys(metrics)))
+    rules = [
+        measures.threshold,
+        *dict(measures.thresholds).values(),
+        *(metric.threshold for metric in measures.metrics),
+    ]
+    for threshold in filter(uses_training_scores, rules):
+        raise ValueError(
+            f"an audit cannot use threshold {threshold!r}: fakes have no training scores; name another rule"
+        )
+    return measures
 
 
 def audit_scores(
     data: object,
     *,
-    label: str | None = DEFAULT_LABEL,
-    score: str | Sequence[str] | None = DEFAULT_SCORE,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
     series: str | None = None,
     detector: str | None = None,
+    run: str | None = None,
     time: str | None = None,
     time_unit: str | None = None,
     sort: bool = False,
@@ -72,12 +121,13 @@ def audit_scores(
     consensus, the detector with the lowest median rank over one metric for each function, and how alike are its
     rankings on halves of the series?
 
-    Predictions of the real detectors and of random scores are made by one threshold rule; the other fakes flag steps
+    Predictions of the real detectors and of random scores are made by one threshold rule, or at a metric's own best
+    threshold where its papers report that (``point_adjusted_f1(threshold=best)``); the other fakes flag steps
     themselves. All is measured on the series that hold an anomaly, with the labels that most detectors have there.
 
     Parameters
     ----------
-    data, label, score, series, detector, time, time_unit, sort, ignore
+    data, label, score, series, detector, run, time, time_unit, sort, ignore
         Score files or tables, as for `pateval.leaderboard`.
     metrics : str, Metric, function, or iterable of these, optional
         As for `evaluate`; the whole catalogue by default.
@@ -116,7 +166,7 @@ def audit_scores(
     >>> found.with_fault("gamed")
     ('segment_f1',)
     """
-    settings = choose(
+    measures = audited_measures(
         metrics=metrics,
         early=early,
         delay=delay,
@@ -124,171 +174,278 @@ def audit_scores(
         threshold=threshold,
         max_gap=max_gap,
         missing=missing,
-        chance=0,
-        event_draws=0,
         seed=seed,
     )
-    draws = positive_integer(seeds, "seeds")
-    refuse_training_rule(threshold)
-    with WorkerPool(workers=workers) as pool:
-        plan = make_plan(
-            data,
-            label=label,
-            score=score,
-            series=series,
-            detector=detector,
-            time=time,
-            time_unit=time_unit,
-            sort=sort,
-            ignore=ignore,
-            needs_times=settings.needs_times,
-        )
-        return try_metrics(plan, settings, pool=pool, draws=draws, progress=progress)
+    reading = Reading(label, score, series, detector, run, time, time_unit, ignore, sort)
+    plan = make_plan(data, reading, needs_times=measures.needs_times)
+    return audit_plan(plan, measures, draws=positive_integer(seeds, "seeds"), workers=workers, progress=progress)
 
 
-def try_metrics(
-    plan: Plan, settings: Settings, *, pool: WorkerPool, draws: int, progress: bool | Report | None = None
+def audit_plan(
+    plan: Plan, measures: Measures, *, draws: int, workers: int | None = None, progress: bool | Report | None = None
 ) -> ScoreAudit:
-    """Run a plan; `audit_scores` describes the rest.
+    """Put metrics on trial with the detectors and series of a plan; `audit_scores` describes the rest.
+
+    Series are read and handed out one by one, so that one of them at a time has to fit into the memory of a worker.
+    """
+    measures.require_detectors(plan.detectors)
+    settings = choose(measures, event_draws=0)
+    trials: dict[str, SeriesTrial] = {}
+    reader = _SeriesReader(plan, measures, draws)
+    done = 0
+    with WorkerPool(workers=workers) as pool, reporter(progress) as report:
+        pool.decide_workers(plan)
+        # Metrics that workers cannot import are computed in this process, and the others with them.
+        where = WorkerPool(workers=1) if pool.divide(settings)[1].metrics else pool
+        with closing(where.map(reader.batches(), settings, iterate=iterate_trials)) as arriving:
+            for results in arriving:
+                for result in results:
+                    if isinstance(result, SeriesResult):  # its worker died
+                        raise RuntimeError(result.failure)
+                    if result is not None:
+                        trials[result.series] = result
+                done += len(results)
+                report("series", done, len(plan.series))
+    if not trials:
+        raise TableError(f"{plan.where(0)}: no series holds an anomaly, so no metric can be tried on these labels")
+    found = [trials[name] for name in plan.series if name in trials]
+    return summarised(found, plan.detectors, measures, draws=draws, left_out=done - len(found), notes=reader.notes())
+
+
+@dataclass(frozen=True)
+class SeriesBatch(Batch):
+    """One series, read, with all its detectors and their runs, for a worker.
+
+    Attributes
+    ----------
+    recordings : mapping of str to list of Recording
+        By detector, its runs; all are judged on the same steps.
+    detectors : tuple of str
+        All detectors, in the order of the result.
+    draws : int
+        Of each fake that depends on chance.
+    """
+
+    recordings: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
+    detectors: tuple[str, ...] = ()
+    draws: int = 1
+
+    def split(self) -> list[Batch]:
+        """A series is not cut."""
+        return [self]
+
+
+class _SeriesReader:
+    """Reads the series of a plan one by one, and knows what is to be said of those it has read."""
+
+    def __init__(self, plan: Plan, measures: Measures, draws: int) -> None:
+        self._plan, self._measures, self._draws = plan, measures, draws
+        self._binary = binary_detectors(plan) if measures.needs_predictions else frozenset()
+        self._spacings: list[EventSpacing] = []
+        self._labels = np.full(len(plan.jobs), -1, dtype=np.int32)  # a number for each truth
+
+    def batches(self) -> Iterator[SeriesBatch]:
+        """One series after the other; steps are left out for all detectors, and scores of 0 and 1 are predictions."""
+        plan = self._plan
+        for code in range(len(plan.series)):
+            read = list(read_jobs(plan, np.flatnonzero(plan.jobs.series_code == code).tolist()))
+            given = leave_out_for_all([recording_of(item, self._measures) for _, item in read])
+            recordings: dict[str, list[Recording]] = {}
+            known: dict[str, int] = {}
+            for (job, _), one in zip(read, given, strict=True):
+                flags = np.asarray(one.scores == 1) if job.detector in self._binary else None
+                recordings.setdefault(job.detector, []).append(replace(one, predictions=flags))
+                self._labels[job.number] = known.setdefault(labels_digest(one), len(known))
+            job, first = read[0][0], given[0]
+            self._spacings.append(
+                EventSpacing.of(job.series, first.labels, nanoseconds=first.nanoseconds, ignore=first.ignore)
+            )
+            yield SeriesBatch(
+                (job,),
+                (),
+                plan.layouts[job.source],
+                recordings=recordings,
+                detectors=plan.detectors,
+                draws=self._draws,
+            )
+
+    def notes(self) -> list[str]:
+        """What boards say of such data, too."""
+        checks = list(label_differences(self._plan, self._labels))
+        if any("early" in metric.global_options for metric in self._measures.metrics):
+            checks += too_long_buffers(self._spacings, self._measures)
+        return [*self._plan.notes, *binary_note(self._binary), *(check.sentence for check in checks)]
+
+
+def iterate_trials(batch: Batch, settings: Settings) -> Iterator[SeriesTrial | None]:
+    """What a worker does: try the metrics on the series of a batch."""
+    given = cast(SeriesBatch, batch)
+    yield try_series(given.jobs[0].series, given.recordings, given.detectors, settings.measures, given.draws)
+
+
+@dataclass(frozen=True)
+class SeriesTrial:
+    """What the metrics say on one series that holds an anomaly.
+
+    Attributes
+    ----------
+    series : str
+        Its name.
+    real : ndarray of shape (detectors, metrics)
+        Value of each real detector; NaN where undefined.
+    fakes : ndarray of shape (fakes, metrics)
+        Value of each of `SKILL_FREE`, the mean over its draws.
+    orders : ndarray of shape (damages, metrics)
+        Rank correlation with the known order for each of `DAMAGES`.
+    choices : ndarray of shape (choices, metrics)
+        For each of `CHOICES` 1 where the first detector gets more, -1 where the second does, 0 where they are level.
+    """
+
+    series: str
+    real: FloatArray = field(repr=False)
+    fakes: FloatArray = field(repr=False)
+    orders: FloatArray = field(repr=False)
+    choices: FloatArray = field(repr=False)
+
+
+def try_series(
+    series: str, recordings: Mapping[str, Sequence[Recording]], detectors: Sequence[str], measures: Measures, draws: int
+) -> SeriesTrial | None:
+    """Try the metrics on one series; the draws depend on the labels and the seed alone.
 
     Parameters
     ----------
-    plan : Plan
-        The real detectors' jobs.
-    settings : Settings
-        Metrics and options, without chance.
-    pool : WorkerPool
-        Where to compute.
+    series : str
+        Its name.
+    recordings : mapping of str to sequence of Recording
+        The real detectors that have scores there with their runs, judged on the same steps.
+    detectors : sequence of str
+        All real detectors, in the order of the result.
+    measures : Measures
+        Metrics, options and seed.
     draws : int
         Of each fake that depends on chance.
-    progress : bool or callable, optional
-        As for `pateval.leaderboard`.
+
+    Returns
+    -------
+    SeriesTrial or None
+        None where the labels that most detectors have there hold no anomaly.
     """
-    with reporter(progress) as report:
-        missing = _missing_in_series(plan, settings)
-        jobs, left_out = _jobs_with_anomalies(plan, missing, settings)
-        if not jobs:
-            raise TableError(f"{plan.where(0)}: no series holds an anomaly, so no metric can be tried on these labels")
-        board = compute(plan, settings, pool=pool, progress=report)
-        fakes, orders, choices = _tried(plan, jobs, missing, replace(settings, draws=draws), pool, report)
-    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in settings.metrics])
-    codes = plan.jobs.series_code[jobs]
-    real = board.values[:, codes]
-    voting = voters(settings.metrics)
+    every = [run for runs in recordings.values() for run in runs]
+    usual, _ = Counter(_digest(one) for one in every).most_common(1)[0]
+    truth = series_with_anomalies(next(one for one in every if _digest(one) == usual))
+    if not truth:
+        return None
+    (steps,) = truth
+    labels = counted_labels(steps)
+    undefined = np.full(len(measures.metrics), np.nan)
+    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in measures.metrics])
+
+    def chance(draw: int) -> np.random.Generator:
+        return np.random.default_rng([measures.seed, draw, usual])
+
+    def values(detection: Detection) -> FloatArray:
+        return _row(judged(steps, detection, measures), measures)
+
+    def agreement(damage: Damage, draw: int) -> FloatArray:
+        made = damage.detections(labels, chance(draw))
+        if not made:
+            return undefined
+        qualities = np.array([each.quality for each in made])
+        return agreement_with_order(qualities, np.array([signs * values(each.detection) for each in made]))
+
+    def mean_of(fake: Fake) -> FloatArray:
+        return _mean([values(fake.make(labels, chance(draw))) for draw in fake.draws(draws)])
+
+    few = range(max(1, round(ORDER_DRAWS_PER_SEED * draws)))
+    real = {name: _of_runs(runs, measures.of_detector(name)) for name, runs in recordings.items()}
+    return SeriesTrial(
+        series,
+        np.array([real.get(name, undefined) for name in detectors]),
+        np.array(
+            [_mean([values(fake.make(labels, chance(draw))) for draw in fake.draws(draws)]) for fake in SKILL_FREE]
+        ),
+        np.array([_mean([agreement(damage, draw) for draw in few]) for damage in DAMAGES.values()]),
+        np.array([_mean([agreement(choice, draw) for draw in few]) for choice in CHOICES.values()]),
+    )
+
+
+def summarised(
+    trials: Sequence[SeriesTrial],
+    detectors: Sequence[str],
+    measures: Measures,
+    *,
+    draws: int,
+    left_out: int,
+    notes: Sequence[str] = (),
+) -> ScoreAudit:
+    """Put the series together: how often each metric is gamed, how well it orders, and whether it decides alone."""
+    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in measures.metrics])
+    # All by (detectors, fakes, damages or choices), series and metrics.
+    real, fakes, orders, choices = (
+        np.stack([getattr(trial, name) for trial in trials], axis=1) for name in ("real", "fakes", "orders", "choices")
+    )
+    voting = voters(measures.metrics)
     alone, winners = shares_alone(signs * real, voting)
-    halves = halves_agreement(signs * real, seed=settings.seed)
-    names = tuple(plan.series[code] for code in codes)
-    blind = [place for place, fake in enumerate(SKILL_FREE) if not fake.knows_labels]
-    minimal = [place for place, fake in enumerate(SKILL_FREE) if fake.knows_labels]
-    rows = tuple(
-        MetricTrial(
-            metric,
-            judged := _is_judged(metric, real[:, :, m], fakes[:, :, m]),
-            _gaming(names, real[:, :, m], fakes[:, :, m], blind if judged else []),
-            _gaming(names, real[:, :, m], fakes[:, :, m], minimal if judged else []),
-            _means(orders[:, :, m], DAMAGES),
-            _means(choices[:, :, m], CHOICES),
-            float(alone[m]),
-            float(halves[m]),
+    halves = halves_agreement(signs * real, seed=measures.seed)
+    series = tuple(trial.series for trial in trials)
+    rows = []
+    for m, metric in enumerate(measures.metrics):
+        is_judged = _is_judged(metric, real[:, :, m], fakes[:, :, m])
+        blind, minimal = (
+            Gaming.of(series, real[:, :, m], fakes[:, :, m], kind) if is_judged else Gaming()
+            for kind in ("blind", "minimal")
         )
-        for m, metric in enumerate(settings.metrics)
-    )
-    return ScoreAudit(
-        rows,
-        board.detectors,
-        names,
-        left_out,
-        {name: int(count) for name, count in zip(board.detectors, winners.sum(axis=1), strict=True)},
-        len(voting),
-        str(threshold_rule(settings.parameters["threshold"]).signature),
-        draws,
-        settings.seed,
-        notes=(*board.notes, *board.warnings),
-    )
-
-
-def refuse_training_rule(threshold: float | str) -> None:
-    """Refuse a rule that needs training scores, which no fake has."""
-    if str(threshold).partition(":")[0] in TRAINING_RULES:
-        raise ValueError(
-            f"an audit cannot use threshold {threshold!r}: fakes have no training scores; name another rule"
-        )
-
-
-def _missing_in_series(plan: Plan, settings: Settings) -> MissingInSeries:
-    """Find the steps at which a detector of a series has no score, where they are left out for all, and for fakes."""
-    found = MissingInSeries(plan)
-    if settings.parameters.get("missing") == "ignore":
-        for batch in make_batches(plan):
-            for job, item in read_batch(batch):
-                absent = missing_steps(item)
-                if absent is not None:
-                    found.add(job.number, absent)
-    return found
-
-
-def _jobs_with_anomalies(plan: Plan, missing: MissingInSeries, settings: Settings) -> tuple[list[int], int]:
-    """For each series with an anomaly a job with the labels that most detectors have; and how many have none."""
-    digests: list[str] = [""] * len(plan.jobs)
-    for batch in missing.given_to(make_chance_batches(plan, range(len(plan.jobs)))):
-        for job, item in read_batch(batch):
-            steps = read_steps(
-                item,
-                missing=settings.parameters.get("missing", "error"),
-                needs_times="",
-                with_scores=False,
-                left_out=batch.left_out.get(job.number),
+        rows.append(
+            MetricTrial(
+                metric,
+                measures.labels[metric.id],
+                is_judged,
+                blind,
+                minimal,
+                dict(zip(DAMAGES, _mean(orders[:, :, m].T).tolist(), strict=True)),
+                dict(zip(CHOICES, _mean(choices[:, :, m].T).tolist(), strict=True)),
+                float(alone[m]),
+                float(halves[m]),
             )
-            counted = steps.labels if "ignore" not in steps.data else steps.labels[~steps.data["ignore"]]
-            digests[job.number] = labels_digest(steps.labels) if counted.any() else "none"
-    chosen, left_out = [], 0
-    for code in range(len(plan.series)):
-        jobs = np.flatnonzero(plan.jobs.series_code == code).tolist()
-        usual, _ = Counter(digests[job] for job in jobs).most_common(1)[0]
-        if usual == "none":
-            left_out += 1
-        else:
-            chosen.append(next(job for job in jobs if digests[job] == usual))
-    return chosen, left_out
+        )
+    return ScoreAudit(
+        tuple(rows),
+        tuple(detectors),
+        series,
+        left_out,
+        {name: int(count) for name, count in zip(detectors, winners.sum(axis=1), strict=True)},
+        len(voting),
+        str(threshold_rule(measures.threshold).signature),
+        draws,
+        measures.seed,
+        notes=tuple(notes),
+    )
 
 
-def _tried(
-    plan: Plan, jobs: list[int], missing: MissingInSeries, settings: Settings, pool: WorkerPool, report: Report
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values of fakes, rank correlations and choices: (fakes, damages or choices) by series by metrics."""
-    place = {job: number for number, job in enumerate(jobs)}
-    columns = {metric.id: number for number, metric in enumerate(settings.metrics)}
-    fakes = np.full((len(SKILL_FREE), len(jobs), len(columns)), np.nan)
-    orders = np.full((len(DAMAGES), len(jobs), len(columns)), np.nan)
-    choices = np.full((len(CHOICES), len(jobs), len(columns)), np.nan)
-    alone = (single for batch in make_chance_batches(plan, jobs) for single in batch.split())
-    batches = list(missing.given_to(alone))
-    # The longest series first, so that no worker is left with one at the end.
-    batches.sort(key=lambda batch: -batch.jobs[0].unit.steps)
-    elsewhere, here, _ = pool.divide(settings)
-    parts = [(part, where) for part, where in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part.metrics]
-    done, total = 0, len(parts) * len(batches)
-    report("fakes", done, total)
-    for part, where in parts:
-        mine = [columns[metric.id] for metric in part.metrics]
-        with closing(where.map(batches, part, iterate=iterate_trials)) as arriving:
-            for results in arriving:
-                for result in results:
-                    if result.failure:
-                        raise TableError(result.failure)
-                    fakes[:, place[result.job], mine] = result.fakes
-                    orders[:, place[result.job], mine] = result.orders
-                    choices[:, place[result.job], mine] = result.choices
-                    done += 1
-                report("fakes", done, total)
-    return fakes, orders, choices
+def _digest(recording: Recording) -> int:
+    """Tell labels apart, of the steps that count."""
+    labels = counted_labels(recording)
+    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
+    digest.update(np.packbits(labels).tobytes())
+    return int(digest.hexdigest(), 16)
 
 
-def _means(values: FloatArray, names: Iterable[str]) -> dict[str, float]:
-    """Mean of each row over the series where it is defined, by name."""
-    defined = ~np.isnan(values)
-    means = np.where(defined.any(axis=1), np.nansum(values, axis=1) / np.maximum(defined.sum(axis=1), 1), np.nan)
-    return dict(zip(names, means.tolist(), strict=True))
+def _of_runs(runs: Sequence[Recording], measures: Measures) -> FloatArray:
+    """Values of a detector on one series: the mean over its runs."""
+    by_run = [values_of(run, measures, keep_going=True) for run in runs]
+    return _row({metric: mean_value([values[metric] for values in by_run]) for metric in measures.ids}, measures)
+
+
+def _row(found: Mapping[str, Value], measures: Measures) -> FloatArray:
+    return np.array([found[metric].value for metric in measures.ids])
+
+
+def _mean(rows: Iterable[FloatArray]) -> FloatArray:
+    """Mean of each column over the rows where it is defined."""
+    values = np.array(rows)
+    defined = np.count_nonzero(~np.isnan(values), axis=0)
+    return np.asarray(np.where(defined > 0, np.nansum(values, axis=0) / np.maximum(defined, 1), np.nan))
 
 
 def _is_judged(metric: Metric, real: FloatArray, fakes: FloatArray) -> bool:
@@ -301,22 +458,28 @@ def _is_judged(metric: Metric, real: FloatArray, fakes: FloatArray) -> bool:
     return bool(metric.low == 0 and metric.high == 1)
 
 
-def _gaming(series: tuple[str, ...], real: FloatArray, fakes: FloatArray, chosen: list[int]) -> Gaming:
-    """Hold the best of some fakes against the best real detector, series by series."""
-    best_real = np.where(np.isnan(real), -np.inf, real).max(axis=0)
-    judged_fakes = np.where(np.isnan(fakes[chosen]), -np.inf, fakes[chosen])
-    best_fake = judged_fakes.max(axis=0, initial=-np.inf)
-    counted = (best_real > -np.inf) & (best_fake > -np.inf)
-    if not counted.any():
-        return Gaming(np.nan, 0, (), (), "")
-    reached = counted & (best_fake >= NEAR * best_real - _TIE)
-    won = counted & (best_fake > best_real + _TIE)
-    with np.errstate(invalid="ignore"):
-        per_fake = ((judged_fakes >= NEAR * best_real - _TIE) & counted).sum(axis=1)
-    return Gaming(
-        float(reached.sum() / counted.sum()),
-        int(counted.sum()),
-        tuple(name for name, is_reached in zip(series, reached, strict=True) if is_reached),
-        tuple(name for name, is_won in zip(series, won, strict=True) if is_won),
-        SKILL_FREE[chosen[int(per_fake.argmax())]].name if reached.any() else "",
-    )
+@cache
+def reference_audit() -> ScoreAudit:
+    """Try the catalogue on four series of 1,000 steps with two to six events each, from 5 to 100 steps long.
+
+    What a trial says of the metrics without anybody's data. The detectors that stand for real ones score 1 in events
+    and 0 elsewhere, with normal noise.
+
+    Examples
+    --------
+    >>> "segment_f1" in reference_audit().with_fault("gamed")
+    True
+    """
+    chance = np.random.default_rng(0)
+    measures, detectors, trials = audited_measures(), [f"noise-{deviation}" for deviation in REFERENCE_NOISE], []
+    for number in range(REFERENCE_SERIES):
+        labels = np.zeros(REFERENCE_STEPS, dtype=np.bool_)
+        events = int(chance.integers(2, 7))
+        for start in (np.arange(events) * REFERENCE_STEPS) // events:
+            length = int(np.exp(chance.uniform(np.log(5), np.log(100))))
+            begin = int(start + chance.integers(20, REFERENCE_STEPS // events - length))
+            labels[begin : begin + length] = True
+        scores = [labels + deviation * chance.normal(size=REFERENCE_STEPS) for deviation in REFERENCE_NOISE]
+        recordings = {name: [read_recording(labels, values)] for name, values in zip(detectors, scores, strict=True)}
+        trials.append(try_series(f"series-{number}", recordings, detectors, measures, 2))
+    return summarised([trial for trial in trials if trial is not None], detectors, measures, draws=2, left_out=0)

@@ -11,63 +11,35 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from pateval.catalog.option_text import id_text, plain_value, value_text
 from pateval.catalog.papers import Paper
 from pateval.output.prf import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
-from pateval.validation.arrays import LONGEST_WINDOW, BoolArray, FloatArray, UndefinedMetricError, choice
+from pateval.validation.arrays import UndefinedMetricError, choice, finite_number
+from pateval.validation.options import ANYTHING, BETA, OptionKind
 from pateval.validation.wording import in_words, shortened
 
 KINDS = ("scores", "predictions")
 FIELDS = ("precision", "recall", "f1", "f_beta")
 GLOBAL_OPTIONS: dict[str, Any] = {"early": (0, 100), "delay": (0, 100), "window": 100}
 """Options that `evaluate` and its kin hand to every metric that takes them, and their defaults."""
+ORACLE, BEST = "oracle", "best"
+"""Thresholds that use the labels: of the best point F1, and of the best value of the metric itself."""
 
 # Parameters that describe the data or what to do with its steps, not the metric: they are no part of an id.
 DATA_PARAMETERS = frozenset({"series", "times", "time_unit", "max_gap", "ignore", "missing", "anomalies", "subsystems"})
-# Options that count steps, and so may be given as durations where the times of the steps are known.
-STEP_OPTIONS = frozenset({"early", "delay", "window", "per", "near", "width", "delta", "discovery", "observation"}) | {
-    "tolerance",
-    "start_tolerance",
-    "end_tolerance",
-    "maximum_length",
-    "minimum_gap",
-}
 # Keys that a signature uses for itself, so that no option may have such a name.
-RESERVED_KEYS = frozenset({"metric", "clock", "ignored", "module", "definition", "pateval", *KINDS, *DATA_PARAMETERS})
-
-# A small input on which every metric is defined, to try the options of a metric of the package.
-_TRIAL_LIMIT = 1000
-_TRIAL_LABELS = np.array([0, 0, 1, 1, 1, 0, 0, 0], dtype=np.bool_)
-_TRIAL_INPUT = {
-    "scores": np.array([0.1, 0.5, 0.9, 0.2, 0.4, 0.0, 0.7, 0.6]),
-    "predictions": np.array([0, 1, 1, 0, 0, 0, 1, 0], dtype=np.bool_),
-}
-
-
-class SharedWork(NamedTuple):
-    """Work that several metrics have in common.
-
-    Attributes
-    ----------
-    compute : callable
-        Labels, scores or predictions, and those options of the metric that it takes, to a result.
-    read : callable
-        Picks the metric's value out of the result; may raise `UndefinedMetricError`.
-    """
-
-    compute: Callable[..., Any]
-    read: Callable[[Any], float]
+RESERVED_KEYS = frozenset(
+    {"metric", "threshold", "candidates", "clock", "ignored", "over", "module", "definition", "pateval", *KINDS}
+    | DATA_PARAMETERS
+)
 
 
 @dataclass(frozen=True)
@@ -98,10 +70,26 @@ class Metric:
     global_options : tuple of str
         Which of `GLOBAL_OPTIONS` reach it. Of several buffers a function whose default is a single one gets the
         longest.
-    shared : SharedWork or None
-        Work that it has in common with other metrics.
+    threshold : float, str or None
+        For a metric on predictions: how scores become predictions, where the metric names it itself.
+    papers_threshold : str or None
+        How the papers that report it choose the threshold, where that is the metric's own best; `pateval audit` judges
+        it there.
+    steps : tuple of str
+        For a user's function: options that count steps, so that they may be durations where times are known; global
+        ones need no mention. The functions of the package declare the kinds of their options themselves.
+    work : callable or None
+        What computes the result that the value is read from, where other metrics read theirs from it, too; otherwise
+        the function does.
+    part : str or None
+        Which attribute of the result is the value, where it is no field of a `PRF`.
+    on_timeline : callable or None
+        The computation on checked steps and their timeline, for a metric that measures on a clock itself.
     sweep : callable or None
         A faster search for the best threshold: labels, scores and options to a `BestThreshold`.
+    flatters_coarse : mapping or None
+        The options with which it flatters scores with few values, each with the values that do: the trapezoid rule
+        does. Empty for always, None for never.
     facts : mapping
         What else decides the number and has no option, for the signature.
     paper : Paper or None
@@ -129,8 +117,14 @@ class Metric:
     definition: int = 1
     options: Mapping[str, Any] = dataclass_field(default_factory=dict, hash=False)
     global_options: tuple[str, ...] = ()
-    shared: SharedWork | None = None
+    threshold: float | str | None = None
+    papers_threshold: str | None = None
+    steps: tuple[str, ...] = ()
+    work: Callable[..., Any] | None = None
+    part: str | None = None
+    on_timeline: Callable[..., Any] | None = None
     sweep: Callable[..., BestThreshold] | None = None
+    flatters_coarse: Mapping[str, tuple[Any, ...]] | None = dataclass_field(default=None, hash=False)
     facts: Mapping[str, str] = dataclass_field(default_factory=dict, hash=False)
     paper: Paper | None = None
     properties: frozenset[str] = frozenset()
@@ -139,15 +133,20 @@ class Metric:
     channels: bool = False
     emerging: bool = False
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The id without options."""
         return self.id.partition("(")[0]
 
-    @property
+    @cached_property
     def needs_threshold(self) -> bool:
         """Whether scores must be turned into predictions first."""
         return self.takes == "predictions"
+
+    @property
+    def plain_id(self) -> str:
+        """The id without the threshold."""
+        return replace(self, threshold=None).named().id if self.threshold is not None else self.id
 
     @property
     def best(self) -> float | None:
@@ -155,7 +154,7 @@ class Metric:
         value = self.high if self.higher_is_better else self.low
         return value if math.isfinite(value) else None
 
-    @property
+    @cached_property
     def parameters(self) -> dict[str, Any]:
         """All options, in the order of the function's signature, and their defaults."""
         defaults = list(_defaults(self.function).items())[2:]
@@ -163,21 +162,31 @@ class Metric:
         return options | ({"beta": 1.0} if self.field == "f_beta" else {})
 
     @property
+    def kinds(self) -> Mapping[str, OptionKind]:
+        """What values the options take, as the function declares it; of a user's function any."""
+        lengths = {
+            name: replace(ANYTHING, counts_steps=True, is_set=isinstance(self.parameters.get(name), tuple))
+            for name in (*self.steps, *self.global_options)
+        }
+        declared = [getattr(function, "option_kinds", {}) for function in (self.computation, self.function)]
+        return {**lengths, **declared[0], **declared[1], **({"beta": BETA} if self.field == "f_beta" else {})}
+
+    @property
     def summary(self) -> str:
         """First line of the function's documentation."""
         return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
 
-    @property
+    @cached_property
     def on_clock(self) -> bool:
         """Whether the function measures on a clock itself, so that it takes durations and ignored steps."""
-        return {"times", "ignore"} <= _defaults(self.function).keys()
+        return self.on_timeline is not None or {"times", "ignore"} <= _defaults(self.function).keys()
 
-    @property
+    @cached_property
     def takes_missing(self) -> bool:
         """Whether the function can count steps without a score as never predicted."""
         return "missing" in _defaults(self.function)
 
-    @property
+    @cached_property
     def in_package(self) -> bool:
         """Whether it is of the catalogue: only what `define_metric` makes has no paper."""
         return self.paper is not None
@@ -219,16 +228,30 @@ class Metric:
         >>> catalogue()["pate"].with_options(delay=20, early=range(11)).id
         'pate(early=0..10,delay=20)'
         """
-        known = self.parameters
+        known, threshold = self.parameters, self.threshold
+        if "threshold" in options:
+            threshold = self._own_threshold(options.pop("threshold"))
         for name in options:
             if name not in known:
-                accepted = f"it takes {', '.join(known)}" if known else "it takes none"
+                names = [*known, *(["threshold"] if self.needs_threshold else [])]
+                accepted = f"it takes {', '.join(names)}" if names else "it takes none"
                 raise ValueError(f"the metric {self.name} has no option {in_words(name)}; {accepted}")
-        bound = {**self.options, **options}
-        bound = {name: self._normal(name, bound[name]) for name in known if name in bound}
-        changed = replace(self, options=bound)
-        changed._try_options()
-        return changed.named()
+        values = {name: plain_value(value) for name, value in {**self.options, **options}.items()}
+        try:
+            bound = {name: self._normal(name, values[name]) for name in known if name in values}
+        except (ValueError, TypeError) as error:
+            refused = shortened(id_text(self.name, values), 80)
+            raise type(error)(f"the metric {refused} is refused: {error}") from None
+        return replace(self, options=bound, threshold=threshold).named()
+
+    def _own_threshold(self, threshold: Any) -> float | str:
+        """Check a threshold that stands among the options of an id; rules are read where they are applied."""
+        if not self.needs_threshold:
+            advice = "; thresholds=N takes N of its thresholds" if "thresholds" in self.parameters else ""
+            raise ValueError(f"the metric {self.name} is computed from scores and has no threshold{advice}")
+        if isinstance(threshold, str):
+            return threshold
+        return finite_number(threshold, f"the threshold of {self.name}", "a number or a rule")
 
     def with_field(self, field: str) -> Metric:
         """Ask for one part of the `PRF` that the function returns.
@@ -248,103 +271,95 @@ class Metric:
 
         Options at their defaults are left out of it, except where a global option would put another value there.
         """
-        values = {**GLOBAL_OPTIONS, **(global_values or {})}
-        shown = {}
-        for name, default in self.parameters.items():
-            if name not in self.options:
-                continue
-            reached = self._from_global(name, values[name]) if name in self.global_options else default
-            if any(not _same(self.options[name], other) for other in (default, reached)):
-                shown[name] = self.options[name]
+        if not self.options and self.threshold is None:
+            return self if self.id == self.name else replace(self, id=self.name)
+        unbound = replace(self, options={}).effective_options(global_values)
+        shown: dict[str, Any] = {
+            name: value
+            for name, value in self.options.items()
+            if not (_same(value, self.parameters[name]) and _same(value, unbound[name]))
+        }
+        if self.threshold is not None and {self.threshold, (global_values or {}).get("threshold", ORACLE)} != {ORACLE}:
+            shown["threshold"] = self.threshold
         name = id_text(self.name, shown)
         return self if name == self.id else replace(self, id=name)
 
     def effective_options(self, global_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Value of every option: the metric's own, else the global one where it reaches, else the default."""
         values = {**GLOBAL_OPTIONS, **(global_values or {})}
-        return {
-            name: self.options[name]
-            if name in self.options
-            else self._from_global(name, values[name])
-            if name in self.global_options
-            else default
-            for name, default in self.parameters.items()
-        }
+        reaching = {name: self._from_global(name, values[name]) for name in self.global_options}
+        return {**self.parameters, **reaching, **self.options}
 
-    def value(self, labels: BoolArray, given: BoolArray | FloatArray, **options: Any) -> float:
-        """Compute the metric from checked labels, and scores or predictions."""
-        return self.read(self.compute(labels, given, options), options)
+    @property
+    def computation(self) -> Callable[..., Any]:
+        """What computes the result that `read` takes the value from."""
+        return self.work or self.function
 
-    def compute(
-        self,
-        labels: BoolArray,
-        given: BoolArray | FloatArray,
-        options: Mapping[str, Any],
-        *,
-        data: Mapping[str, Any] | None = None,
-    ) -> Any:
-        """Compute the result from which `read` takes the value; metrics that share a computation read the same result.
-
-        ``data`` holds what `DATA_PARAMETERS` name, such as ``series``; the function gets those it takes.
-        """
-        compute = self.function if self.shared is None else self.shared.compute
-        taken = _defaults(compute).keys() - (set() if self.pools else {"series"})
-        extra = {name: value for name, value in (data or {}).items() if name in taken and value is not None}
-        return compute(labels, given, **self.compute_options(options), **extra)
+    @property
+    def data_taken(self) -> frozenset[str]:
+        """Which of `DATA_PARAMETERS` the work takes."""
+        taken = DATA_PARAMETERS & _defaults(self.computation).keys()
+        return taken if self.pools else taken - {"series"}
 
     def durations(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of the options that are durations instead of numbers of steps."""
-        return {name: value for name, value in options.items() if self._counts_steps(name) and _is_time(value)}
+        kinds = self.kinds
+        return {name: value for name, value in options.items() if name in kinds and _is_duration_of(value, kinds[name])}
 
     def in_steps(self, options: Mapping[str, Any], interval: float, clock: Clock) -> dict[str, Any]:
         """Options with durations turned into the nearest number of steps."""
-        found = dict(options)
+        converted, kinds = dict(options), self.kinds
         for name, value in self.durations(options).items():
-            lengths = tuple(
-                in_steps(length, interval, clock, name) for length in (value if isinstance(value, tuple) else (value,))
-            )
-            found[name] = lengths if isinstance(value, tuple) else lengths[0]
-        return found
+            if isinstance(value, tuple):
+                converted[name] = tuple(in_steps(length, interval, clock, name) for length in value)
+            else:
+                converted[name] = kinds[name].check(in_steps(value, interval, clock, name), name)
+        return converted
 
     def compute_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the options that the work depends on."""
-        if self.shared is not None:
-            taken = _defaults(self.shared.compute)
-            return {name: value for name, value in options.items() if name in taken}
-        return {name: value for name, value in options.items() if name != "beta" or self.field != "f_beta"}
+        """Those of the options that the computation takes; the others say how to read its result."""
+        taken = _defaults(self.computation)
+        return {name: value for name, value in options.items() if name in taken}
+
+    def flatters(self, options: Mapping[str, Any]) -> bool:
+        """Whether it flatters scores with few values."""
+        flattering = self.flatters_coarse
+        return flattering is not None and all(options[name] in values for name, values in flattering.items())
 
     def read(self, result: Any, options: Mapping[str, Any]) -> float:
-        """Take the metric's value out of what `compute` returned."""
-        if self.shared is not None:
-            return float(self.shared.read(result))
-        if isinstance(result, PRF):
-            value = (
-                result.f_beta(options["beta"]) if self.field == "f_beta" else float(getattr(result, self.field or "f1"))
-            )
-        elif self.field is not None:
+        """Take the metric's value out of what was computed; may raise `UndefinedMetricError`."""
+        is_prf = isinstance(result, PRF)
+        if self.field is not None and not is_prf:
             raise TypeError(f"the metric {self.id} needs a function that returns a PRF; it returned {in_words(result)}")
-        else:
-            try:
-                value = float(result)
-            except (TypeError, ValueError):
-                raise TypeError(
-                    f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
-                ) from None
+        part = self.part or self.field or ("f1" if is_prf else None)
+        if part == "f_beta":
+            return float(result.f_beta(options["beta"]))
+        try:
+            value = float(result if part is None else getattr(result, part))
+        except (TypeError, ValueError) as error:
+            if isinstance(error, UndefinedMetricError):
+                raise
+            raise TypeError(
+                f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
+            ) from None
         if math.isinf(value):
             raise UndefinedMetricError(f"the metric {self.id} returned {value}, with which no mean and no rank exists")
         return value
 
     def _normal(self, name: str, value: Any) -> Any:
-        """One value for all spellings that mean the same."""
-        value, default = plain_value(value), self.parameters[name]
-        if self._counts_steps(name) and _is_time(value):
-            with suppress(ValueError, TypeError):  # the function says what is wrong with it
-                lengths = canonical_lengths(value, name)
-                value = lengths if isinstance(value, tuple) else lengths[0]
+        """Check a value, and return one for all spellings that mean the same."""
+        kind, default = self.kinds.get(name, ANYTHING), self.parameters[name]
+        if _is_duration_of(value, kind):
+            lengths = canonical_lengths(value, name)
+            if "0s" in lengths and not kind.is_set:
+                kind.check(0, name)
+            value = lengths if isinstance(value, tuple) else lengths[0]
+        else:
+            value = kind.check(value, name)
         if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
-        if name in self.global_options and isinstance(default, tuple) and isinstance(value, tuple):
-            # Buffers form a set: their order does not count, and one buffer is the same with or without brackets.
+        if kind.is_set and isinstance(value, tuple):
+            # The order of buffers does not count, and one buffer is the same with or without brackets.
             return value[0] if len(value) == 1 else _sorted(value)
         return value
 
@@ -354,67 +369,25 @@ class Metric:
             return _sorted(value) if isinstance(self.parameters[name], tuple) else max(value, key=length_order)
         return value
 
-    def _counts_steps(self, name: str) -> bool:
-        return name in (STEP_OPTIONS if self.in_package else self.global_options)
 
-    def _try_options(self) -> None:
-        """Let the function refuse bad values here, before any work; a user's function is not called on trial."""
-        options = self.compute_options(self.options)
-        # A large window costs as much on eight steps as on many; if a smaller one is accepted, so is the large one.
-        trials = [{name: _lowered(value) for name, value in options.items()}, options] if self.in_package else []
-        try:
-            if self.field == "f_beta" and "beta" in self.options:
-                PRF(1.0, 1.0, 1.0).f_beta(self.options["beta"])
-            for place, trial in enumerate(trials):
-                given = _TRIAL_LABELS, _TRIAL_INPUT[self.takes]
-                if self.channels:
-                    given = given[0][:, np.newaxis], given[1][:, np.newaxis]
-                try:
-                    self._trial(*given, trial)
-                except UndefinedMetricError:
-                    return
-                except (ValueError, TypeError):
-                    if place == 1:
-                        raise
-                else:
-                    return
-        except (ValueError, TypeError) as error:
-            refused = shortened(id_text(self.name, self.options), 80)
-            raise type(error)(f"the metric {refused} is refused: {error}") from None
-
-    def _trial(self, labels: Any, given: Any, options: Mapping[str, Any]) -> None:
-        """Call the function on a clock of seconds, where it takes one."""
-        clock = Clock(np.arange(len(labels)), 10**9)
-        times = {"times": clock.times, "time_unit": "s"} if "times" in _defaults(self.function) else {}
-        self.function(labels, given, **(options if self.on_clock else self.in_steps(options, 1.0, clock)), **times)
-
-
-@lru_cache(
-    maxsize=1000
-)  # evaluate asks several times per metric, and reading a signature takes longer than some metrics
+@lru_cache(maxsize=1000)  # reading a signature takes longer than some metrics
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """All parameters of a function and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 
-def _lowered(value: Any) -> Any:
-    """Replace what is larger than any input on trial by a number that still is."""
-    if isinstance(value, tuple):
-        return tuple(_lowered(item) for item in value)
-    is_large = isinstance(value, int) and not isinstance(value, bool) and _TRIAL_LIMIT < value <= LONGEST_WINDOW
-    return _TRIAL_LIMIT if is_large else value
-
-
-def _is_time(value: Any) -> bool:
+def _is_duration_of(value: Any, kind: OptionKind) -> bool:
+    """Whether an option that counts steps is given as durations; it may also be a word, such as "auto"."""
+    if not kind.counts_steps:
+        return False
     values = value if isinstance(value, tuple) else (value,)
-    # An option that counts steps may also be a word, such as "auto".
-    return any(is_duration(one) and (not isinstance(one, str) or one.strip()[:1].isdigit()) for one in values)
+    return any(is_duration(length) and (kind.is_set or str(length).strip()[:1].isdigit()) for length in values)
 
 
 def _sorted(lengths: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
         return tuple(sorted(lengths, key=length_order))
-    except (ValueError, TypeError):  # neither numbers nor durations: the function says so
+    except (ValueError, TypeError):  # neither numbers nor durations, which a user's function may take
         return lengths
 
 

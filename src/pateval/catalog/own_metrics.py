@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pateval.catalog.metric import GLOBAL_OPTIONS, KINDS, RESERVED_KEYS, Metric
-from pateval.validation.arrays import choice, positive_integer
+from pateval.validation.arrays import choice, flag, positive_integer
 from pateval.validation.wording import in_words
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -29,6 +29,7 @@ def define_metric(
     definition: int = 1,
     field: str | None = None,
     global_options: Iterable[str] = (),
+    steps: Iterable[str] = (),
     faults: str = "",
 ) -> Metric:
     """Make a metric of one's own, to be used wherever metrics are named.
@@ -62,6 +63,9 @@ def define_metric(
         Options of the function that ``evaluate(early=..., delay=..., window=...)`` and the command line's
         ``--early --delay --window`` shall reach. Several buffers come as a tuple where the default is a tuple, else
         the longest comes.
+    steps : iterable of str
+        Other options of the function that count steps. Where times are known they may be durations, as in
+        ``"mine(tolerance=10min)"``; the function then gets the nearest number of median intervals.
     faults : str
         How the metric can be fooled.
 
@@ -94,13 +98,11 @@ def define_metric(
     for name, value in (("low", low), ("high", high)):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise TypeError(f"{name} of metric {id} must be a number; got {in_words(value)}")
-    for name, value in (("higher_is_better", higher_is_better), ("pools", pools)):
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name} of metric {id} must be True or False; got {in_words(value)}")
     if not isinstance(faults, str):
         raise TypeError(f"faults of metric {id} must be text; got {in_words(faults)}")
-    if not isinstance(global_options, Iterable):
-        raise TypeError(f"global_options of metric {id} must be names of options; got {in_words(global_options)}")
+    for name, names in (("global_options", global_options), ("steps", steps)):
+        if not isinstance(names, Iterable):
+            raise TypeError(f"{name} of metric {id} must be names of options; got {in_words(names)}")
     if not low <= high:
         raise ValueError(f"the range of metric {id} must have low <= high; got {in_words(low)} and {in_words(high)}")
     metric = Metric(
@@ -110,10 +112,11 @@ def define_metric(
         takes=choice(takes, "takes", KINDS),
         low=_as_float(low),
         high=_as_float(high),
-        higher_is_better=bool(higher_is_better),
-        pools=bool(pools),
+        higher_is_better=flag(higher_is_better, f"higher_is_better of metric {id}"),
+        pools=flag(pools, f"pools of metric {id}"),
         definition=positive_integer(definition, "definition"),
         global_options=tuple(choice(name, "each of global_options", GLOBAL_OPTIONS) for name in global_options),
+        steps=tuple(steps),
         faults=faults,
     )
     _check_options(metric)
@@ -174,8 +177,9 @@ def _check_options(metric: Metric) -> None:
             raise ValueError(
                 f"the option {in_words(name)} of metric {metric.id} has a name that signatures use; rename it"
             )
-    for name in metric.global_options:
-        if name not in metric.parameters:
-            raise ValueError(
-                f"the metric {metric.id} names the global option {in_words(name)}, which its function does not take"
-            )
+    for kind, names in (("global option", metric.global_options), ("option", metric.steps)):
+        for name in names:
+            if name not in metric.parameters:
+                raise ValueError(
+                    f"the metric {metric.id} names the {kind} {in_words(name)}, which its function does not take"
+                )

@@ -3,8 +3,9 @@
 ``pate|early:0,100|delay:0,100|area:trapezoid|thresholds:all|definition:1|pateval:0.2.0``. First the metric's name,
 then fields ``key:value``, in this order: the options that global options reach, facts that have no option, the other
 options, all at the values that were in effect; ``predictions``, how they were made from scores, or ``given``;
+``candidates``, how many thresholds were tried for the best of the metric;
 ``clock``, ``ignored`` and ``missing``, how steps were measured and which were left out, where that applies;
-``series``, how several were joined; ``module``, for a metric that is not the package's; ``definition``;
+``over``, how several series were joined and how many; ``module``, for a metric not of the package; ``definition``;
 ``pateval``, the version. docs/signatures.md says what may change from version to version.
 """
 
@@ -16,10 +17,9 @@ from typing import Any
 from pateval._version import __version__
 from pateval.catalog.metric import Metric
 from pateval.catalog.option_text import bare_text, read_value, value_text
+from pateval.validation.options import ANYTHING
 from pateval.validation.wording import in_words
 
-# Options whose None has a meaning that a reader should not have to know.
-_WORD_FOR_NONE = {"thresholds": "all", "k": "anomalies", "unit": "steps"}
 _KEPT_AS_TEXT = ("pateval", "module")
 
 
@@ -31,7 +31,8 @@ def signature(
     clock: str | None = None,
     ignored: str | None = None,
     missing: str | None = None,
-    series: str | None = None,
+    candidates: str | int | None = None,
+    over: str | None = None,
 ) -> str:
     """Write the signature of a metric; nothing needs to be evaluated.
 
@@ -47,8 +48,10 @@ def signature(
         `pateval.evaluation.threshold_rules.ThresholdRule.signature` holds it. A metric on scores has no such field.
     clock, ignored, missing : str, optional
         How steps were measured, which were left out and what became of missing scores, where that applies.
-    series : {"pooled", "mean"}, optional
-        How several series were joined.
+    candidates : int or "all", optional
+        How many thresholds were tried, at most, where the best of the metric was looked for.
+    over : str, optional
+        How several series were joined, and how many: ``mean:6`` or ``pooled:6``.
 
     Returns
     -------
@@ -57,22 +60,23 @@ def signature(
     Examples
     --------
     >>> from pateval.catalog import catalogue
-    >>> signature(catalogue()["pate"], {"early": 20}, series="pooled").rpartition("|")[0]
-    'pate|early:20|delay:0,100|area:trapezoid|thresholds:all|series:pooled|definition:1'
+    >>> signature(catalogue()["pate"], {"early": 20}, over="pooled:6").rpartition("|")[0]
+    'pate|early:20|delay:0,100|area:trapezoid|thresholds:all|over:pooled:6|definition:1'
     """
     options = metric.effective_options(global_values)
     reached = {name: value for name, value in options.items() if name in metric.global_options}
     fields: dict[str, Any] = {**reached, **metric.facts, **options}
-    circumstances = {
+    other_fields = {
         "predictions": predictions if metric.needs_threshold else None,
+        "candidates": candidates,
         "clock": clock,
         "ignored": ignored,
         "missing": missing,
-        "series": series,
+        "over": over,
         "module": None if metric.in_package else metric.function.__module__,
     }
     written = [f"{key}:{_field_text(key, value, metric)}" for key, value in fields.items()]
-    written += [f"{key}:{_plain_field(key, value)}" for key, value in circumstances.items() if value is not None]
+    written += [f"{key}:{_plain_field(key, value)}" for key, value in other_fields.items() if value is not None]
     return "|".join([metric.name, *written, f"definition:{metric.definition}", f"pateval:{__version__}"])
 
 
@@ -126,8 +130,8 @@ def parse_signature(text: str) -> dict[str, Any]:
 
 
 def _field_text(key: str, value: Any, metric: Metric) -> str:
-    if value is None and metric.in_package and key in _WORD_FOR_NONE:
-        return _WORD_FOR_NONE[key]
+    if value is None:
+        return metric.kinds.get(key, ANYTHING).none_means
     if key in metric.global_options and isinstance(value, tuple) and len(value) == 1:
         value = value[0]  # one buffer is a set of one
     try:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pateval.labels.events import Events, runs, within
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray
+from pateval.rules import FloatArray, absolute_difference, distance_to_moving_mean, moving_deviation
+from pateval.validation.arrays import BoolArray
 
 _WINDOWS = (20, 100)
 KINDS = 3
 """Kinds of rules; those of one kind are so alike that they count as one try."""
-_ROUNDING = 1e-9  # of the spread of a column: a moving deviation below it is rounding
 
 
 class Rule(NamedTuple):
@@ -33,60 +33,29 @@ class Rule(NamedTuple):
         1 where it is flagged from the threshold on; -1 where it is flagged below, so that the score is the negative.
     reach : int
         Steps to both sides that the score of a step depends on.
-    score : callable
-        Column to scores, higher is more anomalous.
+    measure : callable
+        Column to what is compared.
     """
 
     expression: str
     sign: int
     reach: int
-    score: Callable[[FloatArray], FloatArray]
+    measure: Callable[[FloatArray], FloatArray]
 
-
-def moving_mean(values: FloatArray, window: int) -> FloatArray:
-    """Mean over a centred window, which is cut off at both ends of the series.
-
-    Examples
-    --------
-    >>> moving_mean(np.array([0.0, 3.0, 6.0, 9.0]), 3)
-    array([1.5, 3. , 6. , 7.5])
-    """
-    sums = np.concatenate([[0.0], np.cumsum(values)])
-    steps = np.arange(values.size)
-    low = np.maximum(steps - window // 2, 0)
-    high = np.minimum(steps - window // 2 + window, values.size)
-    return np.asarray((sums[high] - sums[low]) / (high - low))
-
-
-def moving_deviation(values: FloatArray, window: int) -> FloatArray:
-    """Standard deviation over a centred window."""
-    centred = values - values.mean()
-    variance = moving_mean(centred**2, window) - moving_mean(centred, window) ** 2
-    deviation = np.sqrt(np.maximum(variance, 0.0))
-    return np.asarray(np.where(deviation > np.sqrt(_ROUNDING) * np.ptp(values), deviation, 0.0))
-
-
-def _distance(values: FloatArray, window: int) -> FloatArray:
-    return np.abs(values - moving_mean(values, window))
-
-
-def _calm(values: FloatArray, window: int) -> FloatArray:
-    return -moving_deviation(values, window)
-
-
-def _jump(values: FloatArray) -> FloatArray:
-    return np.abs(np.diff(values, prepend=values[:1]))
+    def score(self, values: FloatArray) -> FloatArray:
+        """Scores of a column, higher being more anomalous."""
+        return self.sign * self.measure(values)
 
 
 def _rules() -> Iterator[Rule]:
     yield Rule("{x}", 1, 0, lambda values: values)
-    yield Rule("{x}", -1, 0, lambda values: -values)
-    yield Rule("abs(diff({x}))", 1, 1, _jump)
+    yield Rule("{x}", -1, 0, lambda values: values)
+    yield Rule("abs(diff({x}))", 1, 1, absolute_difference)
     for window in _WINDOWS:
-        half = window // 2
-        yield Rule(f"abs({{x}} - movmean({{x}}, {window}))", 1, half, partial(_distance, window=window))
-        yield Rule(f"movstd({{x}}, {window})", 1, half, partial(moving_deviation, window=window))
-        yield Rule(f"movstd({{x}}, {window})", -1, half, partial(_calm, window=window))
+        half, deviation = window // 2, partial(moving_deviation, window=window)
+        yield Rule(f"abs({{x}} - movmean({{x}}, {window}))", 1, half, partial(distance_to_moving_mean, window=window))
+        yield Rule(f"movstd({{x}}, {window})", 1, half, deviation)
+        yield Rule(f"movstd({{x}}, {window})", -1, half, deviation)
 
 
 RULES = tuple(_rules())
@@ -145,8 +114,11 @@ def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> Rul
     >>> found.f1, found.text("temperature")
     (1.0, 'temperature >= 3.493')
     """
-    near = _widened(events, rule.reach, scores.size)
-    peaks = np.maximum.reduceat(np.append(scores, -np.inf), _bounds(events, rule.reach, scores.size))[::2]
+    starts, stops = np.maximum(events.starts - rule.reach, 0), np.minimum(events.stops + rule.reach, scores.size)
+    near = np.zeros(scores.size, dtype=np.bool_)
+    near[within(starts, stops - starts)] = True
+    # The widened events in turn with what lies between them, for a reduction over each; they may overlap.
+    peaks = np.maximum.reduceat(np.append(scores, -np.inf), np.stack([starts, stops], axis=1).ravel())[::2]
     outside = scores[~near]
     if not outside.size:
         return RuleResult(rule, column, float(rule.sign * peaks.min()), 0.0, 0.0, 1.0)
@@ -199,17 +171,3 @@ def _episodes(flagged: BoolArray) -> int:
     """Count stretches of flagged steps; what lies within the longest window of each other is one episode."""
     starts, stops = runs(flagged)
     return 1 + int(np.count_nonzero(starts[1:] - stops[:-1] > max(_WINDOWS)))
-
-
-def _widened(events: Events, reach: int, size: int) -> BoolArray:
-    mask = np.zeros(size, dtype=np.bool_)
-    starts = np.maximum(events.starts - reach, 0)
-    mask[within(starts, np.minimum(events.stops + reach, size) - starts)] = True
-    return mask
-
-
-def _bounds(events: Events, reach: int, size: int) -> IntArray:
-    """Starts and stops of the widened events, in turn, for a reduction over each; they may overlap."""
-    starts = np.maximum(events.starts - reach, 0)
-    stops = np.minimum(events.stops + reach, size)
-    return np.stack([starts, stops], axis=1).ravel()

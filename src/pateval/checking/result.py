@@ -1,4 +1,4 @@
-"""What a check of data found, as text, data frame and plain data."""
+"""What makes a benchmark worthless, by code; and what a check found, as text, data frame and plain data."""
 
 from __future__ import annotations
 
@@ -6,12 +6,80 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pateval.checking.faults import FAULT_KINDS, DataFault
 from pateval.output.frame_builder import frame_of_rows
 from pateval.output.results import Result
 from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 
 _NAMED = 8  # series of one fault that a terminal names
+
+
+class FaultKind(NamedTuple):
+    """One way to be worthless: what it means, and what to do."""
+
+    text: str
+    remedy: str
+
+
+FAULT_KINDS = {
+    "one-liner": FaultKind(
+        "a rule of one line finds the events",
+        "leave the series out, or report the rule beside the detectors: who does not beat it has shown nothing",
+    ),
+    "end": FaultKind(
+        "events crowd at the end",
+        "compare with a detector that only flags the end, or cut the series at random places",
+    ),
+    "dense": FaultKind(
+        "too much is anomalous for anomalies to be exceptions",
+        "treat it as classification, or leave it out; precision is high there for everybody",
+    ),
+    "close": FaultKind(
+        "events stand next to each other with hardly a normal step between them",
+        "merge events with such gaps, or use a metric with buffers; each counts on its own otherwise",
+    ),
+    "dominant": FaultKind(
+        "one event holds most of the anomalous steps",
+        "use metrics that count events; those on steps judge this one event",
+    ),
+    "shifted": FaultKind(
+        "the labels fit the values better when they are moved",
+        "look at the events, and move the labels, or use buffers at least that long",
+    ),
+    "duplicate": FaultKind(
+        "two series are the same, or nearly",
+        "keep one of them: the other is counted twice, and adds nothing to a test of significance",
+    ),
+    "train": FaultKind(
+        "the training stretch holds what counts as anomalous in the test",
+        "label or cut these stretches: a detector that learns from them learns that anomalies are normal",
+    ),
+    "no-anomaly": FaultKind(
+        "nothing is labelled",
+        "keep it for false alarms only: most metrics are undefined there",
+    ),
+}
+"""All kinds of fault, in the order in which they are reported."""
+
+
+class DataFault(NamedTuple):
+    """One fault that was found.
+
+    Attributes
+    ----------
+    code : str
+        A key of `FAULT_KINDS`.
+    series : str
+        Where; the name of the data set where it concerns all series together.
+    text : str
+        What was found, with its figures.
+    value : float
+        The figure that decided.
+    """
+
+    code: str
+    series: str
+    text: str
+    value: float
 
 
 class CheckedSeries(NamedTuple):
@@ -74,59 +142,53 @@ class DataCheck(Result):
         """Columns and rows for people and programs: one row for each fault."""
         return ["code", "series", "found", "value"], [list(fault) for fault in self.faults]
 
+    @property
+    def by_kind(self) -> dict[str, list[DataFault]]:
+        """The faults by their codes, those kinds left out that were not found."""
+        found: dict[str, list[DataFault]] = {}
+        for fault in self.faults:
+            found.setdefault(fault.code, []).append(fault)
+        return found
+
     def counts(self) -> tuple[list[str], list[list[Any]]]:
         """How many series of each data set have each kind of fault."""
         names = list(dict.fromkeys(item.dataset for item in self.series))
-        of = {item.name: item.dataset for item in self.series} | {name: name for name in names}
-        rows = []
+        dataset_of = {item.name: item.dataset for item in self.series} | {name: name for name in names}
+        rows = [["series", *(sum(item.dataset == name for item in self.series) for name in names), ""]]
         for code, kind in FAULT_KINDS.items():
-            found = {(of[fault.series], fault.series) for fault in self.of(code)}
-            rows.append([code, *(sum(dataset == name for dataset, _ in found) for name in names), kind.text])
-        sizes = ["series", *(sum(item.dataset == name for item in self.series) for name in names), ""]
-        return ["fault", *names, "what it means"], [sizes, *rows]
+            datasets = [dataset_of[series] for series in {fault.series for fault in self.of(code)}]
+            rows.append([code, *(datasets.count(name) for name in names), kind.text])
+        return ["fault", *names, "what it means"], rows
 
     def text(self, width: int | None = TERMINAL_WIDTH) -> str:
         """For a terminal: each kind of fault with what it means, where it was found, and what to do."""
         blocks = []
-        for code, kind in FAULT_KINDS.items():
-            found = self.of(code)
-            if not found:
-                continue
-            shown = found if width is None else found[:_NAMED]
-            lines = [folded(f"{code} ({len(found)}): {kind.text}", width)]
+        for code, faults in self.by_kind.items():
+            shown = faults if width is None else faults[:_NAMED]
+            lines = [folded(f"{code} ({len(faults)}): {FAULT_KINDS[code].text}", width)]
             lines += [hanging("  ", f"{fault.series}: {fault.text}", width) for fault in shown]
-            if len(shown) < len(found):
-                lines.append(f"  and {len(found) - len(shown)} more (--wide names all)")
-            blocks.append("\n".join([*lines, hanging("  do: ", kind.remedy, width)]))
+            if len(shown) < len(faults):
+                lines.append(f"  and {len(faults) - len(shown)} more (--wide names all)")
+            blocks.append("\n".join([*lines, hanging("  do: ", FAULT_KINDS[code].remedy, width)]))
         return "\n\n".join([*blocks, folded(self.summary(), width)])
 
     def markdown(self) -> str:
         """As a part of a page: counts by data set, then every fault found, by kind."""
         parts = [render(*self.counts(), "markdown")]
-        for code, kind in FAULT_KINDS.items():
-            found = self.of(code)
-            if found:
-                body = [[fault.series, fault.text] for fault in found]
-                table = render(["series", "found"], body, "markdown")
-                parts.append(
-                    f"### {code}\n\n{kind.text[0].upper()}{kind.text[1:]}. What to do: {kind.remedy}.\n\n{table}"
-                )
+        for code, faults in self.by_kind.items():
+            text, remedy = FAULT_KINDS[code]
+            table = render(["series", "found"], [[fault.series, fault.text] for fault in faults], "markdown")
+            parts.append(f"### {code}\n\n{text[0].upper()}{text[1:]}. What to do: {remedy}.\n\n{table}")
         return "\n\n".join([*parts, f"{self.summary()}."])
 
     def summary(self) -> str:
         """One sentence."""
-        kinds = [code for code in FAULT_KINDS if self.of(code)]
-        number = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}"
-        what = f"{number} ({', '.join(kinds)})" if kinds else "no fault found"
+        what, sound = "no fault found", ""
+        if self.faults:
+            what = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'} ({', '.join(self.by_kind)})"
+            sound = f"; {len(self.sound)} of them without any"
         steps = sum(item.steps for item in self.series)
-        sound = f"; {len(self.sound)} of them without any" if kinds else ""
         return f"{what} in {len(self.series)} series with {steps:,} steps{sound}"
-
-    def series_records(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows of what was looked at, with the best rule of one line on each series."""
-        codes = {item.name: [fault.code for fault in self.faults if fault.series == item.name] for item in self.series}
-        columns = [*CheckedSeries._fields, "faults"]
-        return columns, [[*item, " ".join(dict.fromkeys(codes[item.name]))] for item in self.series]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Data frame with a row per fault.
@@ -140,11 +202,13 @@ class DataCheck(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
-        columns, body = self.series_records()
+        codes = {item.name: [fault.code for fault in self.faults if fault.series == item.name] for item in self.series}
         found: dict[str, Any] = plain(
             {
                 "faults": [{**fault._asdict(), "remedy": FAULT_KINDS[fault.code].remedy} for fault in self.faults],
-                "series": [dict(zip(columns, row, strict=True)) for row in body],
+                "series": [
+                    {**item._asdict(), "faults": " ".join(dict.fromkeys(codes[item.name]))} for item in self.series
+                ],
             }
         )
         return found

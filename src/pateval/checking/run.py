@@ -1,24 +1,45 @@
-"""Check data sets: series by series, then all of them together."""
+"""Check data sets: what labels alone give away, what the values give away beside them, and series that occur twice."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from pateval.checking.duplicates import check_duplicates
-from pateval.checking.faults import DataFault
-from pateval.checking.labels import check_labels, check_places, event_places
-from pateval.checking.result import CheckedSeries, DataCheck, in_order
-from pateval.checking.values import check_values
+from pateval.checking.one_liners import KINDS, RULES, RuleResult, try_rule
+from pateval.checking.result import CheckedSeries, DataCheck, DataFault, in_order
 from pateval.datasets import Series, info, load
-from pateval.labels.events import runs
+from pateval.labels.events import find_events, runs
+from pateval.validation.arrays import BoolArray, FloatArray
 
 Checkable = str | os.PathLike[str] | Series
+
+MAX_SHARE = 0.2
+"""Share of anomalous steps from which on they are no exception."""
+MIN_GAP = 3
+"""Normal steps between two events below which they are hardly two."""
+DOMINANT_SHARE = 0.8
+"""Share of the anomalous steps that one event of several may hold at most."""
+END_SHARE, END_PROBABILITY = 0.6, 0.001
+"""Share of the events in the last third that is too much, where chance makes it this unlikely."""
+SOLVED = 0.9
+"""F1 of events from which on a rule of one line counts as a solution."""
+LUCK = 0.05
+"""Probability that one of all rules tried is a solution by luck, up to which it is not taken for luck."""
+HALF_FOUND = 2 / 3
+"""F1 of a rule that finds half of the events without a false alarm: below it, it says little of what is anomalous."""
+_INDEPENDENT_SHIFTS = 3  # of labels that are moved by up to the length of an event: earlier, in place, later
+SHIFTED_AREA, SHIFT_GAIN = 0.9, 0.1
+"""Area under ROC of moved labels, and what it must gain over the labels as they are."""
+SAME = 0.99
+"""Correlation of values from which on two series are nearly the same."""
+_BLOCKS = 64  # means of so many blocks are compared first
 
 
 def check(
@@ -99,9 +120,8 @@ def check(
         faults += check_labels(series.name, series.labels)
         rule, f1 = "", math.nan
         if series.labels.any() and not series.labels.all():
-            found = check_values(series)
-            faults += found.faults
-            rule, f1 = found.rule, found.f1
+            wrong, rule, f1 = check_values(series)
+            faults += wrong
         events = runs(series.labels)[0].size
         checked.append(CheckedSeries(title, series.name, series.steps, events, series.anomaly_share, rule, f1))
         if progress is not None:
@@ -127,3 +147,198 @@ def _title(item: Checkable) -> str:
 
 def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[Series]:
     return [item] if isinstance(item, Series) else load(os.fspath(item), root=root)
+
+
+def check_labels(name: str, labels: BoolArray) -> Iterator[DataFault]:
+    """Yield the faults of one series' labels."""
+    events = find_events(labels)
+    if not len(events):
+        yield DataFault("no-anomaly", name, "no step is labelled", 0.0)
+        return
+    share = float(labels.mean())
+    if share > MAX_SHARE:
+        yield DataFault("dense", name, f"{100 * share:.0f} % of the steps are anomalous", share)
+    gaps = events.starts[1:] - events.stops[:-1]
+    few = int(np.count_nonzero(gaps <= MIN_GAP))
+    if few:
+        text = f"{few} of {gaps.size} gaps between events have at most {MIN_GAP} normal steps"
+        yield DataFault("close", name, text, float(few))
+    longest = int(events.lengths.max())
+    part = longest / int(events.lengths.sum())
+    if len(events) > 2 and part >= DOMINANT_SHARE:
+        text = f"one of {len(events)} events, {longest:,} steps long, holds {100 * part:.0f} % of the anomalous steps"
+        yield DataFault("dominant", name, text, part)
+    yield from check_places(name, event_places(labels))
+
+
+def event_places(labels: BoolArray) -> FloatArray:
+    """Where the middle of each event lies, from 0 at the beginning of the series to 1 at its end."""
+    events = find_events(labels)
+    return np.asarray((events.starts + events.stops) / (2 * labels.size))
+
+
+def check_places(name: str, places: Sequence[float] | FloatArray) -> Iterator[DataFault]:
+    """Yield a fault where more events lie in the last third than chance explains."""
+    from scipy.stats import binom
+
+    late, total = int(np.count_nonzero(np.asarray(places) >= 2 / 3)), len(places)
+    if total and late >= END_SHARE * total and binom.sf(late - 1, total, 1 / 3) < END_PROBABILITY:
+        yield DataFault("end", name, f"{late} of {total} events lie in the last third", late / total)
+
+
+class _Shift(NamedTuple):
+    """By how many steps labels are to be moved to fit a score best, and the areas under ROC with and without."""
+
+    steps: int
+    area: float
+    area_in_place: float
+    rule: str
+
+
+def check_values(series: Series) -> tuple[list[DataFault], str, float]:
+    """Try every rule on every column of a series that has events.
+
+    Returns
+    -------
+    faults : list of DataFault
+        What is wrong.
+    rule : str
+        The best rule of one line, with its threshold; empty where no column varies.
+    f1 : float
+        How well it does.
+    """
+    from scipy.fft import next_fast_len
+
+    events = find_events(series.labels)
+    best: RuleResult | None = None
+    shift: _Shift | None = None
+    tries = 0
+    size = next_fast_len(2 * series.steps, real=True)
+    spectrum = np.fft.rfft(series.labels.astype(np.float64), size)
+    for column in range(series.test.shape[1]):
+        values = np.asarray(series.test[:, column], dtype=np.float64)
+        if np.ptp(values) == 0:
+            continue
+        tries += KINDS
+        for rule in RULES:
+            scores = rule.score(values)
+            found = try_rule(rule, column, scores, events)
+            if best is None or _merit(found) > _merit(best):  # of equal ones the simplest, which comes first
+                best = found
+            moved = _best_shift(scores, series.labels, spectrum, size) if len(events) > 1 else None
+            if moved is not None and (shift is None or moved.area > shift.area):
+                shift = moved._replace(rule=rule.expression.format(x=series.features[column]))
+    if best is None:
+        return [], "", 0.0
+    text = best.text(series.features[best.column])
+    faults = [*_moved(series, shift, tries, len(events))]
+    if best.luck * tries <= LUCK:
+        if best.f1 >= SOLVED:
+            what = "the event" if len(events) == 1 else f"{len(events)} events"
+            solved = f"{text} finds {what} with an F1 of {best.f1:.2f}"
+            faults.append(DataFault("one-liner", series.name, solved, best.f1))
+        faults += _trained(series, best)
+    return faults, text, best.f1
+
+
+def _merit(found: RuleResult) -> tuple[float, float]:
+    """How good a rule is; margins beyond one are as good as each other."""
+    return found.f1, min(found.margin, 1.0)
+
+
+def _moved(series: Series, shift: _Shift | None, tries: int, events: int) -> Iterator[DataFault]:
+    if shift is None:
+        return
+    # An event at a random place of a smooth score lies in its highest 2 (1 - area) with that probability.
+    luck = (2 * (1 - shift.area)) ** events
+    if luck * tries * _INDEPENDENT_SHIFTS <= LUCK:
+        side = "later" if shift.steps > 0 else "earlier"
+        text = (
+            f"moved {abs(shift.steps)} steps {side}, the labels fit {shift.rule} with an area under ROC of "
+            f"{shift.area:.2f} instead of {shift.area_in_place:.2f}"
+        )
+        yield DataFault("shifted", series.name, text, float(shift.steps))
+
+
+def _trained(series: Series, best: RuleResult) -> Iterator[DataFault]:
+    """Look for stretches of the training data that the best rule flags, where it flags nothing normal in the test."""
+    if series.train is None or not series.train_steps or best.margin <= 0 or best.f1 < HALF_FOUND:
+        return
+    scores = best.rule.score(np.asarray(series.train[:, best.column], dtype=np.float64))
+    found = runs(np.asarray(scores >= best.rule.sign * best.threshold))[0].size
+    if found:
+        text = (
+            f"{best.text(series.features[best.column])} flags {found} stretch{'es' if found > 1 else ''} of the "
+            "training data, and no normal step of the test"
+        )
+        yield DataFault("train", series.name, text, float(found))
+
+
+def _best_shift(
+    scores: FloatArray, labels: BoolArray, spectrum: npt.NDArray[np.complex128], size: int
+) -> _Shift | None:
+    """Find how far labels must be moved to fit a score best; None where they are best as they are.
+
+    The area under ROC is a sum of ranks over the labelled steps, so a correlation of ranks with labels has it for all
+    shifts at once. Shifts of up to the length of the longest event are tried, as far as no event leaves the series.
+    """
+    from scipy.stats import rankdata
+
+    starts, stops = runs(labels)
+    reach = int((stops - starts).max())
+    ranks = rankdata(scores)
+    correlation = np.fft.irfft(np.fft.rfft(ranks, size) * np.conj(spectrum), size)
+    shifts = np.arange(-min(reach, int(starts[0])), min(reach, labels.size - int(stops[-1])) + 1)
+    positive = int(np.count_nonzero(labels))
+    areas = (correlation[shifts] - positive * (positive + 1) / 2) / (positive * max(1, labels.size - positive))
+    place, here = int(areas.argmax()), int(np.flatnonzero(shifts == 0)[0])
+    if areas[place] < SHIFTED_AREA or areas[place] - areas[here] < SHIFT_GAIN:
+        return None
+    return _Shift(int(shifts[place]), float(areas[place]), float(areas[here]), "")
+
+
+def check_duplicates(series: Sequence[Series]) -> Iterator[DataFault]:
+    """Yield a fault for each series that an earlier one repeats, column by column, in the same order.
+
+    Two series are compared over the length of the shorter one, from the beginning of both and from the end of both.
+    Columns that do not vary say nothing; where fewer than half do, the pair is not compared.
+    """
+    for place, one in enumerate(series):
+        for other in series[:place]:
+            if one.test.shape[1] != other.test.shape[1]:
+                continue
+            likeness = _likeness(one.test, other.test)
+            if likeness >= SAME:
+                same = "the same values as" if likeness == 1 else f"values that correlate by {likeness:.4f} with"
+                text = f"has {same} {other.name}" + ("" if one.steps == other.steps else " where the shorter one lies")
+                yield DataFault("duplicate", one.name, text, likeness)
+                break
+
+
+def _likeness(one: FloatArray, other: FloatArray) -> float:
+    """Smallest correlation of two columns, in the better of two alignments; exactly 1 for equal values."""
+    length = min(len(one), len(other))
+    best = -1.0
+    for first, second in {(0, 0), (len(one) - length, len(other) - length)}:
+        left, right = one[first : first + length], other[second : second + length]
+        if np.array_equal(left, right):
+            return 1.0 if np.ptp(left, axis=0).any() else -1.0
+        if length >= 2 * _BLOCKS and _correlation(_blocks(left), _blocks(right)) < SAME:
+            continue
+        best = max(best, _correlation(left, right))
+    return min(best, 1 - 1e-12)
+
+
+def _blocks(values: FloatArray) -> FloatArray:
+    size = len(values) // _BLOCKS
+    return np.asarray(values[: size * _BLOCKS].reshape(_BLOCKS, size, -1).mean(axis=1))
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    """Smallest correlation over the columns that vary in both; -1 where fewer than half do."""
+    first, second = (np.asarray(values - values.mean(axis=0), dtype=np.float64) for values in (one, other))
+    norms = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    varies = norms > 0
+    if 2 * np.count_nonzero(varies) < varies.size:
+        return -1.0
+    return float(((first * second).sum(axis=0)[varies] / norms[varies]).min())

@@ -23,6 +23,8 @@ COMMANDS = {
     "report": "A leaderboard as one HTML page that opens anywhere.",
     "explain": "Why a detector gets its number: step by step, event by event.",
     "compare": "Two detectors: who is better, and is it more than luck?",
+    "alarms": "Alarms and incidents: found, missed, false, how early.",
+    "gate": "May a change go in? Not worse than before, beyond luck.",
     "buffer": "Which buffers fit the events in a file.",
     "audit": "Which metrics can be trusted on your labels and scores.",
     "check": "Labels and series that make a benchmark worthless.",

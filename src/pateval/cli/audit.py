@@ -13,10 +13,8 @@ from pateval.cli.output import Output, result_options
 from pateval.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from pateval.io import ColumnNames
-    from pateval.leaderboards.plan import Plan
-    from pateval.leaderboards.tasks import Settings
-
+    from pateval.auditing import Audit, ScoreAudit
+    from pateval.io import Reading
 
 _MAX_FILES_NAMED = 4  # in the command that is advised
 _INDENT = "  "  # of the lines a command goes on in
@@ -33,7 +31,7 @@ _INDENT = "  "  # of the lines a command goes on in
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
-@options.metric_options
+@options.measures(options.seed)
 @click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
 @click.option(
     "--seeds",
@@ -42,17 +40,15 @@ _INDENT = "  "  # of the lines a command goes on in
     show_default=True,
     help="Draws of each detector with chance in it.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where the draws begin.")
 @options.workers
 @result_options
 def command(
     files: tuple[str, ...],
-    columns: ColumnNames,
+    columns: dict[str, Any],
     labels_only: bool,
-    parameters: options.MetricOptions,
+    parameters: dict[str, Any],
     questions: str | None,
     seeds: int,
-    seed: int,
     workers: int | None,
     result: Output,
 ) -> None:
@@ -63,6 +59,7 @@ def command(
     made from the labels with less and less coverage, more delay, more false alarms, more noise? Is its winner that of
     most metrics, and does its ranking last from one half of the series to the other? Then advice: to find every-event,
     for early-warning, few-alarms, exact-extent, or to compare with papers, which metrics did well on these data.
+    Metrics whose papers report their own best threshold, such as point_adjusted_f1, are judged there.
     --wide shows all metrics and figures; --format json also names the series that fakes win.
 
     Without scores (or with --labels-only): every metric judges detectors that should not win. Worthless ones: random
@@ -75,71 +72,63 @@ def command(
     early is told from too late, the PATE paper's claim, and all the fakes.
     """
     from pateval.auditing.advice import questions_named
-    from pateval.auditing.scored_run import refuse_training_rule
-    from pateval.leaderboards.run import choose
+    from pateval.io import NoScoresError, Reading
 
     questions_named(questions)
-    refuse_training_rule(parameters["threshold"])
-    settings = choose(**parameters, chance=0, event_draws=0, seed=seed)
-    plan = None if labels_only else _plan(files, columns, questions, settings.needs_times)
-    if plan is None:
-        _audit_labels(files, columns, settings, seeds, result)
-    else:
-        _audit_scores(files, plan, settings, seeds, workers, questions, result)
-
-
-def _plan(files: tuple[str, ...], columns: ColumnNames, questions: str | None, needs_times: str) -> Plan | None:
-    """The jobs of the score files; None where the files hold labels and no scores, and none were asked for."""
-    from pateval.io import NoScoresError
-    from pateval.leaderboards.plan import make_plan
-
-    try:
-        plan = make_plan(files, **columns, needs_times=needs_times, strict=True)
-    except NoScoresError:
-        if questions is not None or columns.get("score") or columns.get("detector"):
-            raise
-        return None
-    for line in plan.notes:
-        tell(line)
-    return plan
+    reading = Reading(**columns)
+    if not labels_only:
+        try:
+            _audit_scores(files, reading, parameters, seeds, workers, questions, result)
+        except NoScoresError:
+            if questions is not None or reading.score or reading.detector:
+                raise
+        else:
+            return
+    _audit_labels(files, reading, parameters, seeds, result)
 
 
 def _audit_scores(
     files: tuple[str, ...],
-    plan: Plan,
-    settings: Settings,
+    reading: Reading,
+    parameters: dict[str, Any],
     seeds: int,
     workers: int | None,
     questions: str | None,
     result: Output,
 ) -> None:
-    import shlex
+    from pateval.auditing.scored_run import audit_plan, audited_measures
+    from pateval.io.plan import make_plan
 
-    from pateval.auditing.scored_run import try_metrics
-    from pateval.leaderboards.executors import WorkerPool
-    from pateval.output.text_table import render
-
+    measures = audited_measures(**parameters)
+    plan = make_plan(files, reading, needs_times=measures.needs_times)
+    for line in plan.notes:
+        tell(line)
     try:
-        with WorkerPool(workers=workers) as pool:
-            found = try_metrics(plan, settings, pool=pool, draws=seeds, progress=True)
+        found = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
     for line in found.notes[len(plan.notes) :]:
         tell(line)
+    result.emit(lambda style, width: _scores_text(found, files, questions, style, width))
+
+
+def _scores_text(
+    found: ScoreAudit, files: tuple[str, ...], questions: str | None, style: str, width: int | None
+) -> str:
+    import shlex
+
+    from pateval.output.text_table import render
+
+    if style == "json":
+        return found.to_json()
+    if style in ("csv", "latex"):
+        return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
     named = [shlex.quote(file) for file in files] if len(files) <= _MAX_FILES_NAMED else ["FILE..."]
     advised = found.advised_metrics(questions)
-
-    def text(style: str, width: int | None) -> str:
-        if style == "json":
-            return found.to_json()
-        if style in ("csv", "latex"):
-            return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
-        if style == "markdown":
-            return found.markdown(questions=questions) + (f"\n\n`{_board_command(named, advised)}`" if advised else "")
-        shown = found.text(questions=questions, width=width)
-        return shown + (f"\n\n{_board_command(named, advised, width)}" if advised else "")
-
-    result.emit(text)
+    if style == "markdown":
+        return found.markdown(questions=questions) + (f"\n\n`{_board_command(named, advised)}`" if advised else "")
+    shown = found.text(questions=questions, width=width)
+    return shown + (f"\n\n{_board_command(named, advised, width)}" if advised else "")
 
 
 def _board_command(files: Sequence[str], metrics: Sequence[str], width: int | None = None) -> str:
@@ -168,36 +157,31 @@ def _board_command(files: Sequence[str], metrics: Sequence[str], width: int | No
     return f" \\\n{_INDENT}".join([*lines, *map(option, groups)])
 
 
-def _audit_labels(files: tuple[str, ...], columns: ColumnNames, settings: Settings, seeds: int, result: Output) -> None:
+def _audit_labels(
+    files: tuple[str, ...], reading: Reading, parameters: dict[str, Any], seeds: int, result: Output
+) -> None:
     from pateval.auditing import audit
-    from pateval.cli.detector_data import labelled_steps, read_labels
-    from pateval.output.text_table import render
+    from pateval.evaluation.measures import Measures
+    from pateval.io.labels import read_labels
 
-    named: Any = {name: value for name, value in columns.items() if name not in ("score", "detector")}
-    items = read_labels(files, named, tell=tell)
-    given = {
-        name: settings.parameters[name]
-        for name in ("early", "delay", "window", "max_gap")
-        if name in settings.parameters
-    }
+    needs_times = Measures.of(**parameters).needs_times
+    read = read_labels(files, reading, needs_times)
+    for line in read.notes:
+        tell(line)
+    given = {name: value for name, value in parameters.items() if name not in ("threshold", "missing")}
     with progress_bar("detectors judged") as progress:
-        found = audit(
-            metrics=settings.metrics,
-            seeds=seeds,
-            seed=settings.seed,
-            progress=progress,
-            **given,
-            **labelled_steps(items, settings.needs_times),
-        )
-
-    def text(style: str, width: int | None) -> str:
-        if style in ("json", "csv"):
-            return render(*found.records(), style)
-        return render(*found.table(wide=style != "table" or width is None), style, width=width)
-
-    result.emit(text)
+        found = audit(**given, **read.steps, seeds=seeds, progress=progress)
+    result.emit(lambda style, width: _labels_text(found, style, width))
     tell(found.summary())
     if result.style not in ("json", "csv"):
         for row in found.rows:
             for reason in dict.fromkeys(row.reasons.values()):
-                tell(f"{row.metric.id}: {reason}")
+                tell(f"{row.label}: {reason}")
+
+
+def _labels_text(found: Audit, style: str, width: int | None) -> str:
+    from pateval.output.text_table import render
+
+    if style in ("json", "csv"):
+        return render(*found.records(), style)
+    return render(*found.table(wide=style != "table" or width is None), style, width=width)

@@ -11,8 +11,11 @@ from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pateval.evaluation.buffers import BufferAdvice, EventSpacing
-    from pateval.io import ColumnNames, ScoredSeries
+    from pateval.io import ScoredSeries
+    from pateval.validation.arrays import BoolArray, FloatArray
 
 _COLUMNS = {
     "series": "series",
@@ -45,7 +48,7 @@ _LONGEST_NAME = 28  # characters of a series on a terminal
 @result_options
 def command(
     files: tuple[str, ...],
-    columns: ColumnNames,
+    columns: dict[str, Any],
     value: str | None,
     early: tuple[Any, ...],
     delay: tuple[Any, ...],
@@ -54,36 +57,45 @@ def command(
     """Say how the series in FILE... are sampled, how long their events are, and which buffers that suggests.
 
     The suggestion is the period of the values, where --value names them, but no longer than the typical event (the
-    median) and half the gap between events; without --value these two. A warning says where --early or --delay exceed
-    the typical event or the gap. Where there is a column of times, intervals and buffers are given as durations, too.
-    Steps that --ignore names part events, and are not counted.
+    median) and half the gap between events; without --value these two; of several series the median. A warning says
+    where --early or --delay exceed the typical event or the gap in more than half of the series. Where there is a
+    column of times, intervals and buffers are given as durations, too. Steps that --ignore names part events, and are
+    not counted.
     """
-    from pateval.cli.detector_data import read_detectors, read_labels
     from pateval.evaluation.buffers import BufferAdvice
     from pateval.io import TableError
 
-    if value is None:
-        rows = [_measured(item) for item in read_labels(files, columns, tell=tell)]
-    else:
-        named: ColumnNames = {**columns, "score": value, "detector": None}
-        rows = [_measured(item, with_values=True) for data in read_detectors(files, named) for item in data.items]
+    advice = BufferAdvice(tuple(_measured(files, columns, value)))
     in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
-    if in_time is not None and any(row.interval is None for row in rows):
+    if in_time is not None and any(row.interval is None for row in advice.rows):
         raise TableError(
             f"{files[0]}: {in_time} is a duration, which needs a column of times; name it with --time, and the unit of "
             "times that are numbers with --time-unit"
         )
-    advice = BufferAdvice(tuple(rows))
     result.emit(lambda style, width: _text(advice, style, width))
     for line in advice.warnings(early, delay):
         tell(line)
 
 
-def _measured(item: ScoredSeries, *, with_values: bool = False) -> EventSpacing:
+def _measured(files: tuple[str, ...], columns: dict[str, Any], value: str | None) -> Iterator[EventSpacing]:
+    """Measure the series in some files, with their own values where a column of them is named."""
     from pateval.evaluation.buffers import EventSpacing
+    from pateval.io import Reading
+    from pateval.io.batches import read_jobs
+    from pateval.io.labels import read_labels
+    from pateval.io.plan import make_plan
 
-    labels, values = item.checked() if with_values else (item.checked_labels(), None)
-    return EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
+    found: list[tuple[ScoredSeries, BoolArray, FloatArray | None]]
+    if value is None:
+        read = read_labels(files, Reading(**columns))
+        notes, found = read.notes, [(item, item.checked_labels(), None) for item in read.items]
+    else:
+        plan = make_plan(files, Reading(**columns, score=value))
+        notes, found = plan.notes, [(item, *item.checked()) for _, item in read_jobs(plan)]
+    for line in notes:
+        tell(line)
+    for item, labels, values in found:
+        yield EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
 
 
 def _text(advice: BufferAdvice, style: str, width: int | None) -> str:

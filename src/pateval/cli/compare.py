@@ -12,10 +12,8 @@ from pateval.cli.output import Output, result_options
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from pateval.cli.detector_data import DetectorData
-    from pateval.io import ColumnNames
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
 
 
 @click.command(
@@ -29,26 +27,15 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @click.option("--only", metavar="NAME,NAME", help="These two detectors, where the files hold more.")
-@options.metrics
-@options.on_clock
-@options.window
-@options.threshold
+@options.measures(options.pooled, options.seed)
 @click.option("--draws", type=click.IntRange(min=0), metavar="N", help="Resamples: 200 of pieces, 2000 of series.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the resamples.")
 @result_options
 def command(
     files: tuple[str, ...],
-    columns: ColumnNames,
+    columns: dict[str, Any],
     only: str | None,
-    metrics: tuple[str, ...],
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
+    parameters: dict[str, Any],
     draws: int | None,
-    seed: int,
     result: Output,
 ) -> None:
     """Compare the detector in file A with the one in file B, or two detectors that all files hold.
@@ -58,49 +45,31 @@ def command(
     alike; with many series whole series are drawn. Fewer than five events, or series, give no limits. Steps that
     --ignore names in one file, or with --missing ignore have no score in one, are left out for both.
     """
-    from pateval.catalog import find_metrics
-    from pateval.cli.detector_data import read_detectors
-    from pateval.evaluation.circumstances import what_needs_times
-    from pateval.evaluation.comparison import DEFAULT_METRICS, compare
-    from pateval.evaluation.threshold_rules import check_threshold
-    from pateval.io import TableError
+    from pateval.evaluation.comparison import compare_runs
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading, TableError
+    from pateval.io.plan import make_plan
     from pateval.output.text_table import render
 
-    check_threshold(threshold)
-    parameters = {"early": early, "delay": delay, "window": window}
-    wanted = find_metrics(options.metric_names(metrics) or DEFAULT_METRICS, global_values=parameters)
-    needs_times = what_needs_times(wanted, parameters, threshold=threshold, max_gap=max_gap)
-    chosen = options.split(only)
-    found = read_detectors(files, columns, only=chosen, missing=missing)
-    if chosen is not None:
-        found.sort(key=lambda data: chosen.index(data.name) if data.name in chosen else len(chosen))
-    if len(found) != 2:
-        names = ", ".join(repr(data.name) for data in found)
+    measures = Measures.of(**parameters, chance=0)
+    plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
+    for note in plan.notes:
+        tell(note)
+    read = ScoredFiles.read(plan, measures).only(options.split(only))
+    names = list(dict.fromkeys(job.detector for job, _, _ in read.parts))
+    if len(names) != 2:
         remedy = "choose two with --only NAME,NAME or --score COLUMN,COLUMN"
-        if len(found) < 2:
+        if len(names) < 2:
             remedy = "give the file of the second detector too, or both columns with --score COLUMN,COLUMN"
         raise TableError(
-            f"two detectors are compared; {' and '.join(files)} hold{'s' if len(files) == 1 else ''} {len(found)} "
-            f"({names}); {remedy}"
+            f"two detectors are compared; {' and '.join(files)} hold{'s' if len(files) == 1 else ''} {len(names)} "
+            f"({', '.join(map(repr, names))}); {remedy}"
         )
-    in_common = _same_series(*found)
-    one, other = (data.on(in_common) for data in found)
-    comparison = compare(
-        one.labels,
-        one.scores,
-        other.scores,
-        metrics=wanted,
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=(one.rule(threshold), other.rule(threshold)),
-        series=one.series_of_steps if len(in_common) > 1 else None,
-        max_gap=max_gap,
-        names=(one.name, other.name),
-        draws=draws,
-        seed=seed,
-        **_steps_of_both(one, other, needs_times),
-    )
+    same = _on_same_steps(read, (names[0], names[1]), measures)
+    measures.require_detectors(names)
+    found = same.detectors()
+    comparison = compare_runs(found[names[0]], found[names[1]], measures, names=(names[0], names[1]), draws=draws)
 
     def text(style: str, width: int | None) -> str:
         if style == "json":
@@ -112,51 +81,54 @@ def command(
     result.emit(text)
 
 
-def _steps_of_both(one: DetectorData, other: DetectorData, needs_times: str) -> dict[str, Any]:
-    """Say which steps count and when they were: those ignored in one file are for both, and times must be the same."""
+def _on_same_steps(read: ScoredFiles, names: tuple[str, str], measures: Measures) -> ScoredFiles:
+    """Both detectors, with the same labels and times on the series that both have.
+
+    Series that only one has are named on standard error; steps that one file ignores are ignored for both.
+    """
+    from dataclasses import replace
+
     import numpy as np
 
     from pateval.io import TableError
 
-    found, second = one.steps(needs_times), other.steps(needs_times)
-    if needs_times and not np.array_equal(found["times"], second["times"]):
+    one, other = names
+    series = {
+        name: list(dict.fromkeys(job.series for job, _, _ in read.parts if job.detector == name)) for name in names
+    }
+    common = [name for name in series[one] if name in series[other]]
+    if not common and len(series[one]) == len(series[other]) == 1:
         raise TableError(
-            f"the times in {one.path} and {other.path} differ; {needs_times} needs both detectors on the same clock"
+            f"{one!r} is on series {series[one][0]!r} and {other!r} on {series[other][0]!r}: nothing to compare"
         )
-    masks = [steps["ignore"] for steps in (found, second) if "ignore" in steps]
-    return found | ({"ignore": np.logical_or.reduce(masks)} if masks else {})
-
-
-def _same_series(one: DetectorData, other: DetectorData) -> list[str]:
-    """Series that both have, with the same labels; what only one has is named on standard error."""
-    from pateval.io import TableError
-
-    if len(one.series) == len(other.series) == 1 and one.series != other.series:
-        raise TableError(
-            f"{one.name!r} is on series {one.series[0]!r} and {other.name!r} on {other.series[0]!r}: nothing to compare"
-        )
-    names = [name for name in one.series if name in other.series]
-    if not names:
-        raise TableError(f"{one.name!r} and {other.name!r} have no series in common")
+    if not common:
+        raise TableError(f"{one!r} and {other!r} have no series in common")
     for mine, theirs in ((one, other), (other, one)):
-        alone = [name for name in mine.series if name not in theirs.series]
+        alone = [name for name in series[mine] if name not in series[theirs]]
         if alone:
-            tell(f"left out, since only {mine.name!r} has it: series {listed(alone, 1)}")
-    for name in names:
-        first, second = (_labels(data, name) for data in (one, other))
-        if first.size != second.size:
+            tell(f"not in the differences, since only {mine!r} has it: series {listed(alone, 1)}")
+    ignored: dict[str, Any] = {}
+    first: dict[str, tuple[Any, Any]] = {}
+    for job, item, recording in read.parts:
+        known, expected = first.setdefault(job.series, (item, recording))
+        if len(recording.labels) != len(expected.labels):
             raise TableError(
-                f"series {name!r} has {first.size:,} steps in {one.path} and {second.size:,} in {other.path}; both "
-                f"detectors must be on the same steps"
+                f"series {job.series!r} has {len(expected.labels):,} steps in {known.where} and "
+                f"{len(recording.labels):,} in {item.where}; both detectors must be on the same steps"
             )
-        differing = int((first != second).sum())
+        differing = int((recording.labels != expected.labels).sum())
         if differing:
             raise TableError(
-                f"series {name!r}: the labels in {one.path} and {other.path} differ on {differing:,} of {first.size:,} "
-                f"steps; both detectors must be on the same labels"
+                f"series {job.series!r}: the labels in {known.where} and {item.where} differ on {differing:,} of "
+                f"{len(expected.labels):,} steps; both detectors must be on the same labels"
             )
-    return names
-
-
-def _labels(data: DetectorData, series: str) -> np.ndarray:
-    return data.checked[data.series.index(series)][0]
+        own_times, known_times = (np.asarray(one.nanoseconds) for one in (recording, expected))
+        if measures.needs_times and not np.array_equal(own_times, known_times):
+            raise TableError(
+                f"the times in {known.where} and {item.where} differ; {measures.needs_times} needs both detectors on "
+                "the same clock"
+            )
+        if recording.ignore is not None:
+            ignored[job.series] = recording.ignore | ignored.get(job.series, False)
+    parts = [(job, item, replace(recording, ignore=ignored.get(job.series))) for job, item, recording in read.parts]
+    return replace(read, parts=parts)

@@ -20,28 +20,27 @@ from pateval.cli.output import Output, result_options
 @result_options
 def command(seed: int, report: str | None, save: str | None, result: Output) -> None:
     """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""
-    from pateval.demo import FEW_METRICS, METRICS, run_demo, what_to_see
+    from pateval import demo
     from pateval.output.text_table import folded, render
 
-    tell("making 4 series of 3,000 steps with 5 events each; buffers 24 steps, VUS window 48")
-    found = run_demo(seed)
+    tell(
+        f"making {demo.SERIES} series of {demo.STEPS:,} steps with {demo.EVENTS} events each; buffers {demo.BUFFER} "
+        f"steps, VUS window {demo.PERIOD}"
+    )
+    found = demo.run_demo(seed)
 
     def text(style: str, width: int | None) -> str:
-        table = render(*found.rows(METRICS if width is None or style != "table" else FEW_METRICS), style, width=width)
-        sentences = [folded(sentence, width) for sentence in what_to_see(found)]
+        fits = width is None or style != "table"
+        table = render(*(found.rows() if fits else found.rows(demo.FEW_METRICS)), style, width=width)
+        sentences = [folded(sentence, width) for sentence in demo.what_to_see(found)]
         return "\n".join([table, "", *sentences]) if style == "table" else table
 
     result.emit(text)
     if save is not None:
-        from pateval.demo import save_files
-
-        files = save_files(save, seed)
-        try_this = f"pateval score {files[0].parent}/*.csv --metrics pate_ap,vus_pr --early 24 --delay 24"
-        tell(f"wrote {len(files)} files; the same numbers from them: {try_this}")
+        files = demo.save_files(save, seed)
+        tell(f"wrote {len(files)} files; the same numbers from them: {demo.command_for(save)}")
     elif result.style == "table":
         tell("to try the other commands on these series: pateval demo --save demo")
     if report is not None:
-        from pateval.demo import demo_board
-
-        written = demo_board(seed).to_report(report, title="pateval demo")
+        written = demo.demo_board(seed).to_report(report, title="pateval demo")
         tell(f"report: {written.sentence()}")

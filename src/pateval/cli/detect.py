@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="paper: join, let windows cross series, drop incomplete ones, and let the test set choose the weights.",
 )
+@click.option(
+    "--preset",
+    type=click.Choice(["authors"]),
+    help="With --protocol paper: do as the authors' program does where our defaults differ.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Fits at a time.")
 @click.option("--minutes", type=click.FloatRange(min=0), help="Stop after so long; the next call goes on from there.")
 @click.option("--name", help="Call the score file this instead of the detector; for one detector.")
@@ -70,6 +75,7 @@ def command(
     only: tuple[str, ...],
     joined: bool,
     protocol: str,
+    preset: str | None,
     jobs: int,
     minutes: float | None,
     name: str | None,
@@ -104,11 +110,13 @@ def command(
         raise click.UsageError("--seed and --seeds exclude each other")
     if higher is not None and not any(":" in detector for detector in detectors):
         raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
+    if preset is not None and protocol != "paper":
+        raise click.UsageError("--preset goes with --protocol paper")
     from pateval.datasets import contents_of, join, load
 
     parsed = [_setting(text, detectors) for text in settings]
     if protocol == "paper":
-        parsed = [*_test_chooses(detectors), *parsed]
+        parsed = [*_paper_settings(detectors, preset), *parsed]
     several = None if seeds is None else _seeds(seeds)
     candidates = [
         _user_class(detector, parsed, higher, seed, name)
@@ -223,15 +231,18 @@ def _what_it_sees(settings: Mapping[str, Any]) -> str:
     return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
-def _test_chooses(detectors: Sequence[str]) -> list[tuple[str | None, str, Any]]:
-    """Return the setting by which the test set chooses the weights, for the detectors that have it."""
+def _paper_settings(detectors: Sequence[str], preset: str | None) -> list[tuple[str | None, str, Any]]:
+    """Return what goes with the paper's protocol: the test set chooses the weights where it can, and the preset."""
     from pateval.detectors import REGISTRY, settings_class
+    from pateval.detectors.presets import preset_settings
 
-    return [
-        (detector, "select_on_test", True)
-        for detector in detectors
-        if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__
-    ]
+    found: list[tuple[str | None, str, Any]] = []
+    for detector in detectors:
+        if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__:
+            found.append((detector, "select_on_test", True))
+        if preset is not None:
+            found += [(detector, key, value) for key, value in preset_settings(preset, detector).items()]
+    return found
 
 
 def _seeds(text: str) -> list[int]:

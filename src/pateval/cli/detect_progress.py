@@ -61,8 +61,8 @@ class ProgressDisplay:
             self._bars.update(self._task, completed=progress.done, total=progress.total, description=f"{who}{note}")
         if progress.state == "failed":
             self._line(f"{progress.detector} failed on {progress.series}: {progress.message}")
-        elif progress.state == "finished" and progress.message:
-            self._line(f"warning: the training of {who} collapsed: {progress.message}")
+        elif progress.collapse:
+            self._line(f"warning: the training of {who} collapsed: {'; '.join(progress.collapse)}")
         elif self._bars is None:
             if progress.state == "finished":
                 self._line(f"{who} finished ({progress.done} of {progress.total})")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
-    from pateval.io import ColumnNames
     from pateval.output.explanation import Explanation
 
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @result_options
 def command(
     file: str,
-    columns: ColumnNames,
-    threshold: float | str,
+    columns: dict[str, Any],
+    threshold: Any,
     early: tuple[Any, ...],
     delay: tuple[Any, ...],
     max_gap: str | None,
@@ -45,42 +45,40 @@ def command(
 ) -> None:
     """Show what every event in FILE adds to weighted precision and recall.
 
-    The F1 is the pate_f1 that `pateval score` prints with the same options: several buffers are averaged over, and the
-    threshold is chosen on all steps that are explained. The strip shows the first events with their surroundings.
+    The F1 is the pate_f1 that `pateval score --pooled` prints with the same options: several buffers are averaged over,
+    and the threshold is chosen on all steps that are explained; of several series --only-series explains one. The strip
+    shows the first events with their surroundings.
 
     The score column is compared with --threshold; a column of 0/1 predictions is taken as it is with --threshold 1.
     """
-    from pateval.catalog import find_metrics
-    from pateval.cli.detector_data import read_detectors
-    from pateval.evaluation import explain
-    from pateval.evaluation.circumstances import what_needs_times
-    from pateval.io import TableError
+    from pateval.evaluation.explanation import explain_recording
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading, TableError
+    from pateval.io.plan import make_plan
 
-    found = read_detectors(
-        [file], columns, only=None if only is None else [only], only_series=only_series, missing=missing
+    measures = Measures.of(
+        metrics="pate_f1", early=early, delay=delay, threshold=threshold, max_gap=max_gap, missing=missing, pooled=True
     )
+    plan = make_plan([file], Reading(**columns), needs_times=measures.needs_times)
+    for note in plan.notes:
+        tell(note)
+    read = ScoredFiles.read(plan, measures)
+    read = read.only(None, None if only_series is None else [only_series])
+    titles = {(name, run): f"{name}, run {run}" if run else name for name, run in read.by_run()}
+    if only is not None and only not in titles.values():
+        read = read.only([only])
+    found = {titles[names]: one for names, one in read.by_run().items() if only in (None, *names, titles[names])}
     if len(found) > 1:
-        what = "runs" if found[0].run else "detectors"
-        names = ", ".join(repr(data.name) for data in found)
+        what = "runs" if any(job.run for job, _, _ in read.parts) else "detectors"
+        names = ", ".join(map(repr, found))
         raise TableError(f"{file} holds {len(found)} {what} ({names}); choose one with --score or --only")
-    (data,) = found
-    labels = data.labels
-    if not labels.any():
+    ((name, recording),) = found.items()
+    if not recording.labels.any():
         raise TableError(f"{file} holds no anomaly: nothing to explain")
-    wanted = find_metrics(["pate_f1"])
-    needs_times = what_needs_times(wanted, {"early": early, "delay": delay}, threshold=threshold, max_gap=max_gap)
-    several = len(data.items) > 1 or columns.get("series") is not None or only_series is not None
-    explanation = explain(
-        labels,
-        scores=data.scores,
-        threshold=data.rule(threshold),
-        early=early[0] if len(early) == 1 else early,
-        delay=delay[0] if len(delay) == 1 else delay,
-        series=data.series_of_steps if several else None,
-        max_gap=max_gap,
-        **data.steps(needs_times),
-    )
-    result.emit(lambda style, width: _text(data.name, explanation, style, width, steps=steps))
+    several = recording.starts.size > 1 or columns.get("series") is not None or only_series is not None
+    explanation = explain_recording(recording, measures.of_detector(name), names=several)
+    result.emit(lambda style, width: _text(name, explanation, style, width, steps=steps))
 
 
 def _text(detector: str, explanation: Explanation, style: str, width: int | None, *, steps: bool) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from concurrent.futures import Executor
 
-    from pateval.io import ColumnNames
     from pateval.leaderboards import Leaderboard
 
-PARTIAL = "scores.partial"  # as pateval.leaderboards.partial has it, which is not imported for --help
+PARTIAL = "scores.partial"  # as pateval.leaderboards.progress has it, which is not imported for --help
 OUTPUTS = (
     *("scores.parquet", "scores.csv", "summary.csv", "ranks.csv", "agreement.csv", "timings.csv", "contents.csv"),
     *("significance.json", "chance.parquet", "doubt.csv", "doubt.parquet", "run.json", "cache", PARTIAL, "report.html"),
@@ -47,7 +45,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("-o", "--output", "folder", type=_FOLDER, metavar="DIR", help="Write all tables here.")
 @options.columns
-@options.metric_options
+@options.measures(options.pooled, options.chance, options.seed)
 @options.rank_by
 @options.workers
 @click.option("--dask", metavar="ADDRESS", help="Compute on a Dask cluster, for example tcp://host:8786.")
@@ -55,22 +53,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--cache", type=_FOLDER, metavar="DIR", help="Finished work is kept here; by default in the output's cache."
 )
 @click.option("--keep-going", is_flag=True, help="Leave out what cannot be read, evaluate the rest, and exit with 1.")
-@click.option(
-    "--chance",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Random score vectors per series that tell what chance reaches.",
-)
-@click.option(
-    "--doubt",
-    callback=options.steps_or_duration,
-    metavar="STEPS",
-    help="How far edges of events may lie elsewhere: steps, or a duration such as 10min where there are times. Shows "
-    "the spread over 100 labellings with moved edges, and how often each detector keeps its place.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of random scores and resamples.")
+@options.doubt
 @click.option("--report", metavar="FILE|DIR/", help="Write the report, an HTML page, here (see `pateval report`).")
 @click.option("--overwrite", is_flag=True, help="Write into DIR whatever it holds, and replace a report.")
 @output.format_option
@@ -79,16 +62,14 @@ def command(
     files: tuple[str, ...],
     results: str | None,
     folder: Path | None,
-    columns: ColumnNames,
-    parameters: options.MetricOptions,
+    columns: dict[str, Any],
+    parameters: dict[str, Any],
     rank_by: str | None,
     workers: int | None,
     dask: str | None,
     cache: Path | None,
     keep_going: bool,
-    chance: int,
     doubt: int | str | None,
-    seed: int,
     report: str | None,
     overwrite: bool,
     style: str,
@@ -104,65 +85,52 @@ def command(
     is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
     --overwrite. The exit status is 1 where something was left out or failed.
     """
-    from pateval.leaderboards.cache import prepare
-    from pateval.leaderboards.executors import WorkerPool
-    from pateval.leaderboards.plan import make_plan
-    from pateval.leaderboards.run import choose, choose_rank_by, compute
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading
+    from pateval.leaderboards.run import choose, make_board
 
     if (results is None) == (not files):
         raise click.UsageError("name files of scores, or one table of values with --from-results")
     if report is not None:
         refuse_page(report, overwrite, option="--report")
-    if results is not None:
-        if folder is not None:
-            refuse_other_content(folder, [results], overwrite=overwrite)
-        board = _from_results(results, columns, parameters["metrics"], rank_by)
-        _show(board, style, wide)
-        if folder is not None:
-            board.save(folder)
-        if report is not None:
-            tell(f"report: {board.to_report(report, title=Path(results).stem).sentence()}")
-        return
+    inputs = files if results is None else (results,)
     if folder is not None:
-        refuse_other_content(folder, files, overwrite=overwrite)
+        refuse_other_content(folder, inputs, overwrite=overwrite)
         cache = folder / "cache" if cache is None else cache
-    settings = choose(**parameters, chance=chance, doubt=doubt, seed=seed)
-    rank_by = choose_rank_by(rank_by, settings)
-    with ExitStack() as stack:
-        try:
-            executor, threads = (None, None) if dask is None else _cluster(dask, stack)
-            pool = stack.enter_context(WorkerPool(executor, workers or threads))
-            plan = make_plan(files, **columns, needs_times=settings.needs_times, strict=True, keep_going=keep_going)
-            for line in (*plan.notes, *(failure.reason for failure in plan.failures)):
-                tell(line)
-            # Only now, so that files that cannot be read leave no empty folder behind.
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            if cache is not None:
-                settings = replace(settings, cache=prepare(cache))
-            board = compute(
-                plan,
-                settings,
-                pool=pool,
-                rank_by=rank_by,
-                output=folder,
-                keep_going=keep_going,
-                progress=True,
-            )
-        except KeyboardInterrupt:
-            if cache is not None:
-                tell(f"stopped; the same command goes on from what is in {cache}")
-            raise
-        except RuntimeError as error:
-            raise click.ClickException(str(error)) from error
-    for line in (*board.notes[len(plan.notes) :], *board.failures[len(plan.failures) :], *board.warnings):
-        tell(line)
+    if results is not None:
+        board = _from_results(results, columns, parameters["metrics"], rank_by)
+    else:
+        measures = Measures.of(**parameters)
+        settings = choose(measures, is_named=options.names_metrics(parameters["metrics"]), cache=cache, doubt=doubt)
+        with ExitStack() as stack:
+            try:
+                executor, threads = (None, None) if dask is None else _cluster(dask, stack)
+                board = make_board(
+                    files,
+                    Reading(**columns),
+                    settings,
+                    rank_by=rank_by,
+                    executor=executor,
+                    workers=workers or threads,
+                    output=folder,
+                    keep_going=keep_going,
+                    progress=True,
+                    tell=tell,
+                )
+            except KeyboardInterrupt:
+                if cache is not None:
+                    tell(f"stopped; the same command goes on from what is in {cache}")
+                raise
+            except RuntimeError as error:
+                raise click.ClickException(str(error)) from error
+        for line in (*board.failures, *board.warnings):
+            tell(line)
     # Printed before the files are written: a disk that is full takes no answer away.
     _show(board, style, wide)
     if folder is not None:
         board.save(folder)
     if report is not None:
-        title = folder.resolve().name if folder is not None else title_of(files)
+        title = folder.resolve().name if folder is not None else title_of(inputs)
         tell(f"report: {board.to_report(report, title=title).sentence()}")
     if board.failures:
         raise click.exceptions.Exit(1)
@@ -183,7 +151,7 @@ def _show(board: Leaderboard, style: str, wide: bool) -> None:
         click.echo((render.as_latex if style == "latex" else render.as_markdown)(board.overview()))
 
 
-def _from_results(table: str, columns: ColumnNames, metrics: list[str] | None, rank_by: str | None) -> Leaderboard:
+def _from_results(table: str, columns: dict[str, Any], metrics: list[str] | None, rank_by: str | None) -> Leaderboard:
     """Read a table of values, and say what was guessed."""
     from pateval.leaderboards.given_results import leaderboard_from_results
 

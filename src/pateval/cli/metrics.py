@@ -49,7 +49,7 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
         return
 
     emerging = emerging or everything
-    found = find_metrics(options.metric_names(ids), with_f_beta=everything, emerging=emerging, channels=True)
+    found = find_metrics(options.metric_names(ids)) if ids else _listed(emerging=emerging, with_f_beta=everything)
 
     def text(style: str, width: int | None) -> str:
         if ids and style == "table":
@@ -70,20 +70,31 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
     result.emit(text)
 
 
+def _listed(*, emerging: bool, with_f_beta: bool) -> list[Metric]:
+    """The metrics of the catalogue, those on channels, too."""
+    from pateval.catalog import catalogue
+    from pateval.catalog.table import all_metrics
+
+    known = all_metrics() if with_f_beta else catalogue(channels=True, emerging=emerging)
+    return list(known.values())
+
+
 def _advise(questions: str, result: Output) -> None:
     """Show which metrics answer some questions, without anybody's data."""
+    import shlex
+
     from pateval.auditing.advice import QUESTIONS, questions_named
-    from pateval.auditing.reference import reference_audit
+    from pateval.auditing.scored_run import reference_audit
 
     names = questions_named(questions)
     found = reference_audit()
     columns = ["question", "metric", "order", "gamed"]
     rows = [
-        [answer.question, metric, order, share]
+        [answer.question, evidence.metric, evidence.order, evidence.gamed]
         for answer in found.answered(names)
-        for metric, (order, share) in zip(answer.metrics, answer.figures, strict=True)
+        for evidence in answer.found
     ]
-    command = f"pateval leaderboard FILE... --metrics {','.join(found.advised_metrics(names))}"
+    command = f"pateval leaderboard FILE... --metrics {shlex.quote(','.join(found.advised_metrics(names)))}"
     words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
     about = (
         f"{words}. order: rank correlation with detectors of known order; gamed: share of series where a fake gets "
@@ -136,9 +147,7 @@ def _row(metric: Metric, style: str) -> list[str]:
 
 def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -> str:
     """The emerging metrics, each with what is wrong with it; on a terminal that stands below the table."""
-    from pateval.catalog import find_metrics
-
-    found = [metric for metric in find_metrics(None, with_f_beta=with_f_beta, emerging=True) if metric.emerging]
+    found = [metric for metric in _listed(emerging=True, with_f_beta=with_f_beta) if metric.emerging]
     if style == "table" and width is not None:
         faults: dict[str, list[str]] = {}
         for metric in found:
@@ -154,7 +163,7 @@ def _before_the_table() -> str:
     from pateval.catalog import PROPERTIES
 
     about = (
-        "Every metric that is computed by default, with what it takes and where it comes from. The letters in the "
+        "Every metric that `--metrics all` computes, with what it takes and where it comes from. The letters in the "
         "column *properties* say what was measured of it:"
     )
     meanings = "\n".join(f"- `{name[0]}`: {text}" for name, text in PROPERTIES.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import click
 
@@ -96,13 +96,20 @@ def steps_or_duration(context: click.Context, parameter: click.Parameter, value:
     return value
 
 
-def _threshold(context: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
-    """Read a number, or leave the name of a rule as it is."""
-    del context, parameter
-    try:
-        return float(value) if value is not None else None
-    except ValueError:
-        return value
+def _threshold(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+    """Read thresholds: a number or a rule for all detectors, and ``COLUMN=RULE`` for those that have their own."""
+    found: dict[str | None, float | str] = {}
+    for value in values:
+        name, is_own, rule = value.rpartition("=")
+        detector = name if is_own else None
+        if detector in found:
+            whose = f"of {detector!r}" if detector else "for all detectors"
+            raise click.BadParameter(f"the threshold {whose} is given twice", context, parameter)
+        try:
+            found[detector] = float(rule)
+        except ValueError:
+            found[detector] = rule
+    return found.get(None, "oracle") if set(found) <= {None} else found
 
 
 _LABEL_OPTIONS = (
@@ -149,7 +156,7 @@ def examples(*lines: str) -> str:
 def columns(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--label --score --series --detector``, and what else concerns the reading of tables.
 
-    The command gets them as one argument ``columns``: the keyword arguments of `pateval.io.find_layout`.
+    The command gets them as one argument ``columns``: the keyword arguments of `pateval.io.Reading`.
     """
     label, *others = _LABEL_OPTIONS
     return _gathered(command, (label, *_SCORE_OPTIONS, *others))
@@ -232,20 +239,37 @@ window = click.option(
 threshold = click.option(
     "--threshold",
     callback=_threshold,
-    default="oracle",
-    show_default=True,
-    metavar="X|RULE",
-    help="How scores become predictions: a number, or oracle, quantile:0.01, standard-deviation:3, "
-    "median-deviation:3, peaks-over-threshold, train-quantile:0.01 or train-test-quantile:0.01 (strictly above that of "
-    "the training scores in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or "
-    "alarms:2/1d (in a day).",
+    multiple=True,
+    metavar="X|RULE|COLUMN=RULE",
+    help="How scores become predictions, for metrics that name no threshold: a number, oracle (the default: the best "
+    "point F1 of each series), best (each metric's own best), quantile:0.01, standard-deviation:3, median-deviation:3, "
+    "peaks-over-threshold, train-quantile:0.01 or train-test-quantile:0.01 (strictly above that of the training scores "
+    "in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or alarms:2/1d (in a day). "
+    "COLUMN=RULE is for one detector. May be repeated.",
 )
 metrics = click.option(
     "--metrics",
     multiple=True,
     metavar="ID,...",
-    help="Metrics to compute, all by default (`pateval metrics` lists them): ids, ids with options such as "
-    "'pate(early=20,delay=20)', or package.module:function. May be repeated.",
+    help="Metrics to compute (`pateval metrics` lists them): ids, ids with options such as "
+    "'pate(early=20,delay=20)' or 'point_f1(threshold=best)', package.module:function, or all, scores, predictions, "
+    "events, emerging. Nine by default. May be repeated.",
+)
+pooled = click.option(
+    "--pooled",
+    is_flag=True,
+    help="Take all steps of several series for one sample with one threshold, instead of means over the series.",
+)
+chance = click.option(
+    "--chance",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Vectors of random scores that tell what chance reaches; values not above it are marked.",
+)
+seed = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of random scores and resamples."
 )
 rank_by = click.option(
     "--rank-by", metavar="METRIC", help="Metric that orders the detectors; pate_ap where it is computed."
@@ -255,28 +279,43 @@ workers = click.option(
 )
 
 
-class MetricOptions(TypedDict):
-    """What the command line says about the metrics of a leaderboard; see `pateval.leaderboard`."""
-
-    metrics: list[str] | None
-    early: tuple[Any, ...]
-    delay: tuple[Any, ...]
-    max_gap: str | None
-    missing: str
-    window: int | str
-    threshold: float | str
+doubt = click.option(
+    "--doubt",
+    callback=steps_or_duration,
+    metavar="STEPS",
+    help="How far edges of events may lie elsewhere: steps, or a duration such as 10min where there are times. Shows "
+    "the spread over 100 labellings with moved edges, and how often each detector keeps its place.",
+)
 
 
-def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--metrics``, ``--threshold`` and all lengths; the command gets them as one argument ``parameters``."""
+def names_metrics(metrics: list[str] | None) -> bool:
+    """Whether single metrics are named, and not none or whole groups of them."""
+    from pateval.catalog import GROUPS
 
-    @functools.wraps(command)
-    def call(*arguments: Any, **values: Any) -> Any:
-        parameters = {name: values.pop(name) for name in MetricOptions.__annotations__}
-        parameters["metrics"] = metric_names(parameters["metrics"])
-        return command(*arguments, parameters=parameters, **values)
+    return metrics is not None and not all(name in GROUPS for name in metrics)
 
-    return metrics(on_clock(window(threshold(call))))
+
+_MEASURES = ("metrics", "early", "delay", "max_gap", "missing", "window", "threshold", "pooled", "chance", "seed")
+
+
+def measures(*others: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--metrics``, ``--threshold``, all lengths, and others of ``--pooled --chance --seed``.
+
+    The command gets them as one argument ``parameters``: keyword arguments of `pateval.evaluate` and its kin.
+    """
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def call(*arguments: Any, **values: Any) -> Any:
+            parameters = {name: values.pop(name) for name in _MEASURES if name in values}
+            parameters["metrics"] = metric_names(parameters["metrics"])
+            return command(*arguments, parameters=parameters, **values)
+
+        for option in reversed(others):
+            call = option(call)
+        return metrics(on_clock(window(threshold(call))))
+
+    return add
 
 
 def split(value: str | None) -> list[str] | None:
@@ -295,8 +334,8 @@ def metric_names(values: tuple[str, ...]) -> list[str] | None:
     from pateval.catalog.option_text import split_outside_brackets
 
     names = [name for value in values for name in split_outside_brackets(value) if name]
-    if any(":" in name for name in names) and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    if any(":" in name.partition("(")[0] for name in names) and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # last, so that no file that lies there takes the place of an installed module
     return names if values else None
 
 

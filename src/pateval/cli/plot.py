@@ -17,7 +17,6 @@ from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from pateval.cli.plot_figures import Limits
-    from pateval.io import ColumnNames
 
 KINDS = {
     "series": "Scores over time with events and zones; --value draws the series above them.",
@@ -27,15 +26,12 @@ KINDS = {
     "buffer-size": "PATE of the detectors against the buffer size, early = delay.",
     "lengths": "What a delayed detection weighs against the length of its event.",
     "distribution": "Scores inside and outside events.",
+    "frontier": "What each threshold finds and costs in false alarms; --threshold false-alarms:1/1d is marked.",
     "comparison": "Two detectors on the same events, step by step and event by event.",
     "critical-difference": "Mean ranks over many series, and who cannot be told apart (FILE as in leaderboard).",
     "ranks": "Mean ranks of detectors under all metrics (FILE as in leaderboard).",
     "audit": "What worthless detectors get on the labels, metric by metric (FILE as in audit).",
 }
-# What these draw has no zones; a buffer changes nothing there.
-_WITHOUT_ZONES = ("distribution",)
-# These draw every threshold.
-_WITHOUT_THRESHOLD = ("buffers", "buffer-size")
 _DAY = 86400 * 10**9  # nanoseconds
 
 
@@ -86,10 +82,7 @@ def _moment(text: str) -> int:
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that is not an earlier figure of the same kind.")
 @options.columns
-@options.metrics
-@options.on_clock
-@options.window
-@options.threshold
+@options.measures(options.pooled)
 @click.option("--only", metavar="NAME,...", help="Draw these detectors only, where there are several.")
 @click.option("--only-series", metavar="NAME", help="Draw this series only, where there are several.")
 @click.option("--value", metavar="COLUMN", help="Column of the series' own values.")
@@ -97,8 +90,8 @@ def _moment(text: str) -> int:
 @click.option("--log", is_flag=True, help="Shares on a logarithmic scale (distribution).")
 @click.option(
     "--test",
-    type=click.Choice(["nemenyi", "wilcoxon"]),
-    default="nemenyi",
+    type=click.Choice(["wilcoxon", "nemenyi"]),
+    default="wilcoxon",
     show_default=True,
     help="Whose groups critical-difference joins.",
 )
@@ -112,14 +105,8 @@ def command(
     files: tuple[str, ...],
     target: Path | None,
     overwrite: bool,
-    columns: ColumnNames,
-    metrics: tuple[str, ...],
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
+    columns: dict[str, Any],
+    parameters: dict[str, Any],
     only: str | None,
     only_series: str | None,
     value: str | None,
@@ -131,13 +118,13 @@ def command(
     """Draw a figure of the detectors in FILE... and write it as PDF, PNG or SVG, by suffix.
 
     The path of the figure goes to standard output. An earlier figure of the same kind is replaced; any other file that
-    has the name is not, unless --overwrite is given. Buffers are 100 where one pair is drawn, and 0 to 100 or 0 to 200
-    where many are; given as durations, they lie on the clock of the series.
+    has the name is not, unless --overwrite is given. Buffers are those of the tables, 0 and 100, and 0 to 100 or 0 to
+    200 where many are drawn; given as durations, they lie on the clock of the series. With several series curves and
+    values are means over them, as in the tables; --pooled takes all steps for one sample.
 
     The axis shows the times of the file, guessed or named with --time; --time none counts steps, and so do several
     series whose times overlap.
     """
-    from pateval.cli.plot_data import Selection
     from pateval.cli.plot_figures import DRAWINGS, Request
     from pateval.plots import save
     from pateval.plots.styling import style
@@ -146,39 +133,24 @@ def command(
         target = Path(f"{Path(files[0]).stem or 'figure'}-{kind}.png")
     creator = f"pateval plot {kind}"
     _check_target(target, creator, overwrite)
-    needs_times = _what_needs_times(kind, (*early, *delay), max_gap, threshold)
     request = Request(
         kind,
         files,
-        Selection(columns, options.split(only), only_series, value, missing, needs_times),
-        options.metric_names(metrics),
-        early,
-        delay,
-        max_gap,
-        (_was_given(context, "early"), _was_given(context, "delay")),
-        window,
-        threshold,
-        limits,
-        log,
-        test,
-        workers,
+        columns,
+        parameters,
+        buffers_given=(_was_given(context, "early"), _was_given(context, "delay")),
+        only=options.split(only),
+        only_series=None if only_series is None else [only_series],
+        value=value,
+        limits=limits,
+        log=log,
+        test=test,
+        workers=workers,
     )
     with style(), _notes_on_stderr():  # without matplotlib this says so before anything is computed
         drawn = DRAWINGS[kind](request)
         save(drawn, target, creator=creator)
     click.echo(str(target))
-
-
-def _what_needs_times(kind: str, buffers: tuple[Any, ...], max_gap: str | None, threshold: float | str) -> str:
-    """Name what is given as a duration and drawn; empty where nothing is."""
-    from pateval.evaluation.circumstances import what_needs_times
-
-    in_time = next((length for length in buffers if isinstance(length, str)), None)
-    if in_time is not None and kind not in _WITHOUT_ZONES:
-        return f"a buffer of {in_time}"
-    if max_gap is not None and kind not in _WITHOUT_ZONES:
-        return f"--max-gap {max_gap}"
-    return "" if kind in _WITHOUT_THRESHOLD else what_needs_times((), {}, threshold=threshold)
 
 
 def _was_given(context: click.Context, name: str) -> bool:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from pateval.cli import options
 from pateval.cli.messages import tell
-
-if TYPE_CHECKING:
-    from pateval.io import ColumnNames
 
 
 @click.command(
@@ -40,19 +37,14 @@ if TYPE_CHECKING:
     default=25.0,
     show_default=True,
     metavar="MB",
-    help="Size of the page; timelines that do not fit are left out, the least telling first.",
+    help="Size of the page; timelines that do not fit are left out, first where detectors differ least.",
 )
 @click.option("--title", help="What to call it; by default the name of the folder or file.")
 @options.columns
-@options.metric_options
+@options.measures(options.chance, options.seed)
 @options.rank_by
 @options.workers
-@click.option(
-    "--doubt",
-    callback=options.steps_or_duration,
-    metavar="STEPS",
-    help="How far edges of events may lie elsewhere: shows how well the order bears that.",
-)
+@options.doubt
 @click.pass_context
 def command(
     context: click.Context,
@@ -61,8 +53,8 @@ def command(
     overwrite: bool,
     budget: float,
     title: str | None,
-    columns: ColumnNames,
-    parameters: options.MetricOptions,
+    columns: dict[str, Any],
+    parameters: dict[str, Any],
     rank_by: str | None,
     workers: int | None,
     doubt: int | str | None,

@@ -88,8 +88,8 @@ def command(
 
     Each experiment writes a folder below DIR: a page (README.md) with the printed value beside ours and every
     difference explained, tables as CSV, figures as PNG, and as SVG where that is small. DIR/README.md says over all of
-    them what reproduces, what does not, and why. `all` makes everything, and says in a sentence what it skips for want
-    of data.
+    them what reproduces, what does in part, what does not, what cannot be had, and why. `all` makes everything, and
+    says in a sentence what it skips for want of data.
     """
     from pateval.output.text_table import hanging
     from pateval.paper import EXPERIMENTS, ExperimentSettings
@@ -147,12 +147,12 @@ def _make_all(folder: Path, settings: ExperimentSettings) -> int:
 
 
 def _make(name: str, folder: Path, settings: ExperimentSettings) -> None:
-    from pateval.paper import compute, report
-    from pateval.paper.writing import write
+    from pateval.paper import compute
+    from pateval.paper.document import write
 
     started = time.perf_counter()
-    made = report(name, compute(name, settings))
-    pages = write(name, made, folder, command=_typed(name), started=started)
+    made = compute(name, settings)
+    pages = write(made, folder, command=_typed(name), started=started)
     click.echo(f"{name}: {made.summary} ({pages[0]})")
 
 
@@ -171,7 +171,7 @@ def _typed(name: str) -> str:
 
 def _refuse_other_content(folder: Path, names: Iterable[str], *, overwrite: bool) -> None:
     """Refuse to replace a page that no experiment has written, or a folder that holds something else."""
-    from pateval.paper.writing import PAGE, RECORD
+    from pateval.paper.document import PAGE, RECORD
 
     if overwrite:
         return

@@ -1,8 +1,7 @@
-"""``pateval score``: all metrics of the detectors in a file."""
+"""``pateval score``: metrics of the detectors in some files."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,18 +11,16 @@ from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    import numpy as np
-
-    from pateval.cli.detector_data import DetectorData
-    from pateval.evaluation import Evaluation
-    from pateval.io import ColumnNames
+    from pateval.evaluation import EvaluationTable
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
 
 
 @click.command(
     "score",
-    short_help="All metrics of the detectors in a file.",
+    short_help="Metrics of the detectors in a file.",
     epilog=options.examples(
         "pateval score mine.csv --metrics pate_ap,vus_pr,point_f1",
         "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
@@ -32,201 +29,70 @@ if TYPE_CHECKING:
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
-@options.metrics
-@options.on_clock
-@options.window
-@options.threshold
-@click.option(
-    "--chance",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Vectors of random scores that tell what chance reaches; values not above it are marked.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of the random scores.")
+@options.measures(options.pooled, options.chance, options.seed)
 @result_options
-def command(
-    files: tuple[str, ...],
-    columns: ColumnNames,
-    metrics: tuple[str, ...],
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    max_gap: str | None,
-    missing: str,
-    window: int | str,
-    threshold: float | str,
-    chance: int,
-    seed: int,
-    result: Output,
-) -> None:
-    """Compute all metrics of the detectors in FILE... (`-` for standard input).
+def command(files: tuple[str, ...], columns: dict[str, Any], parameters: dict[str, Any], result: Output) -> None:
+    """Compute metrics of the detectors in FILE... (`-` for standard input).
 
     A file holds labels and one or many score columns, or a detector column. Files with one score column are a detector
-    each, named by the file; files with the same several columns are series. Several series are pooled where a metric
-    allows it, else their mean is shown. Runs of a detector are shown one by one; a leaderboard takes their mean.
+    each, named by the file; files with the same several columns are series. With several series every value is the mean
+    over those where it is defined, with thresholds chosen on each; runs of a detector are averaged on each series
+    first. --pooled takes all steps for one sample instead.
 
     Beside the values stands what random scores reach on the same labels; a star marks a detector that is not above it.
     """
-    from pateval.catalog import find_metrics
-    from pateval.cli.detector_data import read_detectors
-    from pateval.evaluation import evaluate
-    from pateval.evaluation.circumstances import what_needs_times
-    from pateval.evaluation.threshold_rules import check_threshold, uses_training_scores
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
+    from pateval.evaluation.run import evaluate_detectors
+    from pateval.io import Reading
+    from pateval.io.plan import make_plan
 
-    parameters = {"early": early, "delay": delay, "window": window}
-    check_threshold(threshold)
-    wanted = find_metrics(options.metric_names(metrics), global_values=parameters)
-    needs_times = what_needs_times(wanted, parameters, threshold=threshold, max_gap=max_gap)
-    detectors = read_detectors(files, columns, missing=missing, allow_channels=True)
-    if not metrics and any(data.has_channels for data in detectors):
-        wanted = [metric for metric in find_metrics(None, global_values=parameters, channels=True) if metric.channels]
-        needs_times = what_needs_times(wanted, parameters, threshold=threshold, max_gap=max_gap)
-    results: dict[str, Evaluation] = {}
-    # What chance reaches does not depend on the detector, unless its scores decide which steps count or how many are
-    # predicted.
-    shared: dict[bytes, Evaluation] = {}
-    depends = missing == "ignore" or not isinstance(threshold, str) or uses_training_scores(threshold)
-    for data in detectors:
-        labels, which = data.labels, data.series_of_steps
-        key = labels.tobytes() + repr((data.series, data.sizes)).encode()
-        found = evaluate(
-            labels,
-            data.scores,
-            metrics=wanted,
-            early=early,
-            delay=delay,
-            window=window,
-            threshold=data.rule(threshold),
-            series=which,
-            max_gap=max_gap,
-            chance=chance,
-            seed=seed,
-            **data.steps(needs_times),
-        )
-        first = found if depends else shared.setdefault(key, found)
-        results[data.name] = replace(found, random_scores=first.random_scores)
-    result.emit(lambda style, width: _text(results, [metric.id for metric in wanted], style, width))
+    # What cannot be computed is refused before a file is opened; without metrics, whatever the labels will be.
+    Measures.of(**parameters | {"metrics": parameters["metrics"] or "point_f1"})
+    plan = make_plan(files, Reading(**columns, allow_channels=True))
+    for note in plan.notes:
+        tell(note)
+    measures = Measures.of(**parameters, channels=any(layout.channels for layout in plan.layouts))
+    read = ScoredFiles.read(plan, measures)
+    table = evaluate_detectors(read.detectors(), measures)
+    result.emit(lambda style, width: _text(table, style, width))
     if result.style not in ("json", "csv"):
-        _tell(results)
-    shows_area = any(metric.id == "auc_roc" for metric in wanted)
-    has_buffers = any("early" in metric.global_options for metric in wanted)
-    for line in _of_data(detectors, early if has_buffers else (), delay if has_buffers else (), shows_area=shows_area):
+        for line in table.remarks():
+            tell(line)
+    for line in _warnings(read, measures):
         tell(line)
 
 
-_SAME_CHANCE = 0.01  # what random scores reach on labels that are nearly the same may differ by less
-
-
-def _of_data(
-    detectors: Sequence[DetectorData], early: Sequence[Any], delay: Sequence[Any], *, shows_area: bool
-) -> Iterator[str]:
-    """Yield warnings about the data: labels that differ between files, buffers that are too long."""
-    from pateval.evaluation.buffers import EventSpacing, long_buffers
-
-    if not shows_area:
-        yield from (line for data in detectors for line in _inverted(data))
-    known: dict[str, tuple[DetectorData, np.ndarray]] = {}
-    spacings: dict[str, EventSpacing] = {}
-    odd: dict[tuple[str, str], list[str]] = {}
-    for data in detectors:
-        for item, (labels, _) in zip(data.items, data.checked, strict=True):
-            first, expected = known.setdefault(item.series, (data, labels))
-            of_series = f"series {item.series!r}: " if item.has_series_column else ""
-            if item.series not in spacings and labels.ndim == 1:
-                spacings[item.series] = EventSpacing.of(
-                    item.series, labels, nanoseconds=item.nanoseconds, ignore=item.ignore
-                )
-            if labels.shape != expected.shape:
-                odd.setdefault((data.path, first.path), []).append(
-                    f"{of_series}{len(expected):,} steps there and {len(labels):,} here"
-                )
-            elif first.path != data.path and (labels != expected).any():
-                differing = int((labels != expected).sum())
-                odd.setdefault((data.path, first.path), []).append(f"{of_series}{differing:,} steps")
-    for (path, first_path), places in odd.items():
-        more = f" and {len(places) - 1} more series" if len(places) > 1 else ""
-        yield (
-            f"{path}: labels or lengths differ from those in {first_path} ({places[0]}{more}); each file is scored "
-            "with its own labels"
-        )
-    yield from long_buffers(list(spacings.values()), early, delay)
-
-
-def _inverted(data: DetectorData) -> Iterator[str]:
-    """Point out scores that look inverted, where the metrics asked for do not show it."""
-    import numpy as np
-
-    from pateval.evaluation.circumstances import inverted_note
-    from pateval.metrics import auc_roc
-
-    labels = data.labels
-    if labels.ndim == 1 and labels.any() and not labels.all() and "ignore" not in data.steps(""):
-        present = ~np.isnan(data.scores.astype(np.float64))
-        if labels[present].any() and not labels[present].all():
-            area = auc_roc(labels[present], data.scores[present])
-            yield from (f"{data.name}: {line}" for line in inverted_note({"auc_roc": area}))
-
-
-def _text(results: dict[str, Evaluation], wanted: list[str], style: str, width: int | None) -> str:
+def _text(table: EvaluationTable, style: str, width: int | None) -> str:
     """Make a column per detector for people, a row per value for programs."""
-    from pateval.evaluation.result import NOT_ABOVE
-    from pateval.output.text_table import TEXT_FORMATS, fitted, render
+    from pateval.output.text_table import TEXT_FORMATS, plain, render
 
-    if style in ("json", "csv"):
-        columns: dict[str, list[Any]] = {}
-        for name, found in results.items():
-            given = {key: list(value) if isinstance(value, tuple) else value for key, value in found.options.items()}
-            text = " ".join(f"{key}={value}" for key, value in given.items())
-            rows = {"detector": [name] * len(found)} | found.columns()
-            rows["options"] = [given if style == "json" else text] * len(found)
-            for key, values in rows.items():
-                columns.setdefault(key, []).extend(values)
-        return render(list(columns), zip(*columns.values(), strict=True), style)
-    first = next(iter(results.values()))
-    levels = {
-        metric: [found.chance[metric] for found in results.values() if metric in found.chance] for metric in wanted
-    }
-    one_level = bool(first.chance) and all(
-        max(reached) - min(reached) < _SAME_CHANCE for reached in levels.values() if reached
-    )
-    header, cells = ["metric"], [[first.label(metric)] for metric in wanted]
-    if one_level:
-        header.append("chance")
-        for row, metric in zip(cells, wanted, strict=True):
-            row.append(_figure(sum(levels[metric]) / len(levels[metric]) if levels[metric] else None))
-    marked = any(found.mark(metric) for found in results.values() for metric in wanted)
-    for name, found in results.items():
-        header += [name] if one_level or not found.chance else [name, f"chance of {name}"]
-        for row, metric in zip(cells, wanted, strict=True):
-            row.append(_figure(found[metric], found.mark(metric) or " " * marked))
-            if found.chance and not one_level:
-                row.append(_figure(found.chance.get(metric)))
-    sides = [False] + [True] * (len(header) - 1)
-    if style == "table" and width is not None:
-        table = fitted(header, cells, sides, width)
-    else:
-        table = TEXT_FORMATS[style](header, [[cell.strip() for cell in row] for row in cells], sides)
-    return f"{table}\n\n{NOT_ABOVE}" if marked and style == "table" else table
+    if style == "table":
+        return table.text(width)
+    if style not in ("json", "csv"):
+        header, cells = table.table()
+        sides = [False] + [True] * (len(header) - 1)
+        return TEXT_FORMATS[style](header, [[cell.strip() for cell in row] for row in cells], sides)
+    rows = table.rows()
+    for row in rows:
+        options_of = plain(table[row["detector"]].options)
+        text = " ".join(f"{name}={value}" for name, value in options_of.items())
+        row["options"] = options_of if style == "json" else text
+    return render(list(rows[0]), [list(row.values()) for row in rows], style)
 
 
-def _figure(value: float | None, mark: str = "") -> str:
-    from pateval.output.text_table import cell_text
+def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
+    """Yield warnings about the data: scores that look inverted, labels that differ, buffers that are too long."""
+    from pateval.evaluation.measures import Measures
+    from pateval.evaluation.notes import inverted_note
+    from pateval.evaluation.values import values_of
+    from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
 
-    return f"{cell_text(value)}{mark}"
-
-
-def _tell(results: dict[str, Evaluation]) -> None:
-    """Say on standard error where predictions came from, and why values are missing."""
-    first = next(iter(results.values()))
-    for name, found in results.items():
-        if found.threshold_rule is not None:
-            tell(f"{name}: predictions where {found.prediction_text}")
-        for note in found.notes:
-            tell(f"{name}: {note}")
-    reasons = {f"{metric}: {reason}" for found in results.values() for metric, reason in found.reasons.items()}
-    for reason in sorted(reasons):
-        tell(reason)
-    if first.means:
-        means = "1 metric is a mean" if len(first.means) == 1 else f"{len(first.means)} metrics are means"
-        tell(f"{means} over the series; the others pool all steps")
+    if "auc_roc" not in measures.ids:
+        area = Measures.of(metrics="auc_roc", missing=measures.missing)
+        for name, runs in read.detectors().items():
+            values = {metric: value.value for metric, value in values_of(runs[0], area).items()}
+            yield from (f"{name}: {line}" for line in inverted_note(values))
+    yield from (check.sentence for check in label_differences(read.plan, read.label_numbers()))
+    if any("early" in metric.global_options for metric in measures.metrics):
+        yield from (check.sentence for check in too_long_buffers(read.spacings(), measures))

@@ -27,8 +27,8 @@ def command(folder: Path, everything: bool, sample: int, seed: int, workers: int
     """Compute a leaderboard again from the files it names, some values or all, and compare.
 
     DIR is what 'pateval leaderboard ... -o DIR' wrote. Values, chance, signatures and the digests of the inputs are
-    compared with what the inputs give; means, ranks, groups, tests and agreement with what the values give. Pooled
-    values and moved labels are computed again with --all only. The cache is not looked at. The exit status is 1 where
+    compared with what the inputs give; means, ranks, groups, tests and agreement with what the values give. Moved
+    labels are computed again with --all only. The cache is not looked at. The exit status is 1 where
     something does not agree.
     """
     from pateval.leaderboards.verification import verify

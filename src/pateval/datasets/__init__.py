@@ -10,13 +10,16 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from pateval.datasets.inventory import contents_of, find_contents, missing
-from pateval.datasets.series import Series, join
+from pateval.datasets.series import Contents, Series, join
 from pateval.datasets.sources import DATASETS, Dataset
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 __all__ = [
+    "Contents",
     "Dataset",
     "Series",
     "contents_of",
@@ -27,6 +30,18 @@ __all__ = [
     "load",
     "missing",
 ]
+
+# In the order in which a folder without a known name is compared with them.
+_LAYOUTS = (
+    "multivariate.smd",
+    "multivariate.telemanom",
+    "multivariate.psm_by_header",
+    "multivariate.swat",
+    "univariate.nab",
+    "univariate.ucr",
+    "univariate.ecg",
+    "univariate.tsb_ad",
+)
 
 
 def info(name: str | None = None) -> list[Dataset]:
@@ -90,26 +105,80 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
     TableError
         If a file is missing or damaged.
     """
-    text = os.fspath(name_or_folder)
-    known = _find(text)
+    from pateval.datasets import folder as tables
+    from pateval.io import TableError
+
+    path = Path(name_or_folder)
+    known = _find(os.fspath(name_or_folder))
     if known is not None:
         place = Path(root) if root is not None else data_root()
-        folder = next((place / name_on_disk for name_on_disk in known.folders if (place / name_on_disk).is_dir()), None)
-        if folder is None and Path(text).is_dir():
-            folder = Path(text)
+        folder = next((each for each in (*(place / name for name in known.folders), path) if each.is_dir()), None)
         if folder is None:
             how = known.note if not known.downloads else f"get it with 'pateval data fetch {known.name}'"
             raise ValueError(f"{known.name} is not in {place}: {how}")
-        return _read(known.reader, folder)
-    path = Path(text)
+        found = _contents(known.layout, folder)
+        if found is None:
+            raise TableError(f"{folder}: there is nothing of {known.name} here; it has {known.files}")
+        return found.read()
     if not path.exists():
         names = ", ".join(dataset.name for dataset in DATASETS)
-        raise ValueError(f"{text!r} is neither a folder nor a known data set; known are {names}")
-    if path.is_dir():
-        for module in ("smd", "telemanom", "psm", "swat", "nab", "ucr", "ecg", "tsb_ad"):
-            if importlib.import_module(f"pateval.datasets.{module}").found(path):
-                return _read(f"{module}.read", path)
-    return _read("folder.read", path)
+        raise ValueError(f"{os.fspath(name_or_folder)!r} is neither a folder nor a known data set; known are {names}")
+    recognised = (_contents(layout, path) for layout in _LAYOUTS if path.is_dir())
+    first = next((found for found in recognised if found is not None), None)
+    return tables.read(path) if first is None else first.read()
+
+
+def contents_of(series: Sequence[Series]) -> Contents:
+    """Describe series that were loaded."""
+    return Contents(
+        tuple(part for record in series for part in record.parts),
+        sum(record.train_steps for record in series),
+        sum(record.steps for record in series),
+    )
+
+
+def find_contents(dataset: Dataset, root: Path) -> Contents | None:
+    """Look for a data set below the folder data sets are kept in; None where there is nothing of it."""
+    places = [root / name for name in dataset.folders if (root / name).is_dir()]
+    return next((found for place in places if (found := _contents(dataset.layout, place)) is not None), None)
+
+
+def missing(dataset: Dataset, found: Contents) -> str:
+    """Say in a few words what is missing of a data set; nothing where it is whole or its size is not known.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What there should be.
+    found : Contents
+        What there is.
+
+    Examples
+    --------
+    >>> missing(info("PSM")[0], Contents(("PSM",), 0, 8386))
+    '8,386 of 87,841 test rows and 0 of 132,481 training rows are here'
+    """
+    absent = [name for name in dataset.members if name not in found.names]
+    if absent:
+        shown = ", ".join(absent[:12]) + (", ..." if len(absent) > 12 else "")
+        return f"{len(dataset.members) - len(absent)} of {len(dataset.members)} series are here; missing: {shown}"
+    wanted = _number(dataset.series)
+    if not dataset.members and wanted is not None and len(found.names) < wanted:
+        return f"{len(found.names)} of {wanted} series are here"
+    short = []
+    for word, text, count in (("test", dataset.test, found.test_rows), ("training", dataset.train, found.train_rows)):
+        rows = _number(text)
+        if rows is not None and count is not None and count < rows:
+            short.append(f"{count:,} of {rows:,} {word} rows")
+    return f"{' and '.join(short)} are here" if short else ""
+
+
+def _contents(layout: str, folder: Path) -> Contents | None:
+    """Look into a folder with the function of a layout, ``module.function`` of this package."""
+    module, function = layout.split(".")
+    look = getattr(importlib.import_module(f"pateval.datasets.{module}"), function)
+    found = cast("Contents | None", look(folder))
+    return found if found is not None and found.names else None
 
 
 def _find(name: str) -> Dataset | None:
@@ -124,6 +193,7 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def _read(reader: str, folder: Path) -> list[Series]:
-    module, function = reader.split(".")
-    return cast("list[Series]", getattr(importlib.import_module(f"pateval.datasets.{module}"), function)(folder))
+def _number(text: str) -> int | None:
+    """Read a published size such as ``708,405`` or ``495,000 (v1)``; None for words."""
+    first = text.split(" ")[0].replace(",", "")
+    return int(first) if first.isdigit() else None

@@ -7,30 +7,41 @@ download of other content is refused: trust on first use. `Fetched.verified` tel
 
 from __future__ import annotations
 
+import fnmatch
+import functools
+import gzip
 import hashlib
 import json
 import os
-import socket
+import stat
+import tarfile
+import tempfile
 import time
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pateval.datasets.archives import FetchError, file_digest, folder_digest, unpack
 from pateval.io.atomic import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pateval.datasets.sources import Dataset, Download, Mirror
 
+    Progress = Callable[[str, int, int | None], None]
+
 RECORD = ".downloads.json"
+_ATTEMPTS = 3
+_LIMIT = 64 << 30  # bytes an archive may unpack to: no data set here comes near, a zip bomb would
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, NotImplementedError)
 
 
-def _silent(*_: object) -> None:
-    """Show nothing."""
+class FetchError(OSError):
+    """A download failed; the message is one sentence naming the address and what to do."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +66,17 @@ class Fetched:
     verified: bool
 
 
+def _silent(*_: object) -> None:
+    """Show nothing."""
+
+
 def fetch(
     dataset: Dataset,
     folder: str | os.PathLike[str],
     *,
     timeout: float = 30.0,
     tell: Callable[[str], None] = _silent,
-    progress: Callable[[str, int, int | None], None] = _silent,
+    progress: Progress = _silent,
 ) -> list[Fetched]:
     """Download a data set into a folder, in its original layout.
 
@@ -100,14 +115,10 @@ def fetch(
 
 
 def _fetch_one(
-    download: Download,
-    folder: Path,
-    timeout: float,
-    tell: Callable[[str], None],
-    progress: Callable[[str, int, int | None], None],
+    download: Download, folder: Path, timeout: float, tell: Callable[[str], None], progress: Progress
 ) -> Fetched:
     record = _Record(folder)
-    at_hand = record.whole(download, folder)
+    at_hand = record.whole(download)
     if at_hand is not None:
         tell(f"already here: {at_hand.path}")
         return at_hand
@@ -115,7 +126,7 @@ def _fetch_one(
     for mirror in download.mirrors:
         tell(f"fetching {mirror.url}")
         try:
-            fetched = _from_mirror(download, mirror, folder, timeout, record, progress)
+            fetched = _from_mirror(download, mirror, record, timeout, progress)
         except FetchError as error:
             failures.append(error)
             tell(str(error))
@@ -127,51 +138,44 @@ def _fetch_one(
     raise FetchError(f"{failures[-1]}{more}") from failures[-1]
 
 
-def _from_mirror(
-    download: Download,
-    mirror: Mirror,
-    folder: Path,
-    timeout: float,
-    record: _Record,
-    progress: Callable[[str, int, int | None], None],
-) -> Fetched:
+def _from_mirror(download: Download, mirror: Mirror, record: _Record, timeout: float, progress: Progress) -> Fetched:
     """Fetch from one place, check, unpack if it is an archive, and write down what came."""
+    folder, url, known = record.folder, mirror.url, download.sha256
     # Everything is received under a hidden name of its own, so that neither mirrors nor broken downloads mix.
-    name = f".{hashlib.sha256(mirror.url.encode()).hexdigest()[:12]}-{mirror.url.rsplit('/', 1)[-1]}"
-    path, part = folder / name, folder / f"{name}.part"
-    known = download.sha256
-    _receive(mirror.url, part, timeout, progress)
-    if known is not None and file_digest(part) != known:
+    part = folder / f".{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rsplit('/', 1)[-1]}.part"
+    _receive(url, part, timeout, progress)
+    digest = _file_digest(part)
+    if known is not None and digest != known:
         part.unlink()
-        raise FetchError(f"{mirror.url}: the sha256 of what came is not the expected {known[:16]}...; nothing was kept")
-    os.replace(part, path)
+        raise FetchError(f"{url}: the sha256 of what came is not the expected {known[:16]}...; nothing was kept")
     try:
         if download.file:
-            digest = file_digest(path)
-            record.check(mirror.url, digest)
+            record.check(url, digest)
             files = [download.file]
-            os.replace(path, folder / download.file)
+            os.replace(part, folder / download.file)
         else:
-            files = unpack(path, folder, inside=mirror.inside, only=mirror.only, check=record.checker(mirror.url))
-            digest = folder_digest(folder, files)
+            files = unpack(
+                part, folder, inside=mirror.inside, only=mirror.only, check=functools.partial(record.check, url)
+            )
+            digest = _folder_digest(folder, files)
     finally:
-        path.unlink(missing_ok=True)
-    record.add(mirror.url, digest, files, known is not None)
-    return Fetched(folder / download.file if download.file else folder, mirror.url, digest, known is not None)
+        part.unlink(missing_ok=True)
+    record.add(url, digest, files, known is not None)
+    return Fetched(folder / download.file, url, digest, known is not None)
 
 
-def _receive(url: str, part: Path, timeout: float, progress: Callable[[str, int, int | None], None]) -> None:
+def _receive(url: str, part: Path, timeout: float, progress: Progress) -> None:
     """Download into ``part``, going on from what is there; three attempts where the connection breaks."""
     if not url.startswith(("http://", "https://")):
         raise FetchError(f"{url}: only http and https addresses are fetched")
-    for attempt in range(3):
-        have = part.stat().st_size if part.exists() else 0
+    for attempt in range(1, _ATTEMPTS + 1):
+        have = _size(part)
         request = urllib.request.Request(url, headers={"User-Agent": "pateval"})  # noqa: S310 - scheme checked above
         if have:
             request.add_header("Range", f"bytes={have}-")
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - scheme checked above
-                total = _append(answer, part, have, url, progress)
+                total = _append(answer, part, have, functools.partial(progress, url))
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == 416 and have:
@@ -179,52 +183,50 @@ def _receive(url: str, part: Path, timeout: float, progress: Callable[[str, int,
                 part.unlink()
                 continue
             raise FetchError(f"{url}: the server answered {error.code} {error.reason}") from error
-        except (TimeoutError, socket.timeout) as error:  # noqa: UP041 - urllib raises either
-            raise _stalled(url, part, timeout) from error
-        except urllib.error.URLError as error:
-            if isinstance(error.reason, TimeoutError):
-                raise _stalled(url, part, timeout) from error
-            raise FetchError(f"{url}: cannot be reached ({error.reason})") from error
         except OSError as error:
-            if attempt == 2:
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, TimeoutError):
+                raise FetchError(
+                    f"{url}: no data for {timeout:g} s after {_size(part)} bytes; run again to go on from there"
+                ) from error
+            if isinstance(error, urllib.error.URLError):
+                raise FetchError(f"{url}: cannot be reached ({reason})") from error
+            if attempt == _ATTEMPTS:
                 raise FetchError(f"{url}: the connection broke ({error}); run again to go on from there") from error
             continue
-        received = part.stat().st_size
-        if total is None or received == total:
+        if total is None or _size(part) == total:
             return
-        if received > total:
+        if _size(part) > total:
             part.unlink()
-    received = part.stat().st_size if part.exists() else 0
-    raise FetchError(f"{url}: the download broke off at {received} bytes, three times; run again to go on from there")
+    raise FetchError(
+        f"{url}: the download broke off at {_size(part)} bytes, three times; run again to go on from there"
+    )
 
 
-def _append(
-    answer: Any, part: Path, have: int, url: str, progress: Callable[[str, int, int | None], None]
-) -> int | None:
+def _append(answer: Any, part: Path, have: int, progress: Callable[[int, int | None], None]) -> int | None:
     """Write the body behind what is there; return the length the whole should have, where the server says it."""
     resumed = answer.status == 206
     length = answer.headers.get("Content-Length")
     done = have if resumed else 0
     total = None if length is None else done + int(length)
     with part.open("ab" if resumed else "wb") as file:
-        progress(url, done, total)
+        progress(done, total)
         while chunk := answer.read(1 << 18):
             file.write(chunk)
             done += len(chunk)
-            progress(url, done, total)
+            progress(done, total)
     return total
 
 
-def _stalled(url: str, part: Path, timeout: float) -> FetchError:
-    size = part.stat().st_size if part.exists() else 0
-    return FetchError(f"{url}: no data for {timeout:g} s after {size} bytes; run again to go on from there")
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 class _Record:
     """What was downloaded into a folder, from where, when, with which digest."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / RECORD
+        self.folder, self.path = folder, folder / RECORD
         self.entries: dict[str, dict[str, Any]] = {}
         if self.path.exists():
             try:
@@ -232,16 +234,16 @@ class _Record:
             except ValueError as error:
                 raise FetchError(f"{self.path}: not valid JSON; delete it to begin anew") from error
 
-    def whole(self, download: Download, folder: Path) -> Fetched | None:
+    def whole(self, download: Download) -> Fetched | None:
         """Return what is already here and whole."""
+        folder, known = self.folder, download.sha256
         for mirror in download.mirrors:
             entry = self.entries.get(mirror.url)
             if entry is None or not all((folder / name).is_file() for name in entry["files"]):
                 continue
-            digest = file_digest(folder / download.file) if download.file else folder_digest(folder, entry["files"])
-            if digest == entry["digest"] and download.sha256 in (None, digest):
-                path = folder / download.file if download.file else folder
-                return Fetched(path, mirror.url, digest, download.sha256 is not None)
+            digest = _file_digest(folder / download.file) if download.file else _folder_digest(folder, entry["files"])
+            if digest == entry["digest"] and known in (None, digest):
+                return Fetched(folder / download.file, mirror.url, digest, known is not None)
         return None
 
     def check(self, url: str, digest: str) -> None:
@@ -252,16 +254,101 @@ class _Record:
                 f"{url}: the content is not that of {entry['fetched']}; delete {self.path} if the change is wanted"
             )
 
-    def checker(self, url: str) -> Callable[[str], None]:
-        """Bind `check` to an address."""
-        return lambda digest: self.check(url, digest)
-
     def add(self, url: str, digest: str, files: list[str], verified: bool) -> None:
         """Write down what came, atomically."""
-        self.entries[url] = {
-            "digest": digest,
-            "verified": verified,
-            "fetched": time.strftime("%Y-%m-%d", time.gmtime()),
-            "files": files,
-        }
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        self.entries[url] = {"digest": digest, "verified": verified, "fetched": day, "files": files}
         write_text(json.dumps(self.entries, indent=1), self.path)
+
+
+def unpack(
+    archive: Path,
+    folder: Path,
+    *,
+    inside: str = "",
+    only: tuple[str, ...] = (),
+    check: Callable[[str], None] = _silent,
+) -> list[str]:
+    """Unpack a zip or tar archive: plain files only, never outside the folder, all or nothing.
+
+    ``inside`` and ``only`` are those of `Mirror`. ``check`` gets the digest of what was unpacked before it is moved to
+    its place, and may raise. Paths of the files, relative to ``folder``, come back sorted.
+
+    Raises
+    ------
+    FetchError
+        If the archive is damaged, holds links, leads out of the folder, is too large, or lacks what is wanted.
+    """
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as scratch:
+        files: list[str] = []
+        size = 0
+        try:
+            for name, content in _members(archive):
+                wanted = _wanted(name, inside, only, archive)
+                if wanted is None:
+                    continue
+                if content is None:
+                    raise FetchError(f"{archive.name}: {name!r} is a link or a device; nothing was unpacked")
+                target = Path(scratch) / wanted
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with content() as source, target.open("wb") as file:
+                    while chunk := source.read(1 << 20):
+                        size += len(chunk)
+                        if size > _LIMIT:
+                            raise FetchError(f"{archive.name}: unpacks to more than {_LIMIT >> 30} GiB")
+                        file.write(chunk)
+                files.append(wanted)
+        except _DAMAGED as error:
+            raise FetchError(f"{archive.name}: the archive is damaged ({error}); nothing was unpacked") from error
+        if not files:
+            raise FetchError(f"{archive.name}: the archive holds nothing of {inside or 'what is wanted'!r}")
+        files.sort()
+        check(_folder_digest(Path(scratch), files))
+        for name in files:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(Path(scratch) / name, target)
+    return files
+
+
+def _members(archive: Path) -> Iterator[tuple[str, Callable[[], Any] | None]]:
+    """Yield each member's name and what opens it, None for what is no plain file; folders are passed over."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as pack:
+            for entry in pack.infolist():
+                if not entry.is_dir():
+                    is_plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+                    yield entry.filename, functools.partial(pack.open, entry) if is_plain else None
+    elif tarfile.is_tarfile(archive):
+        with tarfile.open(archive) as tape:
+            for member in tape:
+                if not member.isdir():
+                    yield member.name, functools.partial(tape.extractfile, member) if member.isfile() else None
+    else:
+        raise FetchError(f"{archive.name}: neither a zip nor a tar archive")
+
+
+def _wanted(name: str, inside: str, only: tuple[str, ...], archive: Path) -> str | None:
+    """Return the path of a member below the folder wanted, None for others; refuse paths that lead out."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or (path.parts and ":" in path.parts[0]):
+        raise FetchError(f"{archive.name}: {name!r} leads out of the folder; nothing was unpacked")
+    prefix = PurePosixPath(inside).parts
+    head, rest = path.parts[: len(prefix)], path.parts[len(prefix) :]
+    if not rest or not all(fnmatch.fnmatchcase(part, pattern) for part, pattern in zip(head, prefix, strict=False)):
+        return None
+    if any(part.startswith((".", "__MACOSX")) for part in rest):
+        return None
+    below = "/".join(rest)
+    return below if not only or any(fnmatch.fnmatchcase(below, pattern) for pattern in only) else None
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folder_digest(folder: Path, files: list[str]) -> str:
+    """Return the sha256 of a list of files, each with its name and its own sha256."""
+    lines = "".join(f"{name}\0{_file_digest(folder / name)}\n" for name in sorted(files))
+    return hashlib.sha256(lines.encode()).hexdigest()

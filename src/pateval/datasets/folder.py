@@ -29,16 +29,7 @@ _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|tra
 
 
 def read(folder: Path) -> list[Series]:
-    """Read every series of a folder, or of one file.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder of data files, or a single data file.
-
-    Returns
-    -------
-    list of Series
+    """Read every series of a folder of data files, or of one file.
 
     Raises
     ------
@@ -64,22 +55,10 @@ def read(folder: Path) -> list[Series]:
 
 
 def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | None = None) -> list[Series]:
-    """Read one training file and one test file, which may hold several series.
+    """Read one training file, if there is one, and one test file, which may hold several series.
 
-    Parameters
-    ----------
-    train : Path or None
-        Training stretch.
-    test : Path
-        Test stretch.
-    name : str
-        Of the series, where the file holds only one.
-    label_file : Path, optional
-        Where the labels are if not in the test file.
-
-    Returns
-    -------
-    list of Series
+    ``name`` is that of the series where the file holds only one; labels are in the test file unless one of their own
+    is named.
     """
     table = read_table(test)
     truth = table if label_file is None else read_table(label_file)

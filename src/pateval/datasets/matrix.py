@@ -41,23 +41,10 @@ def headless(path: Path, names: Sequence[str] | None = None, *, skip: int = 0) -
 def features(
     table: Table, *, drop: Collection[str] = (), dtype: npt.DTypeLike | None = None, missing: float | None = None
 ) -> tuple[tuple[str, ...], FloatArray]:
-    """Return the names and the matrix of all columns but some.
+    """Return the names and the matrix, rows by features, of all columns but those to drop.
 
-    Parameters
-    ----------
-    table : Table
-        What was read.
-    drop : collection of str
-        Columns that are no features.
-    dtype : dtype, optional
-        Of the matrix; by default float32 where every column is, else float64.
-    missing : float, optional
-        What stands for missing values; by default they are refused.
-
-    Returns
-    -------
-    names : tuple of str
-    matrix : ndarray of shape (rows, features)
+    The matrix is float32 where every column is, else float64, unless a ``dtype`` is asked for. Missing values are
+    refused unless ``missing`` says what stands for them.
 
     Raises
     ------
@@ -78,6 +65,31 @@ def features(
     for index, column in enumerate(columns):
         matrix[:, index] = column
     return names, matrix
+
+
+def column(table: Table, name: str) -> FloatArray:
+    """Return one column of numbers as a matrix of one feature."""
+    return features(table, drop=set(table.columns) - {name})[1]
+
+
+def require_columns(table: Table, names: Sequence[str]) -> Table:
+    """Return the table, or raise TableError at the first column it does not have."""
+    absent = next((name for name in names if name not in table.columns), None)
+    if absent is not None:
+        raise TableError(f"{table.where}: there is no column {absent!r}; its columns are {', '.join(table.columns)}")
+    return table
+
+
+def names_in(path: Path, column: str) -> tuple[str, ...]:
+    """Return the different names in a column of a Parquet file, as they come, without reading the other columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path, columns=[column])
+    except (pa.ArrowException, OSError) as error:
+        raise TableError(f"{path}: not a readable Parquet file ({one_line(error, 160)})") from error
+    return tuple(map(str, table[column].unique().to_pylist())) if column in table.column_names else (path.stem,)
 
 
 def labels(table: Table, column: str) -> BoolArray:
@@ -108,6 +120,12 @@ def finite(values: npt.NDArray[Any], path: Path) -> None:
     if wrong.any():
         row, column = np.argwhere(wrong.reshape(len(wrong), -1))[0]
         raise TableError(f"{path}: row {row + 1}, feature {column + 1} is missing or infinite")
+
+
+def same_features(path: Path, test: FloatArray, train: FloatArray) -> None:
+    """Raise TableError where a training stretch has other features than the test stretch."""
+    if train.shape[1] != test.shape[1]:
+        raise TableError(f"{path}: {test.shape[1]} features, but the training file has {train.shape[1]}")
 
 
 def same_length(path: Path, labels_: BoolArray, steps: int) -> None:

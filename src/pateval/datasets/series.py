@@ -9,9 +9,29 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pateval.validation.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What there is of a data set.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The series.
+    train_rows, test_rows : int or None
+        Rows of all of them together; None where they were not counted.
+    read : callable
+        Reads all series, in a fixed order; raises TableError where a file is missing or damaged.
+    """
+
+    names: tuple[str, ...]
+    train_rows: int | None = None
+    test_rows: int | None = None
+    read: Callable[[], list[Series]] = field(default=list, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,8 +65,10 @@ class Dataset:
         Published numbers of rows.
     anomalies : str
         Published share of anomalous test steps, and events.
-    reader : str
-        Module and function in `pateval.datasets` that read it.
+    layout : str
+        Module and function in `pateval.datasets` that find it in a folder.
+    files : str
+        What is looked for in that folder.
     folders : tuple of str
         Names its folder may have below the data root.
     home : str
@@ -89,7 +91,8 @@ class Dataset:
     train: str
     test: str
     anomalies: str
-    reader: str
+    layout: str
+    files: str
     folders: tuple[str, ...]
     downloads: tuple[Download, ...] = ()
     note: str = ""
@@ -97,6 +100,12 @@ class Dataset:
     members: tuple[str, ...] = ()
 
 
+def _github(repository: str, commits: tuple[str, ...], inside: str, only: tuple[str, ...] = ()) -> tuple[Mirror, ...]:
+    """Return the archives of some commits of a repository; the first is what was looked at."""
+    return tuple(Mirror(f"https://github.com/{repository}/archive/{commit}.zip", inside, only) for commit in commits)
+
+
+_MASTER = "refs/heads/master"
 _TELEMANOM_LABELS = Download(
     (
         Mirror("https://raw.githubusercontent.com/khundman/telemanom/2e6c5b6c3558/labeled_anomalies.csv"),
@@ -107,11 +116,7 @@ _TELEMANOM_LABELS = Download(
 )
 _TELEMANOM_ARRAYS = Download(
     (
-        Mirror(
-            "https://github.com/imperial-qore/TranAD/archive/7ffb98d0c181.zip",
-            "*/data/SMAP_MSL",
-            ("train/*.npy", "test/*.npy"),
-        ),
+        *_github("imperial-qore/TranAD", ("7ffb98d0c181",), "*/data/SMAP_MSL", ("train/*.npy", "test/*.npy")),
         Mirror("https://s3-us-west-2.amazonaws.com/telemanom/data.zip", "data", ("train/*.npy", "test/*.npy")),
     )
 )
@@ -133,22 +138,10 @@ _NAB: dict[str, Any] = {
     "features": "1",
     "train": "none",
     "test": "365,558",
+    "files": "data/*/*.csv with labels/combined_*.json, or NAB.parquet",
 }
 _NAB_DOWNLOADS = (
-    Download(
-        (
-            Mirror(
-                "https://github.com/numenta/NAB/archive/ea702d75cc22.zip",
-                "*",
-                ("data/*/*.csv", "labels/combined_*.json"),
-            ),
-            Mirror(
-                "https://github.com/numenta/NAB/archive/refs/heads/master.zip",
-                "*",
-                ("data/*/*.csv", "labels/combined_*.json"),
-            ),
-        )
-    ),
+    Download(_github("numenta/NAB", ("ea702d75cc22", _MASTER), "*", ("data/*/*.csv", "labels/combined_*.json"))),
 )
 _TSB_AD: dict[str, Any] = {
     "licence": "Apache-2.0 for the curation; each collection keeps its own",
@@ -156,7 +149,8 @@ _TSB_AD: dict[str, Any] = {
     "Benchmark. NeurIPS Datasets and Benchmarks.",
     "origin": "github.com/TheDatumOrg/TSB-AD",
     "anomalies": "varies",
-    "reader": "tsb_ad.read",
+    "layout": "univariate.tsb_ad",
+    "files": "NNN_..._tr_N_1st_M.csv",
     "note": "The whole series is scored, the rows to learn from included, as in the benchmark's own runs.",
 }
 
@@ -173,21 +167,10 @@ DATASETS: tuple[Dataset, ...] = (
         train="708,405",
         test="708,420",
         anomalies="4.16 %, 327 events",
-        reader="smd.read",
+        layout="multivariate.smd",
+        files="ServerMachineDataset/test, or machine-*_test.parquet",
         folders=("SMD", "ServerMachineDataset"),
-        downloads=(
-            Download(
-                (
-                    Mirror(
-                        "https://github.com/NetManAIOps/OmniAnomaly/archive/7fb0e0acf89e.zip", "*/ServerMachineDataset"
-                    ),
-                    Mirror(
-                        "https://github.com/NetManAIOps/OmniAnomaly/archive/refs/heads/master.zip",
-                        "*/ServerMachineDataset",
-                    ),
-                )
-            ),
-        ),
+        downloads=(Download(_github("NetManAIOps/OmniAnomaly", ("7fb0e0acf89e", _MASTER), "*/ServerMachineDataset")),),
         note="One series per machine; the papers lay them end to end (--join).",
         members=tuple(
             f"machine-{group}-{number}"
@@ -203,7 +186,8 @@ DATASETS: tuple[Dataset, ...] = (
         train="58,317",
         test="73,729",
         anomalies="10.5 %, 36 events",
-        reader="telemanom.read_msl",
+        layout="multivariate.msl",
+        files="test/*.npy with labeled_anomalies.csv, or MSL_test.parquet",
         folders=("MSL", "SMAP_MSL", "telemanom"),
         downloads=(_TELEMANOM_LABELS, _TELEMANOM_ARRAYS),
         note="One series per channel; the papers lay them end to end (--join). MSL and SMAP come in one download.",
@@ -217,7 +201,8 @@ DATASETS: tuple[Dataset, ...] = (
         train="135,183",
         test="427,617",
         anomalies="12.8 %, 67 events",
-        reader="telemanom.read_smap",
+        layout="multivariate.smap",
+        files="test/*.npy with labeled_anomalies.csv, or SMAP_test.parquet",
         folders=("SMAP", "SMAP_MSL", "telemanom"),
         downloads=(_TELEMANOM_LABELS, _TELEMANOM_ARRAYS),
         note="Channel P-2 is left out, as everybody does. MSL and SMAP come in one download.",
@@ -235,16 +220,16 @@ DATASETS: tuple[Dataset, ...] = (
         train="132,481",
         test="87,841",
         anomalies="27.8 %, 72 events",
-        reader="psm.read",
+        layout="multivariate.psm",
+        files="test.csv with test_label.csv, or PSM_test_first*.parquet",
         folders=("PSM",),
         downloads=(
             Download(
-                (
-                    Mirror(
-                        "https://github.com/eBay/RANSynCoders/archive/948e61eb579815ff2a6bce721332d8220d59ca47.zip",
-                        "*/data",
-                        ("train.csv", "test.csv", "test_label.csv", "LICENSE"),
-                    ),
+                _github(
+                    "eBay/RANSynCoders",
+                    ("948e61eb579815ff2a6bce721332d8220d59ca47",),
+                    "*/data",
+                    ("train.csv", "test.csv", "test_label.csv", "LICENSE"),
                 )
             ),
         ),
@@ -262,7 +247,8 @@ DATASETS: tuple[Dataset, ...] = (
         train="495,000 (v1)",
         test="449,919",
         anomalies="12.1 %",
-        reader="swat.read",
+        layout="multivariate.swat",
+        files="a CSV file with 'normal' and one with 'attack' in its name, given out on request only",
         folders=("SWaT",),
         note="SWaT cannot be downloaded: fill in the form at https://itrust.sutd.edu.sg/itrust-labs_datasets/ and take "
         "'SWaT.A1 & A2_Dec 2015'; save the two workbooks SWaT_Dataset_Normal_v1 and SWaT_Dataset_Attack_v0 as CSV "
@@ -280,7 +266,8 @@ DATASETS: tuple[Dataset, ...] = (
         train="first part of each",
         test="rest of each",
         anomalies="one event each",
-        reader="ucr.read",
+        layout="univariate.ucr",
+        files="NNN_UCR_Anomaly_NAME_TRAIN_START_STOP.txt",
         folders=("UCR", "UCR-KDD21"),
         downloads=(
             Download(
@@ -293,7 +280,8 @@ DATASETS: tuple[Dataset, ...] = (
                 )
             ),
         ),
-        note="Steps count from 0 and the last number of the file name is taken as exclusive; see pateval.datasets.ucr.",
+        note="Steps count from 0 and the last number of the file name is taken as exclusive; "
+        "see pateval.datasets.univariate.ucr.",
     ),
     Dataset(
         name="MBA_ECG",
@@ -307,7 +295,8 @@ DATASETS: tuple[Dataset, ...] = (
         train="none",
         test="230,400 each",
         anomalies="8.77 %, 2.26 %, 6.24 %",
-        reader="ecg.read",
+        layout="univariate.ecg",
+        files="MBA_*.out or MBA_*.parquet",
         folders=("MBA_ECG", "MBA", "ECG"),
         downloads=tuple(
             Download(
@@ -326,7 +315,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         name="NAB",
         anomalies="9.16 % in 116 windows",
-        reader="nab.read",
+        layout="univariate.nab",
         folders=("NAB",),
         downloads=_NAB_DOWNLOADS,
         note="The truth are the windows; NAB-points has the single time stamps.",
@@ -335,7 +324,7 @@ DATASETS: tuple[Dataset, ...] = (
     Dataset(
         name="NAB-points",
         anomalies="single steps",
-        reader="nab.read_points",
+        layout="univariate.nab_points",
         folders=("NAB",),
         downloads=_NAB_DOWNLOADS,
         note="The truth are single time stamps; NAB has the windows around them. Both are one download.",

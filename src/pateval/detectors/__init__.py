@@ -3,7 +3,7 @@
 :data:`REGISTRY` is the table of them. Importing this package loads neither torch nor scikit-learn: a detector's module
 is loaded when it is asked for, and says which extra to install where something is missing. An estimator of scikit-learn
 or PyOD becomes a detector through :class:`pateval.detectors.adapter.Adapter`, and one of aeon through
-:class:`pateval.detectors.series_adapter.SeriesAdapter`. Only ``perfect`` is shown the labels:
+:class:`pateval.detectors.adapter.SeriesAdapter`. Only ``perfect`` is shown the labels:
 ``score(values, labels=...)``.
 
 Examples
@@ -29,8 +29,8 @@ class DetectorEntry(NamedTuple):
 
     Attributes
     ----------
-    module, detector, settings : str
-        Where the detector is, its class, its settings.
+    module, detector : str
+        Where the detector is, and its class.
     about : str
         What it does, in one line.
     needs : str
@@ -39,59 +39,35 @@ class DetectorEntry(NamedTuple):
 
     module: str
     detector: str
-    settings: str
     about: str
     needs: str = ""
 
 
 REGISTRY: dict[str, DetectorEntry] = {
-    "perfect": DetectorEntry(
-        "baselines", "Perfect", "PerfectSettings", "the labels themselves: the most a metric can give"
-    ),
-    "random": DetectorEntry("baselines", "Random", "RandomSettings", "uniform noise: what luck gives"),
-    "constant": DetectorEntry(
-        "baselines", "Constant", "ConstantSettings", "one score for all: what saying nothing gives"
-    ),
-    "squared_zscore": DetectorEntry(
-        "baselines",
-        "SquaredZScore",
-        "SquaredZScoreSettings",
-        "mean squared z-score: what a dead network gives",
-    ),
-    "moving_zscore": DetectorEntry(
-        "moving_zscore", "MovingZScore", "MovingZScoreSettings", "distance from the recent mean"
-    ),
-    "pca": DetectorEntry("pca", "PCA", "PCASettings", "what the main directions of training windows leave unexplained"),
-    "knn": DetectorEntry("knn", "KNN", "KNNSettings", "distance to the nearest training windows", "scikit-learn"),
-    "isolation_forest": DetectorEntry(
-        "estimators",
-        "IsolationForest",
-        "IsolationForestSettings",
-        "random splits isolate it soon",
-        "scikit-learn",
-    ),
-    "mvn": DetectorEntry(
-        "estimators", "MVN", "MVNSettings", "Gaussian mixture on windows: improbable windows", "scikit-learn"
-    ),
-    "lof": DetectorEntry("estimators", "LOF", "LOFSettings", "local outlier factor of windows", "scikit-learn"),
-    "autoencoder": DetectorEntry(
-        "autoencoder", "Autoencoder", "AutoencoderSettings", "dense autoencoder on windows", "torch"
-    ),
-    "lstm": DetectorEntry("lstm", "LSTM", "LSTMSettings", "recurrent reconstruction of windows", "torch"),
-    "transformer": DetectorEntry(
-        "transformer", "Transformer", "TransformerSettings", "attention reconstruction", "torch"
-    ),
-    "usad": DetectorEntry("usad", "USAD", "USADSettings", "two autoencoders trained against each other", "torch"),
-    "anomaly_transformer": DetectorEntry(
-        "anomaly_transformer",
-        "AnomalyTransformer",
-        "AnomalyTransformerSettings",
-        "reconstruction weighted by association discrepancy",
-        "torch",
-    ),
-    "dcdetector": DetectorEntry(
-        "dcdetector", "DCdetector", "DCdetectorSettings", "discrepancy of two attention views of patches", "torch"
-    ),
+    name: DetectorEntry(*entry)
+    for name, entry in {
+        "perfect": ("classical", "Perfect", "the labels themselves: the most a metric can give"),
+        "random": ("classical", "Random", "uniform noise: what luck gives"),
+        "constant": ("classical", "Constant", "one score for all: what saying nothing gives"),
+        "squared_zscore": ("classical", "SquaredZScore", "mean squared z-score: what a dead network gives"),
+        "moving_zscore": ("classical", "MovingZScore", "distance from the recent mean"),
+        "pca": ("classical", "PCA", "what the main directions of training windows leave unexplained"),
+        "knn": ("estimators", "KNN", "distance to the nearest training windows", "scikit-learn"),
+        "isolation_forest": ("estimators", "IsolationForest", "random splits isolate it soon", "scikit-learn"),
+        "mvn": ("estimators", "MVN", "Gaussian mixture on windows: improbable windows", "scikit-learn"),
+        "lof": ("estimators", "LOF", "local outlier factor of windows", "scikit-learn"),
+        "autoencoder": ("autoencoder", "Autoencoder", "dense autoencoder on windows", "torch"),
+        "lstm": ("reconstruction", "LSTM", "recurrent reconstruction of windows", "torch"),
+        "transformer": ("reconstruction", "Transformer", "attention reconstruction", "torch"),
+        "usad": ("usad", "USAD", "two autoencoders trained against each other", "torch"),
+        "anomaly_transformer": (
+            "anomaly_transformer",
+            "AnomalyTransformer",
+            "reconstruction weighted by association discrepancy",
+            "torch",
+        ),
+        "dcdetector": ("dcdetector", "DCdetector", "discrepancy of two attention views of patches", "torch"),
+    }.items()
 }
 
 
@@ -110,14 +86,23 @@ def detector_class(name: str) -> Any:
     ImportError
         Where the extra that holds torch or scikit-learn is not installed.
     """
-    entry = _entry(name)
-    return getattr(_load(name, entry), entry.detector)
+    if name not in REGISTRY:
+        raise ValueError(f"unknown detector {name!r}; there are {', '.join(REGISTRY)}")
+    entry = REGISTRY[name]
+    try:
+        module = importlib.import_module(f"pateval.detectors.{entry.module}")
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("torch", "sklearn"):
+            raise
+        raise ImportError(
+            f'the detector {name!r} needs {entry.needs}, which is not installed: run pip install "pateval[detectors]"'
+        ) from error
+    return getattr(module, entry.detector)
 
 
 def settings_class(name: str) -> Any:
     """Return the settings class of a detector, loading its module; raises as :func:`detector_class` does."""
-    entry = _entry(name)
-    return getattr(_load(name, entry), entry.settings)
+    return detector_class(name).Settings
 
 
 def make(name: str, **settings: Any) -> Any:
@@ -128,26 +113,9 @@ def make(name: str, **settings: Any) -> Any:
     >>> make("random", seed=3).settings
     RandomSettings(seed=3, legacy=False)
     """
-    chosen = settings_class(name)
-    known = set(chosen.__dataclass_fields__)
+    kind = detector_class(name)
+    known = set(kind.Settings.__dataclass_fields__)
     unknown = sorted(set(settings) - known)
     if unknown:
         raise ValueError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    return detector_class(name)(chosen(**settings))
-
-
-def _entry(name: str) -> DetectorEntry:
-    if name not in REGISTRY:
-        raise ValueError(f"unknown detector {name!r}; there are {', '.join(REGISTRY)}")
-    return REGISTRY[name]
-
-
-def _load(name: str, entry: DetectorEntry) -> Any:
-    try:
-        return importlib.import_module(f"pateval.detectors.{entry.module}")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("torch", "sklearn"):
-            raise
-        raise ImportError(
-            f'the detector {name!r} needs {entry.needs}, which is not installed: run pip install "pateval[detectors]"'
-        ) from error
+    return kind(kind.Settings(**settings))

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.layers import Embedding, FeedForward, association_discrepancy, join_heads, split_heads
-from pateval.detectors.scoring import Fitted, in_batches, score_tiles, training_windows
-from pateval.detectors.settings import check_heads, check_settings, with_given
-from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
-from pateval.detectors.windows import FloatMatrix, standard_scaling
-from pateval.validation.arrays import choice
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
-
-
-class _TransformerSchedule(NamedTuple):
-    stride: int
-    batch_size: int
-    epochs: int
-    patience: int
-    reshuffle: bool
-
-
-_VARIANTS = {
-    "paper": _TransformerSchedule(100, 32, 10, 7, False),
-    "original": _TransformerSchedule(1, 256, 3, 3, True),
-}
+from pateval.detectors.deep import DeepDetector, Windows, in_batches
+from pateval.detectors.layers import (
+    Embedding,
+    FeedForward,
+    association_discrepancy,
+    association_losses,
+    join_heads,
+    split_heads,
+)
+from pateval.detectors.settings import SelectingSettings, check_heads
+from pateval.detectors.training import Recipe, descend, make_optimizer, set_learning_rate
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnomalyTransformerSettings:
-    """Settings of :class:`AnomalyTransformer`. A value of None is the variant's.
+class AnomalyTransformerSettings(SelectingSettings):
+    """Settings of :class:`AnomalyTransformer` beside :class:`SelectingSettings`. A value of None is the variant's.
 
     ==================== ==================== ================================
     what                 ``"paper"``          ``"original"``
@@ -69,19 +56,14 @@ class AnomalyTransformerSettings:
         k, of the association losses against the reconstruction.
     temperature : float
         Of the softmax over the steps of a window in the score.
-    validation_share : float
-        Share of the training windows, the last ones of each series, held out to choose the weights.
-    select_on_test : bool
-        Let the test series choose instead, as the authors did: the scores have then seen the test data.
-    seed, order_seed : int
-        Of the weights; of the order of the windows.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
     score_batch : int
         Windows scored at a time.
-    cuda_graph : bool
-        Replay the optimiser step as a CUDA graph; no effect on a CPU.
     """
+
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"batch_size": 32, "epochs": 10, "patience": 7, "reshuffle": False},
+        "original": {"stride": 1, "batch_size": 256, "epochs": 3, "patience": 3, "reshuffle": True},
+    }
 
     variant: Literal["paper", "original"] = "paper"
     window: int = 100
@@ -97,24 +79,11 @@ class AnomalyTransformerSettings:
     learning_rate: float = 1e-4
     weight: float = 3.0
     temperature: float = 50.0
-    validation_share: float = 0.1
-    select_on_test: bool = False
-    seed: int = 0
-    order_seed: int = 42
-    device: str | None = None
     score_batch: int = 128
-    cuda_graph: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         check_heads(self.width, self.heads)
-
-
-def _schedule(settings: AnomalyTransformerSettings) -> _TransformerSchedule:
-    default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
-    if default.stride != 1:
-        default = default._replace(stride=settings.window)
-    return with_given(default, settings)
 
 
 def prior_scale(raw: Tensor) -> Tensor:
@@ -192,20 +161,6 @@ class AnomalyTransformerNetwork(nn.Module):
         return self.output(self.norm(tokens)), associations
 
 
-def association_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Return series loss (the prior held fixed) and prior loss (the series held fixed).
-
-    Both have the same value, the association discrepancy averaged over blocks, heads and steps; only the gradients
-    differ.
-    """
-    pairs = [
-        (association_discrepancy(series, prior.detach()).mean(), association_discrepancy(series.detach(), prior).mean())
-        for series, prior in associations
-    ]
-    series_losses, prior_losses = zip(*pairs, strict=True)
-    return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()
-
-
 def minimax_loss(windows: Tensor, outputs: tuple[Tensor, list[tuple[Tensor, Tensor]]], weight: float) -> Tensor:
     """Return 2·rec − k·series + k·prior.
 
@@ -234,44 +189,16 @@ class AnomalyTransformer(DeepDetector):
         The paper's by default, except that a held-out end of the training series chooses the weights.
     """
 
-    def __init__(self, settings: AnomalyTransformerSettings | None = None) -> None:
-        super().__init__(settings if settings is not None else AnomalyTransformerSettings())
-        self._schedule = _schedule(self.settings)
-        self._fitted: Fitted[AnomalyTransformerNetwork] | None = None
+    Settings = AnomalyTransformerSettings
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        settings, schedule = self.settings, self._schedule
-        device = choose_device(settings.device)
-        scaling, windows, held_out = training_windows(
-            train,
-            test,
-            scale=standard_scaling,
-            window=settings.window,
-            stride=schedule.stride,
-            device=device,
-            select_on_test=settings.select_on_test,
-            validation_share=settings.validation_share,
-            boundaries=boundaries,
-            test_boundaries=test_boundaries,
-        )
-        with seeded(settings.seed, device):
-            model = AnomalyTransformerNetwork(scaling.features, settings).to(device)
-        optimizer = make_optimizer("adam", model, settings.learning_rate, graph=settings.cuda_graph)
+    def network(self, features: int) -> AnomalyTransformerNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        return AnomalyTransformerNetwork(features, self.chosen)
 
-        def step(batch: Tensor) -> Tensor:
-            optimizer.zero_grad()
-            loss = minimax_loss(batch, model(batch), settings.weight)
-            torch.autograd.backward(loss)
-            optimizer.step()
-            return loss.detach()
+    def recipe(self, model: AnomalyTransformerNetwork, windows: Windows, held_out: Windows | None) -> Recipe:
+        """Adam on the minimax loss; weights are kept where neither of the two published losses is worse."""
+        chosen = self.chosen
+        optimizer = make_optimizer("adam", model, chosen.learning_rate, graph=chosen.cuda_graph)
 
         def parts(batch: Tensor) -> Tensor:
             reconstruction, associations = model(batch)
@@ -280,38 +207,26 @@ class AnomalyTransformer(DeepDetector):
             return torch.stack((error, discrepancy.mean(dim=0)), dim=1)
 
         def validate() -> tuple[float, ...]:
-            error, discrepancy = in_batches(model, parts, held_out, settings.score_batch).double().mean(dim=0).tolist()
-            return error - settings.weight * discrepancy, error + settings.weight * discrepancy
+            assert held_out is not None  # noqa: S101 - cut made them
+            values = in_batches(model, parts, held_out, chosen.score_batch)
+            error, discrepancy = map(self.mean_loss, values.unbind(dim=1))
+            return error - chosen.weight * discrepancy, error + chosen.weight * discrepancy
 
-        self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
             windows=windows,
             optimizers=(optimizer,),
-            step=step,
-            batch_size=schedule.batch_size,
-            epochs=schedule.epochs,
+            step=lambda batch: descend(optimizer, minimax_loss(batch, model(batch), chosen.weight)),
+            settings=chosen,
             validate=validate,
-            end=lambda number, _: set_learning_rate(optimizer, settings.learning_rate * 0.5 ** (number - 1)),
-            patience=schedule.patience,
-            order_seed=settings.order_seed,
-            reshuffle=schedule.reshuffle,
+            end=lambda number, _: set_learning_rate(optimizer, chosen.learning_rate * 0.5 ** (number - 1)),
+            reshuffle=chosen.reshuffle,
             reconstruct=lambda part: (part, model(part)[0]),
         )
 
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        return score_tiles(
-            self._fitted,
-            self._window_scores,
-            values,
-            window=self.settings.window,
-            rows=self.settings.score_batch,
-            boundaries=boundaries,
-        )
-
-    def _window_scores(self, model: AnomalyTransformerNetwork, windows: Tensor) -> Tensor:
+    def window_scores(self, model: AnomalyTransformerNetwork, windows: Tensor) -> Tensor:
+        """Return the squared error of each step times the softmax of its association discrepancy."""
         reconstruction, associations = model(windows)
         error = torch.square(reconstruction - windows).mean(dim=-1)
         discrepancy = torch.stack([association_discrepancy(*pair).mean(dim=1) for pair in associations]).sum(dim=0)
-        return error * torch.softmax(-self.settings.temperature * discrepancy, dim=-1)
+        return error * torch.softmax(-self.chosen.temperature * discrepancy, dim=-1)

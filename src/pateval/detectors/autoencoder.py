@@ -10,25 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.scoring import Fitted, Windows, fitted, in_batches, to_device, window_view
-from pateval.detectors.settings import check_settings
-from pateval.detectors.training import Recipe, choose_device, cpu_threads, make_optimizer, seeded
-from pateval.detectors.windows import (
-    FloatMatrix,
-    lay_last,
-    score_parts,
-    series_matrix,
-    standard_scaling,
-    window_starts,
-)
+from pateval.detectors.deep import DeepDetector, Windows, in_batches
+from pateval.detectors.settings import CheckedSettings
+from pateval.detectors.training import Recipe, descend, make_optimizer
+from pateval.detectors.windows import FloatMatrix, Scaling, window_starts
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
 
 
 @dataclass(frozen=True, kw_only=True)
-class AutoencoderSettings:
+class AutoencoderSettings(CheckedSettings):
     """Settings of :class:`Autoencoder`; the defaults are those of the paper's ECG example.
 
     Attributes
@@ -65,9 +57,6 @@ class AutoencoderSettings:
     seed: int = 20
     device: str | None = None
     score_batch: int = 8192
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class AutoencoderNetwork(nn.Sequential):
@@ -115,55 +104,52 @@ class Autoencoder(DeepDetector):
     # The small batch norm and the early stop turn the last digits of a parallel sum into other weights altogether.
     one_thread = True
 
-    def __init__(self, settings: AutoencoderSettings | None = None) -> None:
-        super().__init__(settings if settings is not None else AutoencoderSettings())
-        self._fitted: Fitted[AutoencoderNetwork] | None = None
+    Settings = AutoencoderSettings
 
     @property
     def tile_steps(self) -> int | None:
         """Windows slide: None."""
         return None
 
-    def plan(
+    def network(self, features: int) -> AutoencoderNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        return AutoencoderNetwork(self.chosen.window * features, self.chosen.hidden, self.chosen.code)
+
+    def cut(
         self,
         train: object,
-        *,
+        device: torch.device,
         boundaries: Boundaries | None = None,
         test: object = None,
         test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        settings = self.settings
-        device = choose_device(settings.device)
+    ) -> tuple[Scaling, Windows, Windows | None]:
+        """Hold out the last windows of each series, which overlap those before, as the example does."""
         if test is not None:
             raise ValueError("the autoencoder holds out the end of each series: test data have nothing to choose")
-        matrix = series_matrix(train, "train")
-        starts = window_starts(len(matrix), settings.window + 1, boundaries=boundaries, name="train")
-        scaling = standard_scaling(matrix)
-        series = to_device(scaling(matrix), device)
-        # A window more than the starts of windows one step longer: the example takes every window.
-        every = [np.append(mine, mine[-1] + 1) for mine in starts]
-        splits = [max(1, int(len(mine) * (1 - settings.validation_share))) for mine in every]
-        windows, held_out = (
-            Windows(
-                series, settings.window, np.concatenate([mine[part] for mine, part in zip(every, chosen, strict=True)])
-            )
-            for chosen in ([slice(0, split) for split in splits], [slice(split, None) for split in splits])
-        )
-        with seeded(settings.seed, device):
-            model = AutoencoderNetwork(settings.window * scaling.features, settings.hidden, settings.code).to(device)
+        matrix, window = self._matrix(train, "train"), self.chosen.window
+        scaling = self.scale(matrix)
+        series = self._on_device(matrix, scaling, device)
+        mine, held_out = [], []
+        # At least two windows: one to learn from, and one to stop by.
+        for starts in window_starts(len(matrix), window + 1, boundaries=boundaries, name="train"):
+            every = np.append(starts, starts[-1] + 1)
+            split = max(1, int(len(every) * (1 - self.chosen.validation_share)))
+            mine.append(every[:split])
+            held_out.append(every[split:])
+        train_windows, last_windows = (Windows(series, window, np.concatenate(part)) for part in (mine, held_out))
+        return scaling, train_windows, last_windows
+
+    def recipe(self, model: AutoencoderNetwork, windows: Windows, held_out: Windows | None) -> Recipe:
+        """Adam on the squared error, windows in their order; the held-out windows stop the training."""
+        chosen = self.chosen
         optimizer = make_optimizer("adam", model, 1e-3, epsilon=1e-7)
 
         def step(batch: Tensor) -> Tensor:
             if batch.shape[0] == 1:
                 # One window has no variance for the batch norm to divide by.
-                return torch.zeros((), device=device)
+                return torch.zeros((), device=windows.device)
             rows = scale_windows(batch)
-            optimizer.zero_grad()
-            loss = functional.mse_loss(model(rows), rows)
-            torch.autograd.backward(loss)
-            optimizer.step()
-            return loss.detach()
+            return descend(optimizer, functional.mse_loss(model(rows), rows))
 
         def squared(part: Tensor) -> Tensor:
             rows = scale_windows(part)
@@ -174,40 +160,28 @@ class Autoencoder(DeepDetector):
             return rows.view(part.shape), model(rows).view(part.shape)
 
         def validate() -> tuple[float, ...]:
-            return (float(in_batches(model, squared, held_out, settings.score_batch).double().mean()),)
+            assert held_out is not None  # noqa: S101 - cut made them
+            return (float(in_batches(model, squared, held_out, chosen.score_batch).double().mean()),)
 
-        self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=settings.batch_size,
-            epochs=settings.epochs,
+            settings=chosen,
             validate=validate,
-            patience=settings.patience,
-            order_seed=None,
-            restore=settings.restore,
+            restore=chosen.restore,
             reconstruct=reconstruct,
         )
 
+    def window_scores(self, model: AutoencoderNetwork, windows: Tensor) -> Tensor:
+        """Return the mean absolute error of each window."""
+        rows = scale_windows(windows)
+        return torch.abs(model(rows) - rows).mean(dim=1)
+
     def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
         """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        ready = fitted(self._fitted)
-        model, window = ready.model, self.settings.window
-        matrix = series_matrix(values, features=ready.scaling.features)
-
-        def absolute(batch: Tensor) -> Tensor:
-            rows = scale_windows(batch)
-            return torch.abs(model(rows) - rows).mean(dim=1)
-
-        def errors(part: FloatMatrix) -> FloatMatrix:
-            windows = window_view(to_device(part, ready.device), window, 1)
-            found = in_batches(model, absolute, windows, self.settings.score_batch).cpu().numpy()
-            return lay_last(found.astype(np.float64), window)
-
-        with cpu_threads(1):
-            scores = score_parts(ready.scaling(matrix), window, boundaries, errors)
+        scores = super().score(values, boundaries=boundaries)
         if self.settings.rescale:
             spread = float(np.ptp(scores))
             scores = (scores - scores.min()) / (spread if spread > 0 else 1.0)

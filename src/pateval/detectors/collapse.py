@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 _SAMPLE_STEPS = 8192
 
 
-class CollapsedTrainingWarning(UserWarning):
-    """A network learned nothing: its scores say how unusual the values are, or nothing at all."""
-
-
 def sample_starts(count: int, window: int) -> Tensor:
     """Return evenly spaced numbers of windows, at most about 8192 steps of them.
 
@@ -41,20 +37,9 @@ def sample_starts(count: int, window: int) -> Tensor:
 def measure(
     model: nn.Module, reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]], windows: Tensor
 ) -> Reconstruction:
-    """Measure a network on some windows.
+    """Measure a network on some windows; its mode is restored afterwards.
 
-    Parameters
-    ----------
-    model : Module
-        Its mode is restored afterwards.
-    reconstruct : callable
-        Returns what was to be reproduced and what came out, both of shape (windows, window, features).
-    windows : Tensor
-        The sample.
-
-    Returns
-    -------
-    Reconstruction
+    ``reconstruct`` returns what was to be reproduced and what came out, both of shape (windows, window, features).
     """
     training = model.training
     model.eval()

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.layers import Embedding, association_discrepancy
-from pateval.detectors.scoring import Fitted, all_windows, score_tiles
-from pateval.detectors.settings import check_settings, with_given
-from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded, set_learning_rate
-from pateval.detectors.windows import FloatMatrix, series_matrix, standard_scaling
-from pateval.validation.arrays import choice
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
-
-
-class _DCdetectorSchedule(NamedTuple):
-    stride: int
-    batch_size: int
-    epochs: int
-
-
-_VARIANTS = {"paper": _DCdetectorSchedule(105, 128, 3), "original": _DCdetectorSchedule(1, 256, 3)}
+from pateval.detectors.deep import DeepDetector, Windows
+from pateval.detectors.layers import Embedding, association_discrepancy, association_losses
+from pateval.detectors.settings import NetworkSettings
+from pateval.detectors.training import Recipe, descend, make_optimizer, set_learning_rate
 
 
 @dataclass(frozen=True, kw_only=True)
-class DCdetectorSettings:
-    """Settings of :class:`DCdetector`. A value of None is the variant's.
+class DCdetectorSettings(NetworkSettings):
+    """Settings of :class:`DCdetector` beside :class:`NetworkSettings`. A value of None is the variant's.
 
     ==================== ==================== =================================
     what                 ``"paper"``          ``"original"``
@@ -62,15 +47,14 @@ class DCdetectorSettings:
         Of Adam in the first two epochs; halved for each later one.
     temperature : float
         Of the softmax over the steps of a window in the score.
-    seed, order_seed : int
-        Of the weights; of the order of the windows.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
     score_values : int
         Values (windows x window x features) scored at a time: bounds the memory.
-    cuda_graph : bool
-        Replay the optimiser step as a CUDA graph; no effect on a CPU.
     """
+
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"batch_size": 128, "epochs": 3},
+        "original": {"stride": 1, "batch_size": 256, "epochs": 3},
+    }
 
     variant: Literal["paper", "original"] = "paper"
     window: int = 105
@@ -82,24 +66,13 @@ class DCdetectorSettings:
     layers: int = 3
     learning_rate: float = 1e-4
     temperature: float = 50.0
-    seed: int = 0
-    order_seed: int = 42
-    device: str | None = None
     score_values: int = 200_000
-    cuda_graph: bool = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        super().__post_init__()
         wrong = [size for size in self.patch_sizes if size < 1 or self.window % size]
         if wrong or not self.patch_sizes:
             raise ValueError(f"patch_sizes must be divisors of the window {self.window}; got {self.patch_sizes}")
-
-
-def _schedule(settings: DCdetectorSettings) -> _DCdetectorSchedule:
-    default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
-    if default.stride != 1:
-        default = default._replace(stride=settings.window)
-    return with_given(default, settings)
 
 
 def normalise_windows(windows: Tensor) -> Tensor:
@@ -178,15 +151,6 @@ class DCdetectorNetwork(nn.Module):
         return result
 
 
-def contrast_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Return series loss (the prior held fixed) and prior loss (the series held fixed), averaged over all maps."""
-    series_losses, prior_losses = [], []
-    for series, prior in associations:
-        series_losses.append(association_discrepancy(series, prior.detach()).mean())
-        prior_losses.append(association_discrepancy(series.detach(), prior).mean())
-    return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()
-
-
 class DCdetector(DeepDetector):
     """DCdetector (Yang et al., KDD 2023), as in the PATE paper's table or as published.
 
@@ -205,69 +169,36 @@ class DCdetector(DeepDetector):
         The paper's by default.
     """
 
-    def __init__(self, settings: DCdetectorSettings | None = None) -> None:
-        super().__init__(settings if settings is not None else DCdetectorSettings())
-        self._schedule = _schedule(self.settings)
-        self._fitted: Fitted[DCdetectorNetwork] | None = None
+    Settings = DCdetectorSettings
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        settings, schedule = self.settings, self._schedule
-        device = choose_device(settings.device)
-        scaling, windows = all_windows(
-            train,
-            scale=standard_scaling,
-            window=settings.window,
-            stride=schedule.stride,
-            device=device,
-            boundaries=boundaries,
-            test=test,
-        )
-        with seeded(settings.seed, device):
-            model = DCdetectorNetwork(settings).to(device)
-        optimizer = make_optimizer("adam", model, settings.learning_rate, graph=settings.cuda_graph)
+    def network(self, features: int) -> DCdetectorNetwork:  # noqa: ARG002 - channels are independent
+        """Make the network, not trained yet; it is the same for any number of features."""
+        return DCdetectorNetwork(self.chosen)
+
+    def recipe(self, model: DCdetectorNetwork, windows: Windows, held_out: Windows | None) -> Recipe:  # noqa: ARG002 - none are
+        """Adam on prior loss minus series loss; the last weights are kept."""
+        chosen = self.chosen
+        optimizer = make_optimizer("adam", model, chosen.learning_rate, graph=chosen.cuda_graph)
 
         def step(batch: Tensor) -> Tensor:
-            optimizer.zero_grad()
-            series_loss, prior_loss = contrast_losses(model(batch))
-            loss = prior_loss - series_loss
-            torch.autograd.backward(loss)
-            optimizer.step()
-            return loss.detach()
+            series_loss, prior_loss = association_losses(model(batch))
+            return descend(optimizer, prior_loss - series_loss)
 
-        self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=schedule.batch_size,
-            epochs=schedule.epochs,
-            end=lambda number, _: set_learning_rate(optimizer, settings.learning_rate * 0.5 ** (number - 1)),
-            order_seed=settings.order_seed,
-            reshuffle=settings.variant == "original",
+            settings=chosen,
+            end=lambda number, _: set_learning_rate(optimizer, chosen.learning_rate * 0.5 ** (number - 1)),
+            reshuffle=chosen.variant == "original",
         )
 
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        matrix = series_matrix(values)
-        rows = max(1, self.settings.score_values // (self.settings.window * matrix.shape[1]))
-        return score_tiles(
-            self._fitted,
-            self._window_scores,
-            matrix,
-            window=self.settings.window,
-            rows=rows,
-            boundaries=boundaries,
-        )
+    def batch_rows(self, features: int) -> int:
+        """Windows scored at a time: bounds the memory."""
+        return max(1, self.chosen.score_values // (self.chosen.window * features))
 
-    def _window_scores(self, model: DCdetectorNetwork, windows: Tensor) -> Tensor:
+    def window_scores(self, model: DCdetectorNetwork, windows: Tensor) -> Tensor:
+        """Return the softmax, over the steps of each window, of minus the discrepancy of its maps."""
         discrepancy = sum(association_discrepancy(*pair).sum(dim=1) for pair in model(windows))
-        return torch.softmax(-self.settings.temperature * torch.as_tensor(discrepancy), dim=-1)
+        return torch.softmax(-self.chosen.temperature * torch.as_tensor(discrepancy), dim=-1)

@@ -1,29 +1,138 @@
-"""What the deep detectors share: to fit is to plan, then to train; several seeds may train side by side."""
+"""What the deep detectors share: windows on the device, to fit is to plan and then to train, one score per step.
+
+A detector names its network, the recipe of its training and the scores of a batch of windows; the rest is here.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pateval.detectors.training import Epoch, Progress, Recipe, TrainingJob, TrainingRecord, cpu_threads, run_together
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pateval.detectors.base import Detector
+from pateval.detectors.settings import SelectingSettings, with_variant
+from pateval.detectors.training import (
+    Epoch,
+    Progress,
+    Recipe,
+    TrainingJob,
+    TrainingRecord,
+    choose_device,
+    cpu_threads,
+    run_together,
+    seeded,
+)
+from pateval.detectors.windows import (
+    FloatMatrix,
+    Scaling,
+    lay_last,
+    lay_tiles,
+    require_steps,
+    series_matrix,
+    tile_starts,
+    window_starts,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    import numpy.typing as npt
 
     from pateval.detectors.windows import Boundaries
 
 
-class DeepDetector:
+def window_view(series: Tensor, window: int, stride: int) -> Tensor:
+    """Return the windows of a series as a view, shape (windows, window, features)."""
+    require_steps(series.shape[0], window)
+    return series.unfold(0, window, stride).transpose(1, 2)
+
+
+class Windows:
+    """Windows of a series, (steps, features), named by where they begin: an index into an overlapping view.
+
+    Nothing is copied before windows are taken.
+    """
+
+    def __init__(self, series: Tensor, window: int, starts: npt.NDArray[np.intp]) -> None:
+        self._view = window_view(series, window, 1)
+        self._starts = torch.from_numpy(np.ascontiguousarray(starts)).to(series.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the windows are."""
+        return self._view.device
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __getitem__(self, index: Any, /) -> Tensor:
+        """Return windows by number, (windows, window, features), as a copy."""
+        return self._view[self._starts[index]]
+
+
+def in_batches(model: nn.Module, function: Callable[[Tensor], Tensor], windows: Windows | Tensor, rows: int) -> Tensor:
+    """Apply a function to ``rows`` windows at a time, without gradients, and join the results."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            return torch.cat([function(windows[first : first + rows]) for first in range(0, len(windows), rows)])
+    finally:
+        model.train(training)
+
+
+def split_windows(
+    starts: list[npt.NDArray[np.intp]], share: float, *, overlap: int, stride: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Hold out a share of the windows of each series, the last ones, at least one where there are two.
+
+    ``starts`` are the first steps of the windows of each series. So many windows as ``overlap`` says, which share steps
+    with the held-out ones, are left out; of the held-out ones every ``stride``-th is taken.
+
+    Examples
+    --------
+    >>> train, held_out = split_windows([np.arange(10), np.arange(20, 25)], 0.2, overlap=1, stride=1)
+    >>> train.tolist(), held_out.tolist()
+    ([0, 1, 2, 3, 4, 5, 6, 20, 21, 22], [8, 9, 24])
+    """
+    train, held_out = [], []
+    for mine in starts:
+        count = max(1, round(len(mine) * share))
+        if count >= len(mine):
+            # One window cannot be on both sides: it is learned from.
+            train.append(mine)
+            continue
+        train.append(mine[: max(1, len(mine) - count - overlap)])
+        held_out.append(mine[-count:][::stride])
+    return np.concatenate(train), np.concatenate(held_out or [np.empty(0, dtype=np.intp)])
+
+
+@dataclass(slots=True)
+class Fitted:
+    """What a deep detector needs to score: the network, the scaling of its input, the device."""
+
+    model: Any
+    scaling: Scaling
+    device: torch.device
+
+
+class DeepDetector(Detector):
     """A detector with a network.
 
     Parameters
     ----------
-    settings : dataclass
+    settings : dataclass, optional
         Those of the detector.
 
     Attributes
     ----------
+    chosen : dataclass
+        The settings, with the values of their variant in place of None.
     training_ : TrainingRecord or None
         What training did, and whether it collapsed; None before it.
     """
@@ -31,9 +140,11 @@ class DeepDetector:
     # Whether the result depends so much on the number of threads that one alone must do the work.
     one_thread: ClassVar[bool] = False
 
-    def __init__(self, settings: Any) -> None:
-        self.settings = settings
+    def __init__(self, settings: Any = None) -> None:
+        super().__init__(settings)
+        self.chosen: Any = with_variant(self.settings)
         self.training_: TrainingRecord | None = None
+        self._fitted: Fitted | None = None
 
     @property
     def history_(self) -> tuple[Epoch, ...]:
@@ -43,8 +154,31 @@ class DeepDetector:
     @property
     def tile_steps(self) -> int | None:
         """Steps of the windows that are laid end to end in scoring; None where windows slide."""
-        steps: int = self.settings.window
+        steps: int = self.chosen.window
         return steps
+
+    @property
+    def stride(self) -> int:
+        """Steps from one training window to the next: end to end unless the settings say otherwise."""
+        steps: int = getattr(self.chosen, "stride", None) or self.chosen.window
+        return steps
+
+    def network(self, features: int) -> nn.Module:
+        """Make the network, not trained yet, for a number of features."""
+        raise NotImplementedError
+
+    def recipe(self, model: Any, windows: Windows, held_out: Windows | None) -> Recipe:
+        """Say how the network is trained on its windows; ``held_out`` choose among the weights of its epochs."""
+        raise NotImplementedError
+
+    def window_scores(self, model: Any, windows: Tensor) -> Tensor:
+        """Score windows, (batch, window, features): each step, (batch, window), or where windows slide each window."""
+        raise NotImplementedError
+
+    def batch_rows(self, features: int) -> int:  # noqa: ARG002 - for those whose memory depends on it
+        """Windows scored at a time: bounds the memory."""
+        rows: int = self.chosen.score_batch
+        return rows
 
     def plan(
         self,
@@ -55,7 +189,82 @@ class DeepDetector:
         test_boundaries: Boundaries | None = None,
     ) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        raise NotImplementedError
+        device = choose_device(self.chosen.device)
+        scaling, windows, held_out = self.cut(train, device, boundaries, test, test_boundaries)
+        with seeded(self.chosen.seed, device):
+            model = self.network(scaling.features).to(device)
+        self._fitted = Fitted(model, scaling, device)
+        return self.recipe(model, windows, held_out)
+
+    def cut(
+        self,
+        train: object,
+        device: torch.device,
+        boundaries: Boundaries | None = None,
+        test: object = None,
+        test_boundaries: Boundaries | None = None,
+    ) -> tuple[Scaling, Windows, Windows | None]:
+        """Return scaling, training windows and held-out windows, None where the last weights are kept.
+
+        By default the last windows of each training series, a share of ``validation_share``, are held out and decide on
+        learning rate, early stop and the weights to keep. With ``select_on_test`` the test series decides, as in the
+        paper: then all windows are trained on, and the result has seen the test data.
+
+        Raises
+        ------
+        ValueError
+            If test data are given that have nothing to choose, or lacking, or the training series is too short.
+        """
+        chosen, window = self.chosen, self.chosen.window
+        selects = isinstance(chosen, SelectingSettings)
+        if test is not None and not selects:
+            raise ValueError("this detector keeps its last weights: there is nothing that test data could choose")
+        if selects and chosen.select_on_test and test is None:
+            raise ValueError("select_on_test=True needs fit(train, test=...)")
+        if selects and test is not None and not chosen.select_on_test:
+            raise ValueError(
+                "test data may choose the weights only with select_on_test=True; they were given without it"
+            )
+        matrix = self._matrix(train, "train")
+        starts = window_starts(len(matrix), window, self.stride, boundaries=boundaries, name="train")
+        scaling = self.scale(matrix)
+        series = self._on_device(matrix, scaling, device)
+        if not selects:
+            return scaling, Windows(series, window, np.concatenate(starts)), None
+        if test is not None:
+            other = self._matrix(test, "test", scaling.features)
+            chooses = np.concatenate(window_starts(len(other), window, window, boundaries=test_boundaries, name="test"))
+            held_out = Windows(self._on_device(other, scaling, device), window, chooses)
+            return scaling, Windows(series, window, np.concatenate(starts)), held_out
+        # Windows that overlap the held-out ones are left out, so that nothing is seen on both sides.
+        mine, last = split_windows(
+            starts, chosen.validation_share, overlap=(window - 1) // self.stride, stride=max(1, window // self.stride)
+        )
+        if not len(last):
+            raise ValueError(
+                f"train must hold at least two windows of {window} steps: the last is held out; got {len(mine)}"
+            )
+        return scaling, Windows(series, window, mine), Windows(series, window, last)
+
+    def _matrix(self, values: object, name: str = "values", features: int | None = None) -> FloatMatrix:
+        matrix = series_matrix(values, name, features=features)
+        return matrix.astype(np.float32).astype(np.float64) if self._single else matrix
+
+    def _on_device(self, matrix: FloatMatrix, scaling: Scaling, device: torch.device) -> Tensor:
+        """Return a scaled series on the device as float32, shape (steps, features)."""
+        # Where input is float32, in two steps, each rounded: what scikit-learn's scaler does to float32 in place.
+        shifted = matrix - scaling.shift
+        scaled = (shifted.astype(np.float32) if self._single else shifted) / scaling.scale
+        return torch.from_numpy(np.ascontiguousarray(scaled, dtype=np.float32)).to(device)
+
+    @property
+    def _single(self) -> bool:
+        return bool(getattr(self.chosen, "float32_input", False))
+
+    def mean_loss(self, values: Tensor) -> float:
+        """Average what was measured on held-out windows, the first axis, as the settings ask for."""
+        size = self.chosen.batch_size if self.chosen.validation_mean == "batches" else len(values)
+        return float(torch.stack([batch.mean() for batch in torch.split(values.double(), size)]).mean())
 
     def fit(
         self,
@@ -95,27 +304,41 @@ class DeepDetector:
         CollapsedTrainingWarning
             If the network learned nothing.
         """
-        fit_together(
-            [self],
-            train,
-            boundaries=boundaries,
-            test=test,
-            test_boundaries=test_boundaries,
-            progress=[progress],
-            checkpoints=[checkpoint],
-        )
+        data = {"boundaries": boundaries, "test": test, "test_boundaries": test_boundaries}
+        fit_together([self], train, **data, progress=[progress], checkpoints=[checkpoint])
         return self
+
+    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
+        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features).
+
+        See :mod:`pateval.detectors.windows` for the steps after the last whole tile and before the first whole window.
+        """
+        ready: Fitted = self.fitted(self._fitted)
+        window = self.chosen.window
+        matrix = self._matrix(values, features=ready.scaling.features)
+        series = self._on_device(matrix, ready.scaling, ready.device)
+        rows = self.batch_rows(matrix.shape[1])
+
+        def scores(starts: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+            windows = Windows(series, window, starts)
+            found = in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows)
+            return found.cpu().numpy()
+
+        with cpu_threads(1 if self.one_thread else None):
+            if self.tile_steps is not None:
+                tiles = tile_starts(len(matrix), window, boundaries=boundaries)
+                return lay_tiles(scores(tiles), len(matrix), boundaries=boundaries)
+            pieces = window_starts(len(matrix), window, boundaries=boundaries)
+            return np.concatenate([lay_last(scores(starts), window) for starts in pieces])
 
 
 def fit_together(
     detectors: Sequence[DeepDetector],
     train: object,
     *,
-    boundaries: Boundaries | None = None,
-    test: object = None,
-    test_boundaries: Boundaries | None = None,
     progress: Sequence[Progress | None] | None = None,
     checkpoints: Sequence[str | Path | None] | None = None,
+    **data: Any,
 ) -> None:
     """Train several detectors of one kind, such as several seeds, on the same series: on a GPU side by side.
 
@@ -125,25 +348,23 @@ def fit_together(
     ----------
     detectors : sequence of DeepDetector
         Not fitted yet.
-    train, boundaries, test, test_boundaries
-        As for `DeepDetector.fit`.
+    train, **data
+        The series, and ``boundaries``, ``test`` and ``test_boundaries`` as `DeepDetector.fit` takes them.
     progress, checkpoints : sequences, optional
         One for each detector.
     """
     count = len(detectors)
-    data = {"boundaries": boundaries, "test": test, "test_boundaries": test_boundaries}
+    shows, files = progress or [None] * count, checkpoints or [None] * count
     with cpu_threads(1 if any(detector.one_thread for detector in detectors) else None):
         jobs = [
             TrainingJob(
-                detector.plan(train, **data),  # type: ignore[arg-type]  # the mapping mixes the types of three parameters
-                shown,
-                checkpoint,
-                settings=(dataclasses.asdict(detector.settings), boundaries, test_boundaries),
+                detector.plan(train, **data),
+                show,
+                file,
+                settings=(dataclasses.asdict(detector.settings), data.get("boundaries"), data.get("test_boundaries")),
                 graph=getattr(detector.settings, "cuda_graph", False),
             )
-            for detector, shown, checkpoint in zip(
-                detectors, progress or [None] * count, checkpoints or [None] * count, strict=True
-            )
+            for detector, show, file in zip(detectors, shows, files, strict=True)
         ]
         for detector, record in zip(detectors, run_together(jobs), strict=True):
             detector.training_ = record

@@ -1,4 +1,4 @@
-"""LOF, MVN and isolation forest: estimators of scikit-learn behind the adapter, with settings of their own.
+"""kNN, LOF, MVN and isolation forest: estimators of scikit-learn behind the adapter, with settings of their own.
 
 Each sees the z-scored window that ends at a step; windows slide by one step, and the first ``window - 1`` steps repeat
 the first window's score (causal padding).
@@ -7,142 +7,151 @@ the first window's score (causal padding).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+import numpy.typing as npt
 from sklearn.ensemble import IsolationForest as Forest
 from sklearn.mixture import GaussianMixture
-from sklearn.neighbors import LocalOutlierFactor
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from pateval.detectors.adapter import Adapter, AdapterSettings
-from pateval.validation.arrays import positive_integer
+from pateval.detectors.estimator_kinds import Meaning, high_means
+from pateval.detectors.settings import CheckedSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class LOFSettings:
-    """Settings of :class:`LOF`; the defaults are those of the paper's weather example.
+class WindowSettings(CheckedSettings):
+    """What all of them can be told.
 
     Attributes
     ----------
     window : int
         Steps of a window.
-    neighbors : int
-        Size of the neighbourhood.
     max_windows : int, optional
         Most training windows, evenly spaced; None takes all.
     """
 
     window: int = 50
-    neighbors: int = 30
     max_windows: int | None = 20_000
 
-    def __post_init__(self) -> None:
-        positive_integer(self.window, "window")
-        positive_integer(self.neighbors, "neighbors")
+    @property
+    def fewest_windows(self) -> int:
+        """Training windows without which there is nothing to learn."""
+        return 1
+
+    def estimator(self) -> Any:
+        """Make the estimator, not fitted yet."""
+        raise NotImplementedError
 
 
-class LOF(Adapter):
-    """Local outlier factor of a window: it lies in a thinner neighbourhood than its neighbours do.
+class WindowEstimator(Adapter):
+    """An estimator on windows that its settings make."""
 
-    Parameters
-    ----------
-    settings : LOFSettings, optional
-        Those of the paper's weather example by default.
-    """
+    Settings: ClassVar[type[Any]]
 
-    def __init__(self, settings: LOFSettings | None = None) -> None:
-        settings = settings if settings is not None else LOFSettings()
-        super().__init__(
-            LocalOutlierFactor(n_neighbors=settings.neighbors, novelty=True),
-            # A window is no neighbour of its own.
-            AdapterSettings(
-                window=settings.window, max_windows=settings.max_windows, min_windows=settings.neighbors + 1
-            ),
-        )
-        self.settings = settings
+    def __init__(self, settings: Any = None) -> None:
+        chosen = self.Settings() if settings is None else settings
+        estimator = chosen.estimator()
+        meaning: Meaning = high_means(estimator) or "anomalous"
+        shown = {"window": chosen.window, "max_windows": chosen.max_windows, "min_windows": chosen.fewest_windows}
+        super().__init__(estimator, AdapterSettings(**shown, high_means=meaning))
+        self.settings = chosen
+
+
+class _MeanDistance(NearestNeighbors):  # type: ignore[misc]  # scikit-learn is untyped
+    """Nearest neighbours with a score: scikit-learn's class finds them and leaves the rest to its user."""
+
+    def decision_function(self, rows: npt.NDArray[Any]) -> Any:
+        """Return the mean distance to the nearest training rows."""
+        return self.kneighbors(rows)[0].mean(axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MVNSettings:
-    """Settings of :class:`MVN`; the defaults are those of the paper's weather example.
+class KNNSettings(WindowSettings):
+    """Settings of :class:`KNN`: windows, and the ``neighbors`` whose mean distance is the score."""
+
+    window: int = 20
+    neighbors: int = 5
+
+    @property
+    def fewest_windows(self) -> int:
+        """As many as there are neighbours to find."""
+        return self.neighbors
+
+    def estimator(self) -> Any:
+        """Make the search for neighbours."""
+        return _MeanDistance(n_neighbors=self.neighbors)
+
+
+class KNN(WindowEstimator):
+    """Mean Euclidean distance from a window to its nearest training windows."""
+
+    Settings = KNNSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class LOFSettings(WindowSettings):
+    """Settings of :class:`LOF`, by default those of the paper's weather example: windows and ``neighbors``."""
+
+    neighbors: int = 30
+
+    @property
+    def fewest_windows(self) -> int:
+        """A window is no neighbour of its own."""
+        return self.neighbors + 1
+
+    def estimator(self) -> Any:
+        """Make the estimator, for windows it was not fitted on."""
+        return LocalOutlierFactor(n_neighbors=self.neighbors, novelty=True)
+
+
+class LOF(WindowEstimator):
+    """Local outlier factor of a window: it lies in a thinner neighbourhood than its neighbours do."""
+
+    Settings = LOFSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class MVNSettings(WindowSettings):
+    """Settings of :class:`MVN`, by default those of the paper's weather example.
 
     Attributes
     ----------
-    window : int
-        Steps of a window (ECG example: 100).
     components : int
-        Gaussians in the mixture, full covariance (ECG example: 4).
-    max_windows : int, optional
-        Most training windows, evenly spaced; None takes all.
+        Gaussians in the mixture, full covariance (ECG example: 4, with windows of 100 steps).
     seed : int
         Of the initialisation.
     """
 
-    window: int = 50
     components: int = 1
-    max_windows: int | None = 20_000
     seed: int = 42
 
-    def __post_init__(self) -> None:
-        positive_integer(self.window, "window")
-        positive_integer(self.components, "components")
+    def estimator(self) -> Any:
+        """Make the mixture."""
+        return GaussianMixture(n_components=self.components, random_state=self.seed)
 
 
-class MVN(Adapter):
-    """Minus the log density of a window under a Gaussian mixture.
+class MVN(WindowEstimator):
+    """Minus the log density of a window under a Gaussian mixture."""
 
-    Parameters
-    ----------
-    settings : MVNSettings, optional
-        Those of the paper's weather example by default.
-    """
-
-    def __init__(self, settings: MVNSettings | None = None) -> None:
-        settings = settings if settings is not None else MVNSettings()
-        super().__init__(
-            GaussianMixture(n_components=settings.components, random_state=settings.seed),
-            AdapterSettings(window=settings.window, max_windows=settings.max_windows),
-        )
-        self.settings = settings
+    Settings = MVNSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class IsolationForestSettings:
-    """Settings of :class:`IsolationForest`.
-
-    Attributes
-    ----------
-    window : int
-        Steps of a window.
-    trees : int
-        Size of the forest.
-    max_windows : int, optional
-        Most training windows, evenly spaced; None takes all.
-    seed : int
-        Of the splits.
-    """
+class IsolationForestSettings(WindowSettings):
+    """Settings of :class:`IsolationForest`: windows, the number of ``trees``, and the ``seed`` of their splits."""
 
     window: int = 10
-    trees: int = 100
     max_windows: int | None = 50_000
+    trees: int = 100
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        positive_integer(self.window, "window")
-        positive_integer(self.trees, "trees")
+    def estimator(self) -> Any:
+        """Make the forest."""
+        return Forest(n_estimators=self.trees, random_state=self.seed)
 
 
-class IsolationForest(Adapter):
-    """How soon random splits isolate a window: above zero where scikit-learn calls it an outlier.
+class IsolationForest(WindowEstimator):
+    """How soon random splits isolate a window: above zero where scikit-learn calls it an outlier."""
 
-    Parameters
-    ----------
-    settings : IsolationForestSettings, optional
-        Windows of ten steps and a hundred trees by default.
-    """
-
-    def __init__(self, settings: IsolationForestSettings | None = None) -> None:
-        settings = settings if settings is not None else IsolationForestSettings()
-        super().__init__(
-            Forest(n_estimators=settings.trees, random_state=settings.seed),
-            AdapterSettings(window=settings.window, max_windows=settings.max_windows),
-        )
-        self.settings = settings
+    Settings = IsolationForestSettings

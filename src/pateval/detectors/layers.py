@@ -94,3 +94,21 @@ def association_discrepancy(first: Tensor, second: Tensor) -> Tensor:
         Shape (..., length).
     """
     return ((first - second) * ((first + EPSILON).log() - (second + EPSILON).log())).sum(dim=-1)
+
+
+def association_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Return series loss (the prior held fixed) and prior loss (the series held fixed), averaged over all maps.
+
+    Both have the same value, the mean association discrepancy; only the gradients differ.
+
+    Parameters
+    ----------
+    associations : list of (series, prior)
+        Maps of shape (..., length, length).
+    """
+    pairs = [
+        (association_discrepancy(series, prior.detach()).mean(), association_discrepancy(series.detach(), prior).mean())
+        for series, prior in associations
+    ]
+    series_losses, prior_losses = zip(*pairs, strict=True)
+    return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()

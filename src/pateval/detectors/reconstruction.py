@@ -1,28 +1,24 @@
-"""What the LSTM and the Transformer reconstructors share: settings, training and score; the networks differ."""
+"""LSTM and Transformer reconstructors: a network reproduces windows laid end to end; the score is the squared error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.scoring import Fitted, in_batches, reconstruction_errors, score_tiles, training_windows
-from pateval.detectors.settings import check_settings
-from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
-from pateval.detectors.windows import standard_scaling
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries, FloatMatrix
+from pateval.detectors.deep import DeepDetector, Windows, in_batches
+from pateval.detectors.layers import Embedding, FeedForward, join_heads, split_heads
+from pateval.detectors.settings import SelectingSettings, check_heads
+from pateval.detectors.training import Recipe, make_optimizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReconstructionSettings:
-    """What both reconstructors can be told; the defaults are the paper's.
+class ReconstructionSettings(SelectingSettings):
+    """What both reconstructors can be told beside :class:`SelectingSettings`; the defaults are the paper's.
 
     Attributes
     ----------
@@ -34,18 +30,8 @@ class ReconstructionSettings:
         Of AdamW; gradients are cut to the norm ``clip``.
     plateau, patience : int
         Halve the learning rate after more than ``plateau`` epochs without improvement; stop after ``patience`` such.
-    validation_share : float
-        Share of the training windows, the last ones of each series, held out to choose learning rate, stop and weights.
-    select_on_test : bool
-        Let the test series choose instead, as the authors did: the scores have then seen the test data.
-    seed, order_seed : int
-        Of the weights; of the order of the windows.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
     score_batch : int
         Windows scored at a time.
-    cuda_graph : bool
-        Replay the optimiser step as a CUDA graph; no effect on a CPU.
     """
 
     window: int = 100
@@ -56,100 +42,204 @@ class ReconstructionSettings:
     clip: float = 1.0
     plateau: int = 10
     patience: int = 100
-    validation_share: float = 0.1
-    select_on_test: bool = False
-    seed: int = 0
-    order_seed: int = 42
-    device: str | None = None
     score_batch: int = 1024
-    cuda_graph: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class Reconstructor(DeepDetector):
-    """A detector whose score of a step is the squared error of a network that reproduces windows laid end to end.
+    """A detector whose score of a step is the squared error of a network, averaged over the features."""
 
-    Parameters
-    ----------
-    settings : ReconstructionSettings
-        Those of the detector.
-    """
-
-    def __init__(self, settings: ReconstructionSettings) -> None:
-        super().__init__(settings)
-        self._fitted: Fitted[nn.Module] | None = None
-
-    def network(self, features: int) -> nn.Module:
-        """Make the network, not trained yet, for a number of features."""
-        raise NotImplementedError
-
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        settings = self.settings
-        device = choose_device(settings.device)
-        scaling, windows, held_out = training_windows(
-            train,
-            test,
-            scale=standard_scaling,
-            window=settings.window,
-            stride=settings.window,
-            device=device,
-            select_on_test=settings.select_on_test,
-            validation_share=settings.validation_share,
-            boundaries=boundaries,
-            test_boundaries=test_boundaries,
-        )
-        with seeded(settings.seed, device):
-            model = self.network(scaling.features).to(device)
+    def recipe(self, model: nn.Module, windows: Windows, held_out: Windows | None) -> Recipe:
+        """AdamW on the squared error; the error of the held-out windows rules learning rate, stop and weights."""
+        chosen = self.chosen
         optimizer = make_optimizer(
-            "adamw", model, settings.learning_rate, weight_decay=settings.weight_decay, graph=settings.cuda_graph
+            "adamw", model, chosen.learning_rate, weight_decay=chosen.weight_decay, graph=chosen.cuda_graph
         )
-        scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=settings.plateau)
+        scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=chosen.plateau)
 
         def step(batch: Tensor) -> Tensor:
             optimizer.zero_grad()
             loss = functional.mse_loss(model(batch), batch)
             torch.autograd.backward(loss)
-            nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+            nn.utils.clip_grad_norm_(model.parameters(), chosen.clip)
             optimizer.step()
             return loss.detach()
 
         def validate() -> tuple[float, ...]:
-            errors = in_batches(model, lambda part: reconstruction_errors(model, part), held_out, settings.score_batch)
-            return (float(errors.double().mean()),)
+            assert held_out is not None  # noqa: S101 - cut made them
+            errors = in_batches(model, lambda part: self.window_scores(model, part), held_out, chosen.score_batch)
+            return (self.mean_loss(errors),)
 
-        self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
             windows=windows,
             optimizers=(optimizer,),
             step=step,
-            batch_size=settings.batch_size,
-            epochs=settings.epochs,
+            settings=chosen,
             validate=validate,
             end=lambda _, values: scheduler.step(values[0]),
-            patience=settings.patience,
-            order_seed=settings.order_seed,
             extra={"scheduler": scheduler},
             reconstruct=lambda part: (part, model(part)),
         )
 
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        return score_tiles(
-            self._fitted,
-            reconstruction_errors,
-            values,
-            window=self.settings.window,
-            rows=self.settings.score_batch,
-            boundaries=boundaries,
+    def window_scores(self, model: nn.Module, windows: Tensor) -> Tensor:
+        """Return the squared error of each step, averaged over the features."""
+        return torch.square(model(windows) - windows).mean(dim=-1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LSTMSettings(ReconstructionSettings):
+    """Settings of :class:`LSTM`: those of :class:`ReconstructionSettings` and the width of the recurrent layers."""
+
+    hidden: int = 80
+
+
+class LSTMNetwork(nn.Module):
+    """LSTM → LSTM → linear, applied at each step; the output at a step may use the input of that step."""
+
+    def __init__(self, features: int, hidden: int) -> None:
+        super().__init__()
+        # Two layers in one module are the same two layers, and cuDNN overlaps them.
+        self.recurrent = nn.LSTM(features, hidden, num_layers=2, batch_first=True)
+        self.output = nn.Linear(hidden, features)
+
+    def forward(self, windows: Tensor) -> Tensor:
+        """Reconstruct (batch, window, features)."""
+        hidden, _ = self.recurrent(windows)
+        result: Tensor = self.output(hidden)
+        return result
+
+
+class LSTM(Reconstructor):
+    """LSTM reconstructor, one of the five benchmark detectors of the PATE paper.
+
+    Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
+    features. There is no bottleneck and no shift in time.
+
+    Parameters
+    ----------
+    settings : LSTMSettings, optional
+        The paper's by default, except that a held-out end of the training series chooses the weights.
+    """
+
+    Settings = LSTMSettings
+
+    def network(self, features: int) -> LSTMNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        return LSTMNetwork(features, self.chosen.hidden)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerSettings(ReconstructionSettings):
+    """Settings of :class:`Transformer`: those of :class:`ReconstructionSettings` and the size of the encoder.
+
+    Attributes
+    ----------
+    width, heads, hidden, blocks : int
+        Token width, attention heads, hidden width of the pointwise network, encoder blocks.
+    first_weights : {"linear", "multihead"}
+        How the weights are drawn: each linear layer by itself, or as ``nn.MultiheadAttention`` and the convolutions of
+        the authors' program draw theirs, in the same order (:func:`draw_as_published`).
+    """
+
+    weight_decay: float = 1e-3
+    width: int = 32
+    heads: int = 8
+    hidden: int = 128
+    blocks: int = 3
+    first_weights: Literal["linear", "multihead"] = "linear"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_heads(self.width, self.heads)
+
+
+class EncoderBlock(nn.Module):
+    """Attention in both directions, then the pointwise network; residual and norm after each."""
+
+    def __init__(self, width: int, heads: int, hidden: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.output = nn.Linear(width, width)
+        self.feed_forward = FeedForward(width, hidden)
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Map (batch, window, width) to the same shape."""
+        query, key, value = (split_heads(linear(tokens), self.heads) for linear in (self.query, self.key, self.value))
+        weights = torch.softmax(query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5, dim=-1)
+        tokens = self.norms[0](tokens + self.output(join_heads(weights @ value)))
+        result: Tensor = self.norms[1](tokens + self.feed_forward(tokens))
+        return result
+
+
+class TransformerNetwork(nn.Module):
+    """Embedding, encoder blocks, norm, linear."""
+
+    def __init__(self, features: int, settings: TransformerSettings) -> None:
+        super().__init__()
+        width = settings.width
+        self.embedding = Embedding(features, width, settings.window)
+        self.blocks = nn.Sequential(
+            *(EncoderBlock(width, settings.heads, settings.hidden) for _ in range(settings.blocks))
         )
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, features)
+
+    def forward(self, windows: Tensor) -> Tensor:
+        """Reconstruct (batch, window, features)."""
+        result: Tensor = self.output(self.norm(self.blocks(self.embedding(windows))))
+        return result
+
+
+@torch.no_grad()
+def draw_as_published(network: TransformerNetwork, settings: TransformerSettings) -> None:
+    """Draw the weights as the modules of the authors' program do, one after the other.
+
+    The embedding is a convolution, whose usual weights are drawn and then replaced. ``nn.MultiheadAttention`` draws the
+    three maps of queries, keys and values as one matrix, from a narrower interval than three linear layers would, and
+    has no biases at first. The pointwise networks are convolutions of one step.
+    """
+    width, hidden, features = settings.width, settings.hidden, network.output.out_features
+    embedding = nn.Conv1d(features, width, 3, bias=False)
+    nn.init.kaiming_normal_(embedding.weight, mode="fan_in", nonlinearity="leaky_relu")
+    network.embedding.weight.copy_(embedding.weight)
+    block: Any
+    for block in network.blocks:
+        attention = nn.MultiheadAttention(width, settings.heads, batch_first=True)
+        inputs = zip(attention.in_proj_weight.chunk(3), attention.in_proj_bias.chunk(3), strict=True)
+        pairs: list[Any] = list(zip((block.query, block.key, block.value), inputs, strict=True))
+        pairs.append((block.output, (attention.out_proj.weight, attention.out_proj.bias)))
+        for linear, sizes in ((block.feed_forward[0], (width, hidden)), (block.feed_forward[2], (hidden, width))):
+            convolution = nn.Conv1d(*sizes, 1)
+            pairs.append((linear, (convolution.weight.squeeze(-1), convolution.bias)))
+        for linear, (weight, bias) in pairs:
+            linear.weight.copy_(weight)
+            linear.bias.copy_(bias)
+    network.output.reset_parameters()
+
+
+class Transformer(Reconstructor):
+    """Transformer reconstructor, one of the five benchmark detectors of the PATE paper.
+
+    Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
+    features. Attention looks in both directions: in the authors' code a causal mask is built but never applied.
+
+    Parameters
+    ----------
+    settings : TransformerSettings, optional
+        The paper's by default, except that a held-out end of the training series chooses the weights.
+    """
+
+    Settings = TransformerSettings
+
+    def network(self, features: int) -> TransformerNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        if self.chosen.first_weights == "linear":
+            return TransformerNetwork(features, self.chosen)
+        with torch.random.fork_rng(devices=[]):
+            network = TransformerNetwork(features, self.chosen)
+        draw_as_published(network, self.chosen)
+        return network

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,25 +24,18 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
-from pateval.detectors.checkpoints import Checkpoint, TrainingState
-from pateval.detectors.collapse import CollapsedTrainingWarning, measure, sample_starts
+from pateval.detectors.checkpoints import Checkpoint
+from pateval.detectors.collapse import measure, sample_starts
 from pateval.detectors.cuda_graphs import GraphStep
-from pateval.io.collapse_rules import Reconstruction, collapse_reasons
+from pateval.io.collapse_rules import CollapsedTrainingWarning, Reconstruction, collapse_reasons
+
+if TYPE_CHECKING:
+    from pateval.detectors.deep import Windows
 
 # Rows of the history that a score file keeps.
 _ROWS_KEPT = 40
-
-
-class WindowSource(Protocol):
-    """Windows on the device, taken by number: a tensor, or an index into a longer series."""
-
-    @property
-    def device(self) -> torch.device:
-        """Where they are."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: Any, /) -> Tensor: ...
+# torch hands out 32 streams in turn, and a training needs two, one of them for its graph: more would share them.
+_MAX_SIDE_BY_SIDE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +69,6 @@ class Epoch:
     seconds: float
     kept: bool
 
-    def row(self) -> tuple[Any, ...]:
-        """Return all but the number of epochs planned: what a checkpoint holds."""
-        return (self.number, self.loss, self.validation, self.learning_rate, self.steps, self.seconds, self.kept)
-
 
 Progress = Callable[[Epoch], None]
 
@@ -98,8 +87,10 @@ class Recipe:
         For the learning rate in reports and for checkpoints.
     step : callable
         One optimiser step on a batch of windows; returns the loss as a detached scalar tensor.
-    batch_size, epochs : int
-        The last, shorter batch of an epoch is used too.
+    settings : object
+        Those of the detector: ``batch_size`` and ``epochs`` (the last, shorter batch of an epoch is used too); where
+        they are there, ``patience`` (stop after so many epochs without new weights to keep), and ``order_seed`` and
+        ``order`` (of the windows, see :func:`visiting_order`).
     validate : callable, optional
         Values to be small, computed after each epoch. The weights kept are those after which *no* value was worse than
         its best; without it the last weights are kept.
@@ -107,10 +98,6 @@ class Recipe:
         Called with the number of the epoch before it, counted from 1.
     end : callable, optional
         Called with the number of the epoch and the validation values after it: the learning-rate rule.
-    patience : int, optional
-        Stop after so many epochs without new weights to keep.
-    order_seed : int, optional
-        Seed of the order of the windows; None leaves them as they come.
     reshuffle : bool
         Draw a new order for every epoch instead of one for all.
     carries_gradients : bool
@@ -124,16 +111,13 @@ class Recipe:
     """
 
     model: nn.Module
-    windows: WindowSource
+    windows: Windows | Tensor
     optimizers: tuple[Optimizer, ...]
     step: Callable[[Tensor], Tensor]
-    batch_size: int
-    epochs: int
+    settings: Any
     validate: Callable[[], tuple[float, ...]] | None = None
-    begin: Callable[[int], None] | None = None
-    end: Callable[[int, tuple[float, ...]], None] | None = None
-    patience: int | None = None
-    order_seed: int | None = 42
+    begin: Callable[[int], None] = lambda _: None
+    end: Callable[[int, tuple[float, ...]], None] = lambda _, __: None
     reshuffle: bool = False
     carries_gradients: bool = False
     restore: bool = True
@@ -141,9 +125,9 @@ class Recipe:
     reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TrainingRecord:
-    """What a training did.
+    """What a training did; while it runs, where it stands between two epochs.
 
     Attributes
     ----------
@@ -158,9 +142,9 @@ class TrainingRecord:
         detector reconstructs nothing.
     """
 
-    history: tuple[Epoch, ...]
-    device: str
-    threads: int
+    history: tuple[Epoch, ...] = ()
+    device: str = "cpu"
+    threads: int = field(default_factory=torch.get_num_threads)
     first: Reconstruction | None = None
     last: Reconstruction | None = None
     kept: Reconstruction | None = None
@@ -169,6 +153,11 @@ class TrainingRecord:
     def kept_epoch(self) -> int:
         """The epoch whose weights are kept."""
         return max((epoch.number for epoch in self.history if epoch.kept), default=0)
+
+    @property
+    def best(self) -> tuple[float, ...]:
+        """Validation values of the weights that are kept; empty before the first epoch and where nothing chooses."""
+        return self.history[self.kept_epoch - 1].validation if self.kept_epoch else ()
 
     @property
     def collapse(self) -> tuple[str, ...] | None:
@@ -277,22 +266,40 @@ def set_learning_rate(optimizer: Optimizer, value: float) -> None:
             group["lr"] = value
 
 
-def visiting_order(count: int, seed: int | None) -> npt.NDArray[np.int64]:
-    """Return the order in which the windows are visited."""
-    return np.arange(count) if seed is None else np.random.default_rng(seed).permutation(count)
+def descend(optimizer: Optimizer, loss: Tensor) -> Tensor:
+    """Take one optimiser step down a loss; return it, detached."""
+    optimizer.zero_grad()
+    torch.autograd.backward(loss)
+    optimizer.step()
+    return loss.detach()
 
 
-def run(
-    recipe: Recipe,
-    *,
-    progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
-    settings: object = None,
-    graph: bool = False,
-) -> TrainingRecord:
-    """Train, and leave the weights to keep in the recipe's model.
+def visiting_order(count: int, seed: int | None, order: str = "generator") -> npt.NDArray[np.int64]:
+    """Return the order in which the windows are visited; as they come without a seed.
 
     Parameters
+    ----------
+    count : int
+        How many.
+    seed : int or None
+        Of the order.
+    order : {"generator", "legacy"}
+        Drawn by NumPy's generator of today, or shuffled by its legacy one, as the authors' program does.
+    """
+    places = np.arange(count)
+    if seed is None:
+        return places
+    if order == "legacy":
+        np.random.RandomState(seed).shuffle(places)
+        return places
+    return np.random.default_rng(seed).permutation(count)
+
+
+@dataclass(slots=True)
+class TrainingJob:
+    """One training of several.
+
+    Attributes
     ----------
     recipe : Recipe
         What to train and how.
@@ -306,29 +313,7 @@ def run(
         What the checkpoint was made with: one of other settings or other data is refused.
     graph : bool
         Capture the optimiser step in a CUDA graph and replay it: fewer launches for small networks. No effect on a CPU.
-
-    Returns
-    -------
-    TrainingRecord
-
-    Warns
-    -----
-    CollapsedTrainingWarning
-        If the network learned nothing.
-
-    Raises
-    ------
-    FloatingPointError
-        If the training loss is no longer finite.
-    ValueError
-        If the checkpoint belongs to other settings or data.
     """
-    return run_together([TrainingJob(recipe, progress, checkpoint, settings, graph)])[0]
-
-
-@dataclass(slots=True)
-class TrainingJob:
-    """One training of several; the attributes are the parameters of :func:`run`."""
 
     recipe: Recipe
     progress: Progress | None = None
@@ -337,10 +322,16 @@ class TrainingJob:
     graph: bool = False
 
 
+def run(recipe: Recipe, **options: Any) -> TrainingRecord:
+    """Train one recipe; the options are the other attributes of :class:`TrainingJob`."""
+    return run_together([TrainingJob(recipe, **options)])[0]
+
+
 def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
     """Train several recipes, one optimiser step of each in turn, and leave the weights to keep in their models.
 
-    On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of :func:`run`.
+    On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of training it
+    alone.
 
     Parameters
     ----------
@@ -350,8 +341,22 @@ def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
     Returns
     -------
     list of TrainingRecord
-        In the order of the jobs. Warns and raises as :func:`run` does.
+        In the order of the jobs.
+
+    Warns
+    -----
+    CollapsedTrainingWarning
+        If a network learned nothing.
+
+    Raises
+    ------
+    FloatingPointError
+        If a training loss is no longer finite.
+    ValueError
+        If a checkpoint belongs to other settings or data.
     """
+    if len(jobs) > _MAX_SIDE_BY_SIDE:
+        return run_together(jobs[:_MAX_SIDE_BY_SIDE]) + run_together(jobs[_MAX_SIDE_BY_SIDE:])
     device = jobs[0].recipe.windows.device
     streams = _streams(len(jobs), device)
     records: dict[int, TrainingRecord] = {}
@@ -387,43 +392,37 @@ def _streams(count: int, device: torch.device) -> list[Callable[[], contextlib.A
 
 def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
     """Train, pausing after each optimiser step."""
-    recipe = job.recipe
+    recipe, settings = job.recipe, job.recipe.settings
     device = recipe.windows.device
-    saved = Checkpoint(recipe, job.checkpoint, job.settings) if job.checkpoint is not None else None
-    state = TrainingState() if saved is None else saved.restore()
-    step = GraphStep(recipe.step, recipe.batch_size) if job.graph and device.type == "cuda" else recipe.step
-    for number in range(len(state.rows) + 1, recipe.epochs + 1):
-        if recipe.patience is not None and state.waited >= recipe.patience:
+    saved = Checkpoint(recipe, job.checkpoint, job.settings)
+    record = TrainingRecord(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu")
+    weights = saved.restore(record)
+    step = GraphStep(recipe.step, settings.batch_size) if job.graph and device.type == "cuda" else recipe.step
+    patience = getattr(settings, "patience", None)
+    for number in range(len(record.history) + 1, settings.epochs + 1):
+        if patience is not None and number - 1 - record.kept_epoch >= patience:
             break
-        epoch = yield from _one_epoch(recipe, step, number, state)
-        state.rows.append(epoch.row())
+        epoch = yield from _one_epoch(recipe, step, number, record.best)
+        record.history += (epoch,)
+        if epoch.kept and recipe.validate is not None and recipe.restore:
+            weights = {name: tensor.detach().clone() for name, tensor in recipe.model.state_dict().items()}
+        recipe.end(number, epoch.validation)
         if number == 1:
-            state.first = _measure(recipe)
-        if saved is not None:
-            saved.save_now_and_then(state)
+            record.first = _measure(recipe)
+        saved.save_now_and_then(record, weights)
         if job.progress is not None:
             try:
                 job.progress(epoch)
             except BaseException:
                 # Whoever interrupts here wants to go on from here.
-                if saved is not None:
-                    saved.save(state)
+                saved.save(record, weights)
                 raise
-    if saved is not None:
-        saved.save(state)
-    last = _measure(recipe)
-    kept = last
-    if state.weights is not None:
-        recipe.model.load_state_dict(state.weights)
-        kept = _measure(recipe)
-    return TrainingRecord(
-        tuple(Epoch(row[0], recipe.epochs, *row[1:]) for row in state.rows),
-        torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
-        torch.get_num_threads(),
-        state.first,
-        last,
-        kept,
-    )
+    saved.save(record, weights)
+    record.last = record.kept = _measure(recipe)
+    if weights is not None:
+        recipe.model.load_state_dict(weights)
+        record.kept = _measure(recipe)
+    return record
 
 
 def _measure(recipe: Recipe) -> Reconstruction | None:
@@ -435,24 +434,24 @@ def _measure(recipe: Recipe) -> Reconstruction | None:
 
 
 def _one_epoch(
-    recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, state: TrainingState
+    recipe: Recipe, step: Callable[[Tensor], Tensor], number: int, best: tuple[float, ...]
 ) -> Generator[None, None, Epoch]:
+    """Take the steps of one epoch, then validate; ``best`` are the values of the weights kept so far."""
     started = time.perf_counter()
-    windows = recipe.windows
+    windows, settings = recipe.windows, recipe.settings
     count = len(windows)
-    seed = recipe.order_seed
+    seed = getattr(settings, "order_seed", None)
     if seed is not None and recipe.reshuffle:
         seed += number - 1
-    order = torch.from_numpy(visiting_order(count, seed)).to(windows.device)
+    order = torch.from_numpy(visiting_order(count, seed, getattr(settings, "order", "generator"))).to(windows.device)
     learning_rate = float(recipe.optimizers[0].param_groups[0]["lr"])
-    if recipe.begin is not None:
-        recipe.begin(number)
+    recipe.begin(number)
     recipe.model.train()
     # Summed on the device: asking for each loss would make the host wait for every step.
     total = torch.zeros((), dtype=torch.float64, device=windows.device)
     steps = 0
-    for first in range(0, count, recipe.batch_size):
-        batch = windows[order[first : first + recipe.batch_size]]
+    for first in range(0, count, settings.batch_size):
+        batch = windows[order[first : first + settings.batch_size]]
         total += step(batch).double() * batch.shape[0]
         steps += 1
         yield
@@ -460,17 +459,6 @@ def _one_epoch(
     if not np.isfinite(loss):
         raise FloatingPointError(f"the training loss is {loss} in epoch {number}: the training diverged")
     values = recipe.validate() if recipe.validate is not None else ()
-    kept = (
-        recipe.validate is None
-        or not state.best
-        or all(new <= old for new, old in zip(values, state.best, strict=True))
-    )
-    if kept:
-        state.best, state.waited = values, 0
-        if recipe.validate is not None and recipe.restore:
-            state.weights = {name: tensor.detach().clone() for name, tensor in recipe.model.state_dict().items()}
-    else:
-        state.waited += 1
-    if recipe.end is not None:
-        recipe.end(number, values)
-    return Epoch(number, recipe.epochs, loss, values, learning_rate, steps, time.perf_counter() - started, kept)
+    kept = not best or all(new <= old for new, old in zip(values, best, strict=True))
+    seconds = time.perf_counter() - started
+    return Epoch(number, settings.epochs, loss, values, learning_rate, steps, seconds, kept)

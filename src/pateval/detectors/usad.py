@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pateval.detectors.deep import DeepDetector
-from pateval.detectors.scoring import Fitted, all_windows, fitted, in_batches, score_tiles, to_device, window_view
-from pateval.detectors.settings import check_settings, with_given
-from pateval.detectors.training import Recipe, choose_device, make_optimizer, seeded
-from pateval.detectors.windows import (
-    FloatMatrix,
-    lay_last,
-    minmax_scaling,
-    score_parts,
-    series_matrix,
-    standard_scaling,
-)
-from pateval.validation.arrays import choice
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
-
-
-class _UsadSchedule(NamedTuple):
-    window: int
-    latent_per_step: int
-    batch_size: int
-    epochs: int
-
-
-_VARIANTS = {"paper": _UsadSchedule(5, 33, 512, 250), "original": _UsadSchedule(12, 100, 7919, 100)}
+from pateval.detectors.deep import DeepDetector, Windows
+from pateval.detectors.settings import NetworkSettings
+from pateval.detectors.training import Recipe, make_optimizer
+from pateval.detectors.windows import FloatMatrix, Scaling, minmax_scaling, standard_scaling
 
 
 @dataclass(frozen=True, kw_only=True)
-class USADSettings:
-    """Settings of :class:`USAD`. A value of None is the variant's.
+class USADSettings(NetworkSettings):
+    """Settings of :class:`USAD` beside :class:`NetworkSettings`. A value of None is the variant's.
 
     ========================== ====================== ==========================
     what                       ``"paper"``            ``"original"``
@@ -68,15 +46,14 @@ class USADSettings:
         Keep what published code does, in both variants: each optimiser clears only its own gradients, so that the
         second decoder's step also applies the gradient of the first loss, and the first decoder's next step that of
         the second. The adversarial terms then largely cancel. False clears all gradients before each backward pass.
-    seed, order_seed : int
-        Of the weights; of the order of the windows.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
     score_batch : int
         Windows scored at a time.
-    cuda_graph : bool
-        Replay the optimiser step as a CUDA graph; no effect on a CPU.
     """
+
+    VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {
+        "paper": {"window": 5, "latent_per_step": 33, "batch_size": 512, "epochs": 250},
+        "original": {"window": 12, "latent_per_step": 100, "batch_size": 7919, "epochs": 100},
+    }
 
     variant: Literal["paper", "original"] = "paper"
     window: int | None = None
@@ -85,19 +62,7 @@ class USADSettings:
     epochs: int | None = None
     learning_rate: float = 1e-3
     carry_gradients: bool = True
-    seed: int = 0
-    order_seed: int = 42
-    device: str | None = None
     score_batch: int = 16384
-    cuda_graph: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-def _schedule(settings: USADSettings) -> _UsadSchedule:
-    default = _VARIANTS[choice(settings.variant, "variant", _VARIANTS)]
-    return with_given(default, settings)
 
 
 class USADNetwork(nn.Module):
@@ -167,47 +132,36 @@ class USAD(DeepDetector):
         The paper's by default. The last weights are kept: there is nothing to select.
     """
 
-    def __init__(self, settings: USADSettings | None = None) -> None:
-        super().__init__(settings if settings is not None else USADSettings())
-        self._schedule = _schedule(self.settings)
-        self._fitted: Fitted[USADNetwork] | None = None
+    Settings = USADSettings
 
     @property
     def tile_steps(self) -> int | None:
         """Steps of the windows that are laid end to end in scoring; None where windows slide."""
-        return self._schedule.window if self.settings.variant == "paper" else None
+        return self.chosen.window if self.chosen.variant == "paper" else None
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,  # noqa: ARG002 - that of all deep detectors
-    ) -> Recipe:
-        """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
-        settings, schedule = self.settings, self._schedule
-        device = choose_device(settings.device)
-        paper = settings.variant == "paper"
-        scaling, windows = all_windows(
-            train,
-            scale=standard_scaling if paper else minmax_scaling,
-            window=schedule.window,
-            stride=schedule.window if paper else 1,
-            device=device,
-            boundaries=boundaries,
-            test=test,
-        )
-        with seeded(settings.seed, device):
-            model = USADNetwork(schedule.window * scaling.features, schedule.window * schedule.latent_per_step).to(
-                device
-            )
-        first = make_optimizer("adam", [model.encoder, model.first], settings.learning_rate, graph=settings.cuda_graph)
-        second = make_optimizer(
-            "adam", [model.encoder, model.second], settings.learning_rate, graph=settings.cuda_graph
+    @property
+    def stride(self) -> int:
+        """Steps from one training window to the next."""
+        return self.tile_steps or 1
+
+    def scale(self, matrix: FloatMatrix) -> Scaling:
+        """Z-scores in the paper, a range of 0 to 1 as published."""
+        return standard_scaling(matrix) if self.chosen.variant == "paper" else minmax_scaling(matrix)
+
+    def network(self, features: int) -> USADNetwork:
+        """Make the network, not trained yet, for a number of features."""
+        chosen = self.chosen
+        return USADNetwork(chosen.window * features, chosen.window * chosen.latent_per_step)
+
+    def recipe(self, model: USADNetwork, windows: Windows, held_out: Windows | None) -> Recipe:  # noqa: ARG002 - none are
+        """Two Adam optimisers in turn, each on one decoder and the shared encoder; the last weights are kept."""
+        chosen = self.chosen
+        first, second = (
+            make_optimizer("adam", [model.encoder, decoder], chosen.learning_rate, graph=chosen.cuda_graph)
+            for decoder in (model.first, model.second)
         )
         # On the device, so that a captured step sees it change.
-        share = torch.ones((), device=device)
+        share = torch.ones((), device=windows.device)
 
         def begin(number: int) -> None:
             share.fill_(1 / number)
@@ -216,7 +170,7 @@ class USAD(DeepDetector):
             rows = batch.reshape(batch.shape[0], -1)
             losses = []
             for function, optimizer in ((first_loss, first), (second_loss, second)):
-                if not settings.carry_gradients:
+                if not chosen.carry_gradients:
                     model.zero_grad()
                 loss = function(model, rows, share)
                 torch.autograd.backward(loss)
@@ -226,31 +180,18 @@ class USAD(DeepDetector):
                 losses.append(loss.detach())
             return losses[0] + losses[1]
 
-        self._fitted = Fitted(model, scaling, device)
         return Recipe(
             model=model,
             windows=windows,
             optimizers=(first, second),
             step=step,
-            batch_size=schedule.batch_size,
-            epochs=schedule.epochs,
+            settings=chosen,
             begin=begin,
-            order_seed=settings.order_seed,
-            carries_gradients=settings.carry_gradients,
+            carries_gradients=chosen.carry_gradients,
             reconstruct=lambda part: (part, model(part.flatten(1))[0].view(part.shape)),
         )
 
-    def score(self, values: object, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-        """Return one score per step, higher where more anomalous, for values of shape (steps,) or (steps, features)."""
-        window, rows = self._schedule.window, self.settings.score_batch
-        if self.settings.variant == "paper":
-            return score_tiles(self._fitted, usad_scores, values, window=window, rows=rows, boundaries=boundaries)
-        ready = fitted(self._fitted)
-        matrix = series_matrix(values, features=ready.scaling.features)
-
-        def scores(part: FloatMatrix) -> FloatMatrix:
-            windows = window_view(to_device(part, ready.device), window, 1)
-            found = in_batches(ready.model, lambda batch: usad_scores(ready.model, batch).mean(dim=-1), windows, rows)
-            return lay_last(found.cpu().numpy(), window)
-
-        return score_parts(ready.scaling(matrix), window, boundaries, scores)
+    def window_scores(self, model: USADNetwork, windows: Tensor) -> Tensor:
+        """Return the score of each step or, as published, of each window."""
+        scores = usad_scores(model, windows)
+        return scores if self.tile_steps else scores.mean(dim=-1)

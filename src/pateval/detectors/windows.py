@@ -6,7 +6,7 @@ Two layouts are used by the detectors:
     Windows laid end to end without overlap, as the paper's five deep detectors use them. The paper drops the
     incomplete tail; here every step gets a score: where the length is no multiple of the window, the **final
     window of the series** is scored too, and only the steps that no tile covers take their score from it.
-    :func:`drop_tail` cuts a result back to the paper's convention.
+    The paper's protocol of the runner cuts them off again.
 *sliding windows*
     One window per stride; a window's score belongs to its last step (*causal*: the first ``window - 1`` steps
     repeat the first score) or is averaged over all windows that cover a step.
@@ -34,21 +34,7 @@ FloatMatrix = npt.NDArray[np.float64]
 
 
 def series_matrix(values: object, name: str = "values", *, features: int | None = None) -> FloatMatrix:
-    """Check a series and return it as float64 of shape (steps, features).
-
-    Parameters
-    ----------
-    values : array-like
-        Shape (steps,) or (steps, features); finite numbers.
-    name : str
-        What to call the argument in an error message.
-    features : int, optional
-        The number of features the detector was fitted on.
-
-    Returns
-    -------
-    ndarray of float64
-        Shape (steps, features).
+    """Check a series, called ``name`` in messages, and return it as float64 of shape (steps, features).
 
     Raises
     ------
@@ -90,23 +76,12 @@ def require_steps(length: int, window: int, name: str = "values") -> None:
 
 
 def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str = "values") -> list[slice]:
-    """Return the stretch of each series; all steps where there are no boundaries.
-
-    Parameters
-    ----------
-    length : int
-        Steps of all series together.
-    boundaries : sequence of int or None
-        The step at which each series begins: 0 first, ascending.
-    window : int
-        Steps each series must have.
-    name : str
-        What to call the steps in an error message.
+    """Return the stretch of each series; all ``length`` steps where there are no boundaries.
 
     Raises
     ------
     ValueError
-        If boundaries do not begin at 0 and ascend, or a series is shorter than a window.
+        If boundaries do not begin at 0 and ascend, or a series, called ``name``, is shorter than a window.
 
     Examples
     --------
@@ -148,43 +123,26 @@ def window_starts(
     ]
 
 
-def tile_starts(
-    length: int, window: int, *, tail: bool = True, boundaries: Boundaries | None = None
-) -> npt.NDArray[np.intp]:
-    """First steps of the tiles; with ``tail``, the final window is added where the tiles leave steps over.
+def tile_starts(length: int, window: int, *, boundaries: Boundaries | None = None) -> npt.NDArray[np.intp]:
+    """First steps of the tiles, and of the final window of each series where they leave steps over.
 
     Examples
     --------
-    >>> tile_starts(10, 4).tolist(), tile_starts(10, 4, tail=False).tolist(), tile_starts(8, 4).tolist()
-    ([0, 4, 6], [0, 4], [0, 4])
-    >>> tile_starts(10, 4, boundaries=(0, 5)).tolist()
-    [0, 1, 5, 6]
+    >>> tile_starts(10, 4).tolist(), tile_starts(8, 4).tolist(), tile_starts(10, 4, boundaries=(0, 5)).tolist()
+    ([0, 4, 6], [0, 4], [0, 1, 5, 6])
     """
     found = []
     for part in parts(length, boundaries, window):
         starts = np.arange(part.start, part.stop - window + 1, window, dtype=np.intp)
-        if tail and (part.stop - part.start) % window:
-            starts = np.append(starts, part.stop - window)
-        found.append(starts)
+        rest = (part.stop - part.start) % window
+        found.append(np.append(starts, part.stop - window) if rest else starts)
     return np.concatenate(found)
 
 
 def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries | None = None) -> FloatMatrix:
-    """Lay the scores of ``tile_starts(length, window)`` end to end, one per step.
+    """Lay the scores of the steps of tiles, shape (tiles, window), end to end: one per step, shape (length,).
 
-    Parameters
-    ----------
-    scores : ndarray
-        Shape (tiles, window): a score for each step of each tile.
-    length : int
-        Steps of the series.
-    boundaries : sequence of int, optional
-        Those given to `tile_starts`.
-
-    Returns
-    -------
-    ndarray of float64
-        Shape (length,). The steps after the last whole tile take the end of the final window.
+    The tiles are those of `tile_starts`; the steps after the last whole one take the end of the final window.
 
     Examples
     --------
@@ -201,17 +159,6 @@ def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries |
             result[part.stop - rest : part.stop] = scores[first + whole, window - rest :]
         first += whole + bool(rest)
     return result
-
-
-def drop_tail(array: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
-    """Cut scores or labels to the whole tiles: what the paper evaluates.
-
-    Examples
-    --------
-    >>> drop_tail(np.arange(10), 4).size
-    8
-    """
-    return array[: len(array) // window * window]
 
 
 def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
@@ -238,30 +185,18 @@ def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
 
 
 def lay_mean(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
-    """Average, for each step, the scores of the stride-1 windows that cover it.
-
-    Parameters
-    ----------
-    scores : ndarray
-        Shape (windows,), one score per window, or (windows, window), one per step of each window.
-    window : int
-        Steps of a window.
-
-    Returns
-    -------
-    ndarray of float64
-        Shape (windows + window - 1,).
+    """Average, for each step, its scores in the stride-1 windows that cover it, shape (windows, window).
 
     Examples
     --------
-    >>> lay_mean(np.array([2.0, 4.0]), 2).tolist()
+    >>> lay_mean(np.array([[2.0, 2.0], [4.0, 4.0]]), 2).tolist()
     [2.0, 3.0, 4.0]
     """
     count = scores.shape[0]
     total = np.zeros(count + window - 1)
     covered = np.zeros(count + window - 1)
     for offset in range(window):
-        total[offset : offset + count] += scores if scores.ndim == 1 else scores[:, offset]
+        total[offset : offset + count] += scores[:, offset]
         covered[offset : offset + count] += 1
     return total / covered
 

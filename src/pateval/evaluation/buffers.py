@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pateval.labels.events import find_events
 from pateval.output.frame_builder import build_frame
 from pateval.output.results import Result
-from pateval.time.clocks import duration_text, length_order, nanoseconds
+from pateval.time.clocks import duration_text, length_order, nanoseconds, readable_unit
 from pateval.validation.arrays import BoolArray, finite_array
 from pateval.validation.containers import to_numpy
 
@@ -125,7 +125,7 @@ class EventSpacing:
     suggested : int or None
         Buffer in steps: the period, but no longer than the typical event and half the gap. None without events.
     suggested_time : str or None
-        The same as a duration.
+        The same as a duration, rounded down to one that people say.
     """
 
     series: str
@@ -176,7 +176,7 @@ class EventSpacing:
         interval = None
         if nanoseconds is not None and nanoseconds.size > 1:
             interval = round(float(np.median(np.diff(nanoseconds))))
-        shown = None if interval is None else _as_text(interval)
+        shown = None if interval is None else duration_text(np.timedelta64(interval, "ns"))
         steps = labels.size
         if ignore is not None:
             labels, steps = labels & ~ignore, int(np.count_nonzero(~ignore))
@@ -202,8 +202,20 @@ class EventSpacing:
             shown,
             period,
             suggested,
-            None if interval is None else _as_text(suggested * interval),
+            None if interval is None else round_duration(suggested * interval),
         )
+
+    def steps_of(self, length: int | str) -> float:
+        """How many steps a buffer has; none where it is a duration and the interval between steps is not known."""
+        if not isinstance(length, str):
+            return length
+        return 0 if self.interval is None else float(nanoseconds(length) / nanoseconds(self.interval))
+
+    def exceeded_by(self, length: int | str) -> dict[str, int]:
+        """What a buffer is longer than, in steps: the typical event, the gap between events, both or neither."""
+        limits = {"the typical event": self.typical, "the gap between events": self.gap}
+        steps = self.steps_of(length)
+        return {what: size for what, size in limits.items() if size is not None and steps > size}
 
 
 @dataclass(frozen=True)
@@ -226,14 +238,14 @@ class BufferAdvice(Result):
 
     @property
     def suggested_time(self) -> str | None:
-        """The same as a duration, where all series have the same interval."""
-        intervals = {row.interval for row in self.rows}
-        steps = self.suggested
-        (interval,) = intervals if len(intervals) == 1 else (None,)
-        return None if interval is None or steps is None else duration_text(_times(steps, interval))
+        """The same as a duration that people say, where all series have the same interval."""
+        interval, *others = dict.fromkeys(row.interval for row in self.rows)
+        if interval is None or others or self.suggested is None:
+            return None
+        return round_duration(round(self.suggested * nanoseconds(interval)))
 
     def warnings(self, early: Iterable[Any], delay: Iterable[Any]) -> list[str]:
-        """Say which buffers are longer than the typical event or the gap between events."""
+        """Say which buffers are too long; never those that are suggested."""
         return list(long_buffers(self.rows, early, delay, remedy=""))
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -258,7 +270,11 @@ def long_buffers(
     *,
     remedy: str = "; `pateval buffer` suggests one",
 ) -> Iterator[str]:
-    """Say which buffers are longer than the typical event or the gap between events of a series.
+    """Say which buffers are too long: the one rule, for all commands.
+
+    A buffer is too long where it is longer than the typical event, or than the gap between events, in more than half of
+    the series that have events. What `BufferAdvice` suggests is never so: at least half of the series suggest as much
+    or more, and no series suggests more than its typical event or half of its gap.
 
     Parameters
     ----------
@@ -283,46 +299,39 @@ def long_buffers(
     named_by_excess: dict[str, list[str]] = {}
     for name, given in (("early", early), ("delay", delay)):
         longest = max(given, key=length_order, default=0)
-        exceeding: dict[str, list[int]] = {"the typical event": [], "the gap between events": []}
-        for row in known:
-            steps = _steps(longest, row.interval)
-            for sizes, size in zip(exceeding.values(), (row.typical, row.gap), strict=True):
-                if size is not None and steps > size:
-                    sizes.append(size)
-        found = [
-            f"than {what}{'' if len(known) == 1 else f' in {len(sizes)} of {len(known)} series'} "
-            f"({_in_steps(round(float(np.median(sizes))))})"
-            for what, sizes in exceeding.items()
-            if sizes
-        ]
-        if found:
-            named_by_excess.setdefault(" and ".join(found), []).append(f"{name} {longest}")
+        exceeded = [limits for row in known if (limits := row.exceeded_by(longest))]
+        if 2 * len(exceeded) <= len(known):
+            continue
+        found = []
+        for what in dict.fromkeys(what for limits in exceeded for what in limits):
+            sizes = [limits[what] for limits in exceeded if what in limits]
+            where = "" if len(known) == 1 else f" in {len(sizes)} of {len(known)} series"
+            typical = round(float(np.median(sizes)))
+            found.append(f"than {what}{where} ({typical} step{'' if typical == 1 else 's'})")
+        named_by_excess.setdefault(" and ".join(found), []).append(f"{name} {longest}")
     for excess, named in named_by_excess.items():
         buffers = f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"
         yield f"{buffers} longer {excess}: a buffer then counts for more than what it surrounds{remedy}"
 
 
-def _steps(length: int | str, interval: str | None) -> float:
-    """How many steps a buffer has; none where it is a duration and the interval between steps is not known."""
-    if not isinstance(length, str):
-        return length
-    return 0 if interval is None else float(nanoseconds(length) / nanoseconds(interval))
+def round_duration(length: int) -> str:
+    """Write nanoseconds as people say them, rounded down: whole units of the longest of which there are at least two.
 
+    Durations with a number below 100 are said as they are.
 
-def _in_steps(number: int) -> str:
-    """Write a number of steps in words: "1 step", "20 steps"."""
-    return f"{number} step{'' if number == 1 else 's'}"
+    Examples
+    --------
+    >>> [round_duration(seconds * 10**9) for seconds in (2100, 3600, 90, 166754, 100, 1001)]
+    ['35min', '1h', '90s', '46h', '100s', '16min']
+    """
+    exact = duration_text(np.timedelta64(length, "ns"))
+    if float(exact.rstrip("dhminsu")) < 100:
+        return exact
+    unit, size = readable_unit(length / 2)
+    return f"{length // size}{unit}"
 
 
 def _bridged(values: npt.ArrayLike, ignore: BoolArray) -> npt.NDArray[np.float64]:
     """Values with straight lines across ignored steps, so that the others keep their distance."""
     counted = np.flatnonzero(~ignore)
     return np.interp(np.arange(ignore.size), counted, np.asarray(values, dtype=np.float64)[counted])
-
-
-def _times(steps: int, interval: str) -> np.timedelta64:
-    return np.timedelta64(round(steps * nanoseconds(interval)), "ns")
-
-
-def _as_text(nanoseconds: int) -> str:
-    return duration_text(np.timedelta64(nanoseconds, "ns"))

@@ -1,142 +1,90 @@
-"""What chance reaches: random scores on the same labels, cut as the detector's are."""
+"""What chance reaches: random scores on the same steps, cut as the detector's are."""
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from pateval.catalog.metric import Metric
-from pateval.evaluation.one_detector import Evaluated, evaluate_detector
-from pateval.evaluation.result import Evaluation
-from pateval.evaluation.stretch import series_numbers
-from pateval.evaluation.threshold_rules import ORACLE, ThresholdRule, uses_training_scores
-from pateval.time.clocks import Duration, Times
-from pateval.validation.arrays import BoolArray, IntArray
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Value, mean_value, values_of
+from pateval.time.timelines import Recording
+from pateval.validation.arrays import BoolArray, FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class RandomScores:
-    """Random scores on the steps of an evaluation; what they reach is computed when it is first asked for.
-
-    Five draws cost five times what a detector does, and most evaluations are asked for a few values only. So that the
-    answer does not hang on what callers do to their arrays in between, the arrays here are copies.
-
-    Attributes
-    ----------
-    labels : ndarray of bool
-        Truth at every recorded step.
-    starts : ndarray of int
-        Where each series begins.
-    is_left_out : ndarray of bool or None
-        Marks the steps that were left out for the detector, and so are for random scores.
-    times, time_unit, max_gap
-        The clock, where there is one.
-    metrics : tuple of Metric
-        What to compute.
-    options : dict
-        The global options.
-    threshold : float, str or ThresholdRule
-        How random scores become predictions, where ``flagged`` does not say it.
-    flagged : int or None
-        How many steps to predict.
-    draws, seed : int
-        Over how many vectors to average, and the seed of them.
-    """
-
-    labels: BoolArray
-    starts: IntArray
-    is_left_out: BoolArray | None
-    times: Times | None
-    time_unit: str | None
-    max_gap: Duration | None
-    metrics: tuple[Metric, ...]
-    options: dict[str, Any]
-    threshold: float | str | ThresholdRule
-    flagged: int | None
-    draws: int
-    seed: int
-
-    @cached_property
-    def levels(self) -> dict[str, float]:
-        """Mean of each metric over the draws, where it is defined."""
-        if not self.metrics:
-            return {}
-        generator = np.random.default_rng(self.seed)
-        data: dict[str, Any] = {
-            "series": None if self.starts.size == 1 else series_numbers(self.starts, len(self.labels)),
-            "times": self.times,
-            "time_unit": self.time_unit,
-            "max_gap": self.max_gap,
-            "ignore": self.is_left_out,
-        }
-        drawn: dict[str, list[float]] = {metric.id: [] for metric in self.metrics}
-        for _ in range(self.draws):
-            scores = generator.random(self.labels.shape)
-            found = evaluate_detector(
-                self.labels,
-                scores,
-                self._predictions(scores),
-                metrics=list(self.metrics),
-                threshold=self.threshold,
-                **self.options,
-                **data,
-            ).evaluation
-            for metric, value in found.items():
-                if value == value:
-                    drawn[metric].append(value)
-        return {metric: float(np.mean(values)) for metric, values in drawn.items() if values}
-
-    def _predictions(self, scores: Any) -> Any:
-        """Predict as many of the steps that count as the detector has, those with the highest random scores."""
-        if self.flagged is None:
-            return None
-        cells = np.argsort(scores, axis=None)
-        if self.is_left_out is not None:
-            channels = scores.size // len(scores)
-            cells = cells[~self.is_left_out[cells // channels]]
-        predictions = np.zeros(scores.size, dtype=np.bool_)
-        predictions[cells[cells.size - self.flagged :]] = True
-        return predictions.reshape(scores.shape)
-
-
-def with_chance(
-    results: Mapping[str, Evaluated], *, threshold: Any, max_gap: Duration | None, draws: int, seed: int
-) -> dict[str, Evaluation]:
-    """Let each evaluation know the random scores it is measured against.
+def chance_of(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> dict[str, Value]:
+    """Mean of each metric over random scores on one series, or on several taken together.
 
     Random scores have no gaps; steps that are left out for a detector are left out for them, too. Where predictions are
-    given, or the threshold is a number, or from training scores, that means nothing to random scores, as many random
-    steps are predicted as the detector has predicted. Detectors on the same steps share their random scores.
+    given, or a threshold is a number or comes from training scores, it means nothing to random scores: as many random
+    steps are predicted as the detector has predicted. The draws are the same for the same labels and steps, whoever
+    asks.
+
+    Parameters
+    ----------
+    recording : Recording
+        What the detector was evaluated on.
+    measures : Measures
+        What was computed; ``chance`` draws from ``seed``.
+    found : mapping of str to Value
+        The detector's values by metric.
     """
-    if not draws:
-        return {name: result.evaluation for name, result in results.items()}
-    known: dict[tuple[Any, ...], RandomScores] = {}
-    found = {}
-    for name, (evaluation, recording, flagged) in results.items():
-        rule = evaluation.predictions_from
-        by_number = rule == "given" or not isinstance(rule, str) or uses_training_scores(rule)
-        mask, clock = recording.is_left_out, recording.timeline.clock
-        takes_scores = recording.scores is not None
-        flagged = flagged if by_number else None
-        key = (b"" if mask is None else np.packbits(mask).tobytes(), flagged, takes_scores)
-        if key not in known:
-            known[key] = RandomScores(
-                recording.labels.copy(),
-                recording.starts.copy(),
-                None if mask is None else mask.copy(),
-                None if recording.times is None else recording.times.copy(),
-                None if clock is None else clock.unit,
-                max_gap,
-                tuple(metric for metric in evaluation.metrics if takes_scores or metric.takes != "scores"),
-                evaluation.options,
-                ORACLE if by_number else threshold,
-                flagged,
-                draws,
-                seed,
-            )
-        found[name] = replace(evaluation, random_scores=known[key])
-    return found
+    mask = recording.is_left_out
+    steps = replace(recording, predictions=None, ignore=mask, absent=None, of_others=None, missing="error")
+    generator = np.random.default_rng([measures.seed, steps_digest(steps)])
+    by_count: dict[int | None, list[str]] = {}
+    wanted = [metric for metric in measures.metrics if metric.needs_threshold or recording.scores is not None]
+    for metric in wanted:
+        number = found[metric.id].flagged if has_own_chance(metric, recording, measures) else None
+        by_count.setdefault(number, []).append(metric.id)
+    drawn: dict[str, list[Value]] = {metric.id: [] for metric in wanted}
+    for _ in range(measures.chance):
+        scores = generator.random(recording.labels.shape)
+        for number, names in by_count.items():
+            predictions = None if number is None else _highest(scores, mask, number)
+            counted = replace(measures, metrics=tuple(measures.by_id[name] for name in names))
+            for name, value in values_of(replace(steps, scores=scores, predictions=predictions), counted).items():
+                drawn[name].append(value)
+    return {name: _mean_of_draws(values) for name, values in drawn.items()}
+
+
+def has_own_chance(metric: Metric, recording: Recording, measures: Measures) -> bool:
+    """Whether chance of a metric depends on how many steps the detector predicts, and not on the steps alone."""
+    return metric.needs_threshold and (recording.predictions is not None or measures.rule(metric).is_foreign)
+
+
+def chance_key(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> str:
+    """Tell what random scores reach apart: by labels, steps that count, clock, and how many steps are predicted."""
+    digest = hashlib.blake2b(str(steps_digest(recording)).encode(), digest_size=16)
+    if measures.needs_times and recording.clock is not None:
+        digest.update(f"{recording.clock.unit} {recording.clock.times.dtype}".encode())
+        digest.update(np.ascontiguousarray(recording.clock.times).tobytes())
+    own = [metric.id for metric in measures.metrics if has_own_chance(metric, recording, measures)]
+    digest.update(repr([(metric, found[metric].flagged) for metric in own]).encode())
+    return digest.hexdigest()
+
+
+def _mean_of_draws(values: list[Value]) -> Value:
+    return mean_value(values) if values else Value(math.nan, "no random scores were drawn")
+
+
+def steps_digest(recording: Recording) -> int:
+    """Tell the steps that chance is drawn on: labels, series, and which of them count."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (recording.labels, recording.starts, recording.is_left_out):
+        digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return int(digest.hexdigest(), 16)
+
+
+def _highest(scores: FloatArray, left_out: BoolArray | None, number: int) -> BoolArray:
+    """Predict so many of the steps that count, those with the highest random scores."""
+    cells = np.argsort(scores, axis=None)
+    if left_out is not None:
+        cells = cells[~left_out[cells // (scores.size // len(scores))]]
+    predictions = np.zeros(scores.size, dtype=np.bool_)
+    predictions[cells[cells.size - number :]] = True
+    return predictions.reshape(scores.shape)

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.catalog import MetricLike, find_metrics
-from pateval.catalog.metric import Metric
-from pateval.evaluation import evaluate
-from pateval.evaluation.bootstrap import mean_intervals
-from pateval.evaluation.compared_detectors import ComparedDetector, ComparedSteps, read_compared_steps
-from pateval.evaluation.threshold_rules import ORACLE, ThresholdRule, threshold_rule
+from pateval.catalog.metric import ORACLE, Metric
+from pateval.evaluation.bootstrap import event_blocks, mean_intervals
+from pateval.evaluation.measures import Measures, Metrics, Threshold
+from pateval.evaluation.notes import left_out_notes, require_clock
+from pateval.evaluation.result import BINARY
+from pateval.evaluation.values import Sample, Value, mean_values, values_of, with_predictions
 from pateval.labels.events import find_events
 from pateval.output.frame_builder import frame_of_rows
 from pateval.output.results import Result
 from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, fitted, folded, plain
 from pateval.time.clocks import Duration
+from pateval.time.timelines import Recording, joined, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, non_negative_integer
 from pateval.validation.wording import in_words
 
-DEFAULT_METRICS = (
-    "pate_ap",
-    "pate",
-    "vus_pr",
-    "average_precision",
-    "auc_roc",
-    "pate_f1",
-    "point_f1",
-    "affiliation_f1",
-)
 LEVEL = 0.95
+_ARROW = "<"  # points to the value it stands behind
 _LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
 _MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
 _DRAWS_OF_PIECES = 200  # each computes all metrics anew
@@ -55,15 +47,18 @@ class MetricDifference:
     label : str
         The id for a table, with "(oracle)" where the threshold has used the labels.
     first, second : float
-        Values of the two detectors; NaN where the metric is undefined.
+        Values of the two detectors, with several series the mean over those where each is defined; NaN where there is
+        none.
     difference : float
-        The first less the second.
+        The first less the second, with several series on those where both are defined.
     low, high : float
         Limits of the difference; NaN where there are too few pieces or series.
     wins, ties, losses : int
         On how many of the pieces or series the first detector is better, equal, worse.
     better : str
         Name of the detector that is better beyond the limits, "tie" where the limits hold zero, empty without limits.
+    units : int
+        How many pieces or series both have a value on: what limits, wins, ties and losses go over.
     reason : str
         Why the metric is undefined; empty where it is not.
     """
@@ -79,6 +74,7 @@ class MetricDifference:
     ties: int
     losses: int
     better: str
+    units: int
     reason: str = ""
 
 
@@ -121,15 +117,15 @@ class Comparison(Result):
         return len(self.rows)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows for people; a star marks the value that is better beyond the limits."""
+        """Columns and rows for people; an arrow points to the value that is better beyond the limits."""
         first, second = self.names
         limits = any(not math.isnan(row.low) for row in self.rows)
         columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "w/t/l"]
         return columns, [
             [
                 row.label,
-                _starred(row.first, row.better == first),
-                _starred(row.second, row.better == second),
+                _pointed(row.first, row.better == first),
+                _pointed(row.second, row.better == second),
                 "-" if math.isnan(row.difference) else f"{row.difference:+.4f}",
                 *(["" if math.isnan(row.low) else f"[{row.low:.3f}, {row.high:.3f}]"] if limits else []),
                 f"{row.wins}/{row.ties}/{row.losses}",
@@ -149,13 +145,13 @@ class Comparison(Result):
     def records(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows for programs: one metric each, at full precision, detectors named in every row."""
         columns = ["metric", "a", "b", "value_a", "value_b", "difference", "low", "high"]
-        columns += ["wins", "ties", "losses", "better", "reason"]
+        columns += ["wins", "ties", "losses", "better", "units", "reason"]
         return columns, [
             [
                 row.metric,
                 *self.names,
                 *(row.first, row.second, row.difference, row.low, row.high),
-                *(row.wins, row.ties, row.losses, row.better or None, row.reason or None),
+                *(row.wins, row.ties, row.losses, row.better or None, row.units, row.reason or None),
             ]
             for row in self.rows
         ]
@@ -191,11 +187,16 @@ class Comparison(Result):
     def remarks(self) -> list[str]:
         """What the table means, in sentences."""
         first, second = self.names
-        units = f"the {self.units} pieces around events" if self.unit == "piece" else f"the {self.units} series"
+        what = "pieces around events" if self.unit == "piece" else "series"
+        counts = sorted({row.units for row in self.rows})
+        units = f"the {self.units} {what}"
+        if counts and counts != [self.units]:
+            several = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+            units = f"the {several} of {self.units} {what} where both have a value"
         lines = [f"difference: {first} less {second}; w/t/l: wins, ties and losses of {first}, over {units}"]
         if self.draws:
-            star = "*: the better one, where these limits leave out 0"
-            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {star}")
+            arrow = f"{_ARROW}: the better one, where these limits leave out 0"
+            lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {arrow}")
         return [*lines, *self.notes, *(f"{row.metric}: {row.reason}" for row in self.rows if row.reason)]
 
     def _repr_html_(self) -> str:
@@ -215,17 +216,18 @@ def compare(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
     *,
-    metrics: Iterable[MetricLike] | MetricLike | None = None,
+    metrics: Metrics = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int | Duration = 100,
-    threshold: float | str | ThresholdRule | tuple[Any, Any] = ORACLE,
+    threshold: Threshold = ORACLE,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
     time_unit: str | None = None,
     max_gap: Duration | None = None,
     ignore: npt.ArrayLike | None = None,
     missing: str = "error",
+    pooled: bool = False,
     names: tuple[str, str] = ("a", "b"),
     draws: int | None = None,
     seed: int = 0,
@@ -244,12 +246,11 @@ def compare(
     a, b : array-like of float
         Scores of the two detectors, higher is more anomalous.
     metrics : str, Metric, function, or iterable of these, optional
-        As in `evaluate`; by default the best known eight.
+        As in `evaluate`.
     early, delay, window
         As in `evaluate`.
-    threshold : float or str, or a pair of these
-        How scores become predictions, as in `evaluate`; a pair has one for each detector. It is chosen once, on all
-        steps, and kept in the draws.
+    threshold : float or str
+        How scores become predictions, as in `evaluate`; chosen on each series, and kept in the draws.
     series : array-like, optional
         Which series each step belongs to.
     times, time_unit, max_gap, ignore
@@ -258,6 +259,8 @@ def compare(
     missing : {"error", "ignore", "normal"}
         What to do where a score is NaN or null, as in `evaluate`; "ignore" leaves out, for both detectors, steps at
         which one of them has no score.
+    pooled : bool
+        Take all steps of several series for one sample, as in `evaluate`; there are then no limits.
     names : pair of str
         What to call the detectors.
     draws : int, optional
@@ -284,144 +287,256 @@ def compare(
     >>> pv.compare(labels, labels + noise, 0.3 * labels + noise, metrics=["auc_roc"], names=("sharp", "dull"))
     metric     sharp     dull  difference            95 %  w/t/l
     ------------------------------------------------------------
-    auc_roc  1.0000*  0.7778      +0.2222  [0.170, 0.269]  8/0/0
+    auc_roc  1.0000<  0.7778      +0.2222  [0.170, 0.269]  8/0/0
     <BLANKLINE>
     difference: sharp less dull; w/t/l: wins, ties and losses of sharp, over the 8
     pieces around events
     95 %: bootstrap over the 8 pieces around events, both detectors on the same
-    draws; *: the better one, where these limits leave out 0
+    draws; <: the better one, where these limits leave out 0
+    """
+    measures = Measures.of(
+        metrics=metrics,
+        early=early,
+        delay=delay,
+        window=window,
+        threshold=threshold,
+        max_gap=max_gap,
+        missing=missing,
+        pooled=pooled,
+        chance=0,
+        seed=seed,
+    )
+    steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
+    one, other = (read_recording(labels, scores, ignore=ignore, missing=missing, **steps) for scores in (a, b))
+    return compare_runs([one], [other], measures, names=names, draws=draws)
+
+
+def compare_runs(
+    one: Sequence[Recording],
+    other: Sequence[Recording],
+    measures: Measures,
+    *,
+    names: tuple[str, str],
+    draws: int | None = None,
+) -> Comparison:
+    """Compare two detectors, each with its runs; `compare` says what the parameters are.
+
+    Each has its value over all its series; the difference, its limits and what is counted go over those that both have.
     """
     first, second = (
         cut_in_the_middle(str(name), _LONGEST_NAME) if isinstance(name, (str, int)) else in_words(name)
         for name in names
     )
-    seed = non_negative_integer(seed, "seed")
-    on_steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
-    steps = read_compared_steps(labels, (a, b), missing, {**on_steps, "ignore": ignore})
-    truth, starts = steps.recording.labels, steps.recording.starts
-    wanted = find_metrics(
-        DEFAULT_METRICS if metrics is None else metrics,
-        global_values={"early": early, "delay": delay, "window": window},
-    )
-    rules = threshold if isinstance(threshold, tuple) else (threshold, threshold)
-    detectors = [
-        ComparedDetector(scores, threshold_rule(rule), steps) for scores, rule in zip(steps.scores, rules, strict=True)
-    ]
-    given: dict[str, Any] = {"chance": 0, "metrics": wanted, "early": early, "delay": delay, "window": window}
-    given |= {"missing": steps.missing, "max_gap": max_gap}
-    several = starts.size > 1
-    units = list(pairwise([*starts.tolist(), truth.size])) if several else steps.pieces()
-    counted, timeline = steps.recording.closed_up(truth), steps.recording.timeline
-    events = len(find_events(counted, timeline.starts))
-    tables = [detector.values_of(units, steps, given) for detector in detectors]
-    number = len(units)
+    require_clock(measures, one[0].clock)
+    judged = leave_out_for_all([*one, *other])
+    detectors = [with_predictions(judged[: len(one)]), with_predictions(judged[len(one) :])]
+    wanted = [measures.of_detector(name) for name in names]
+    by_series = [_by_series(runs, own) for runs, own in zip(detectors, wanted, strict=True)]
+    whole = [mean_values(list(found.values())) for found in by_series]
+    if measures.pooled:
+        whole = [
+            _mean_of_runs([[values_of(run, own)] for run in runs])[0]
+            for runs, own in zip(detectors, wanted, strict=True)
+        ]
+    detectors = _on_common_series(detectors)
+    recordings = [runs[0] for runs in detectors]
+    several = recordings[0].starts.size > 1
+    if several:
+        common = [series for series in by_series[0] if series in by_series[1]]
+        table = [[found[series] for series in common] for found in by_series]
+    else:
+        pieces = [[_Pieces(run, own) for run in runs] for runs, own in zip(detectors, wanted, strict=True)]
+        units = _cut(recordings[0])
+        table = [_mean_of_runs([[run.values(slice(*unit)) for unit in units] for run in runs]) for runs in pieces]
+    number = len(table[0])
+    events = len(find_events(recordings[0].counted(recordings[0].labels), recordings[0].timeline.starts))
     enough = number >= _MIN_UNITS_FOR_LIMITS and (several or events >= _MIN_UNITS_FOR_LIMITS)
     default = _DRAWS_OF_SERIES if several else _DRAWS_OF_PIECES
     count = (default if draws is None else non_negative_integer(draws, "draws")) if enough else 0
+    count = 0 if several and measures.pooled else count
+    columns = {
+        name: tuple(np.array([values[name].value for values in column]) for column in table) for name in measures.ids
+    }
     if several:
-        whole, reasons, limits = _means(tables, count, seed)
+        limits = {
+            name: _limits_of_means(values[0] - values[1], count, measures.seed) for name, values in columns.items()
+        }
     else:
-        found = [
-            evaluate(truth, detector.scores, detector.predictions, **given, **steps.data) for detector in detectors
-        ]
-        whole = np.array([[evaluation[metric.id] for metric in wanted] for evaluation in found])
-        reasons = [
-            next((evaluation.reasons[m.id] for evaluation in found if m.id in evaluation.reasons), "") for m in wanted
-        ]
-        limits = _piece_limits(detectors, units, steps, given, count, seed)
+        limits = _limits_of_pieces(pieces, units, measures, count)
     rows = [
-        _row(metric, whole[:, m], limits[m], tables[0][:, m], tables[1][:, m], reasons[m], (first, second), detectors)
-        for m, metric in enumerate(wanted)
+        _row(
+            metric,
+            measures.labels[metric.id],
+            [found[metric.id] for found in whole],
+            columns[metric.id],
+            limits[metric.id],
+            (first, second),
+            several=several and not measures.pooled,
+        )
+        for metric in measures.metrics
     ]
-    notes = [*_notes(enough, several, number, events, count), *steps.notes(wanted, (first, second), max_gap)]
+    notes = [
+        *_notes(enough, several, number, events, pooled=measures.pooled),
+        *_left_out(recordings, measures, (first, second)),
+    ]
     unit = "series" if several else "piece"
-    return Comparison((first, second), tuple(rows), unit, number, count, seed, tuple(notes))
+    return Comparison((first, second), tuple(rows), unit, number, count, measures.seed, tuple(notes))
 
 
-def _means(tables: Sequence[Any], draws: int, seed: int) -> tuple[Any, list[str], Any]:
-    """Means over the series where both have a value, and the limits of their difference."""
-    both = ~np.isnan(tables[0]) & ~np.isnan(tables[1])
-    metrics = both.shape[1]
-    whole, limits = np.full((2, metrics), np.nan), np.full((metrics, 2), np.nan)
-    for m in range(metrics):
-        defined = both[:, m]
-        if defined.any():
-            whole[:, m] = [table[defined, m].mean() for table in tables]
-        if draws and np.count_nonzero(defined) >= _MIN_UNITS_FOR_LIMITS:
-            difference = tables[0][defined, m] - tables[1][defined, m]
-            limits[m] = mean_intervals(difference[:, None], draws=draws, level=LEVEL, seed=seed)[0]
-    return whole, ["" if is_defined else "undefined on every series" for is_defined in both.any(axis=0)], limits
+def _by_series(runs: Sequence[Recording], measures: Measures) -> dict[object, dict[str, Value]]:
+    """Values of a detector on each of its series, the mean over its runs, by the name or the place of the series."""
+    found: dict[object, list[dict[str, Value]]] = {}
+    for run in runs:
+        for place, part in enumerate(run.parts()):
+            found.setdefault(part.names or place, []).append(values_of(part, measures))
+    return {series: _mean_of_runs([[values] for values in several])[0] for series, several in found.items()}
 
 
-def _piece_limits(
-    detectors: Sequence[ComparedDetector],
-    units: Sequence[tuple[int, int]],
-    steps: ComparedSteps,
-    given: dict[str, Any],
-    draws: int,
-    seed: int,
-) -> Any:
+def _on_common_series(detectors: Sequence[Sequence[Recording]]) -> list[list[Recording]]:
+    """The runs of both detectors on the series that both have, by their names; all of them where they have no names."""
+    one, other = ({name for run in runs for name in run.names} for runs in detectors)
+    if one == other:
+        return [list(runs) for runs in detectors]
+    return [
+        [joined([part for part in run.parts() if set(part.names) <= one & other]) for run in runs] for runs in detectors
+    ]
+
+
+def _mean_of_runs(runs: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, Value]]:
+    """Mean over the runs of a detector on each series or piece."""
+    return [mean_values(several) for several in zip(*runs, strict=True)]
+
+
+class _Pieces:
+    """One detector on one series, with its predictions fixed: those of the whole series, for each threshold."""
+
+    def __init__(self, recording: Recording, measures: Measures) -> None:
+        sample = Sample(recording, measures)
+        groups: dict[int | None, tuple[Recording, list[Metric]]] = {}
+        for metric in measures.metrics:
+            flags = sample.predicted(metric).flags if metric.needs_threshold else None
+            key = None if flags is None else id(flags)
+            if key not in groups:
+                everywhere = None if flags is None else recording.timeline.on_all_steps(flags)
+                groups[key] = replace(recording, predictions=everywhere), []
+            groups[key][1].append(metric)
+        self._groups = [(one, replace(measures, metrics=tuple(metrics))) for one, metrics in groups.values()]
+
+    def values(self, steps: slice | npt.NDArray[np.intp]) -> dict[str, Value]:
+        """Values on a piece, or on steps drawn with repetition."""
+        found: dict[str, Value] = {}
+        for recording, measures in self._groups:
+            part = recording.part(steps) if isinstance(steps, slice) else recording.drawn(steps)
+            if part.is_left_out is not None and part.is_left_out.all():
+                found |= dict.fromkeys(measures.ids, Value(math.nan, "no step of the piece counts"))
+            elif part.predictions is None:
+                no_cut = replace(measures, threshold=ORACLE)
+                found |= values_of(part, no_cut)
+            else:
+                found |= values_of(part, measures)
+        return found
+
+
+def _cut(recording: Recording) -> list[tuple[int, int]]:
+    """Cut one series midway between its events; events that only left-out steps part stay in one piece."""
+    found = event_blocks(recording.counted(recording.labels))
+    cuts = recording.timeline.original(np.array([start for start, _ in found[1:]], dtype=np.intp))
+    return list(pairwise([0, *cuts.tolist(), len(recording.labels)]))
+
+
+def _limits_of_means(differences: npt.NDArray[np.float64], draws: int, seed: int) -> tuple[float, float]:
+    """Limits of the mean difference over the series where both have a value."""
+    defined = differences[~np.isnan(differences)]
+    if not draws or defined.size < _MIN_UNITS_FOR_LIMITS:
+        return math.nan, math.nan
+    low, high = mean_intervals(defined[:, None], draws=draws, level=LEVEL, seed=seed)[0]
+    return float(low), float(high)
+
+
+def _limits_of_pieces(
+    detectors: Sequence[Sequence[_Pieces]], units: Sequence[tuple[int, int]], measures: Measures, draws: int
+) -> dict[str, tuple[float, float]]:
     """Percentiles of the differences on series put together from pieces that were drawn."""
-    limits = np.full((len(given["metrics"]), 2), np.nan)
-    generator = np.random.default_rng(seed)
-    found = []
+    generator = np.random.default_rng(measures.seed)
+    found: dict[str, list[float]] = {name: [] for name in measures.ids}
     for _ in range(draws):
         # In the order of time: a last piece that ends in an event never comes before a first that begins with one.
         chosen = np.sort(generator.integers(0, len(units), len(units)))
         drawn = np.concatenate([np.arange(*units[piece]) for piece in chosen])
-        one, other = (np.array(detector.values_at(drawn, steps, given)) for detector in detectors)
-        found.append(one - other)
-    for m, column in enumerate(np.array(found).T):
-        defined = column[~np.isnan(column)]
-        if defined.size:
-            limits[m] = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return limits
+        one, other = (_mean_of_runs([[run.values(drawn)] for run in runs])[0] for runs in detectors)
+        for name in measures.ids:
+            found[name].append(one[name].value - other[name].value)
+    return {name: _percentiles(np.array(differences)) for name, differences in found.items()}
+
+
+def _percentiles(differences: npt.NDArray[np.float64]) -> tuple[float, float]:
+    defined = differences[~np.isnan(differences)]
+    if not defined.size:
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def _row(
     metric: Metric,
-    values: Any,
-    limits: Any,
-    one: Any,
-    other: Any,
-    reason: str,
+    label: str,
+    whole: Sequence[Value],
+    columns: tuple[npt.NDArray[np.float64], ...],
+    limits: tuple[float, float],
     names: tuple[str, str],
-    detectors: Sequence[ComparedDetector],
+    *,
+    several: bool,
 ) -> MetricDifference:
-    sign = 1 if metric.higher_is_better else -1
-    low, high = (float(limit) for limit in limits)
-    gains = sign * (one - other)
-    gains = gains[~np.isnan(gains)]
+    sign, (low, high) = 1 if metric.higher_is_better else -1, limits
+    differences = columns[0] - columns[1]
+    differences = differences[~np.isnan(differences)]
+    gains = sign * differences
     better = ""
     if not math.isnan(low):
         beyond = (low > _TIE) - (high < -_TIE)
         better = TIE if not beyond else names[0] if sign * beyond > 0 else names[1]
-    oracle = metric.needs_threshold and any(detector.uses_labels for detector in detectors)
+    difference = whole[0].value - whole[1].value
+    if several:
+        difference = float(differences.mean()) if differences.size else math.nan
     return MetricDifference(
         metric.id,
-        f"{metric.id} (oracle)" if oracle else metric.id,
-        float(values[0]),
-        float(values[1]),
-        float(values[0] - values[1]),
+        label,
+        whole[0].value,
+        whole[1].value,
+        difference,
         low,
         high,
         int(np.count_nonzero(gains > _TIE)),
         int(np.count_nonzero(np.abs(gains) <= _TIE)),
         int(np.count_nonzero(gains < -_TIE)),
         better,
-        reason,
+        gains.size,
+        next((value.reason for value in whole if value.reason), ""),
     )
 
 
-def _notes(enough: bool, several: bool, number: int, events: int, draws: int) -> Iterable[str]:
-    if not enough:
+def _notes(enough: bool, several: bool, number: int, events: int, *, pooled: bool) -> Iterable[str]:
+    if pooled and several:
+        yield "all steps are one sample, so there are no limits; wins, ties and losses are on single series"
+    elif not enough:
         what = f"{number} series" if several else f"{events} event{'s' if events != 1 else ''}"
         if not several and events >= _MIN_UNITS_FOR_LIMITS:
             what = f"{number} pieces, since events that are one step apart are not parted"
         yield f"no limits: {what} are too few, five are needed"
-    elif several and draws:
-        yield "values are means over the series where both detectors have one"
+    elif several:
+        yield "values are means over the series where each detector has one; differences are over those where both have"
 
 
-def _starred(value: float, better: bool) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}{'*' if better else ' '}"
+def _left_out(recordings: Sequence[Recording], measures: Measures, names: tuple[str, str]) -> Iterable[str]:
+    """Say which steps do not count, and why."""
+    what = "never predicted" if measures.missing == "normal" else "left out for both"
+    for name, recording in zip(names, recordings, strict=True):
+        if recording.counts.missing:
+            yield f"{recording.counts.missing:,} scores of {name} are missing: such steps are {what}"
+        if recording.predictions is not None and measures.needs_predictions:
+            yield f"{name}: {BINARY}"
+    yield from left_out_notes(replace(recordings[0], absent=None), measures)
+
+
+def _pointed(value: float, better: bool) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}{_ARROW if better else ' '}"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.evaluation.threshold_rules import ORACLE, ScoredSteps, ThresholdRule, threshold_rule
+from pateval.catalog.metric import ORACLE
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.result import BINARY
+from pateval.evaluation.run import with_training
+from pateval.evaluation.values import Sample, with_predictions
 from pateval.output.explanation import Explanation
-from pateval.pate.explain import explain_predictions
+from pateval.pate.explain import buffers_as_given, explain_on
 from pateval.time.clocks import Duration
-from pateval.time.timelines import read_scores
-from pateval.validation.arrays import Buffers, require_anomaly
-from pateval.validation.indexes import times_of
+from pateval.time.timelines import Recording, read_recording
+from pateval.validation.arrays import BoolArray, Buffers, require_anomaly
 
 
 def explain(
@@ -21,7 +25,7 @@ def explain(
     predictions: npt.ArrayLike | None = None,
     *,
     scores: npt.ArrayLike | None = None,
-    threshold: float | str | ThresholdRule = ORACLE,
+    threshold: float | str = ORACLE,
     train_scores: npt.ArrayLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
@@ -34,7 +38,9 @@ def explain(
 ) -> Explanation:
     """Show what every step and every event adds to the proximity-weighted precision and recall.
 
-    With the same arguments its F1 is the ``pate_f1`` that `evaluate` and ``pateval score`` report.
+    With the same arguments its F1 is the ``pate_f1`` that `evaluate` and ``pateval score`` report of one series.
+    Several series are taken together: one threshold for all steps, and what steps and events add is summed, as
+    ``pooled=True`` and ``--pooled`` have it.
 
     Parameters
     ----------
@@ -95,40 +101,61 @@ def explain(
     """
     if (predictions is None) == (scores is None):
         raise ValueError("explain needs either predictions or scores with a threshold")
-    times = times_of(times, labels=labels, predictions=predictions, scores=scores, series=series, ignore=ignore)
-    if predictions is not None:
-        return explain_predictions(
-            labels,
-            predictions,
-            early=early,
-            delay=delay,
-            series=series,
-            times=times,
-            time_unit=time_unit,
-            max_gap=max_gap,
-            ignore=ignore,
-        )
-    rule = threshold_rule(threshold, train_scores)
-    truth, values, timeline = read_scores(
-        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit}
+    steps |= {"max_gap": max_gap, "ignore": ignore}
+    early, delay = buffers_as_given(early, "early"), buffers_as_given(delay, "delay")
+    measures = Measures.of(
+        metrics="pate_f1", early=early, delay=delay, threshold=threshold, max_gap=max_gap, missing=missing, pooled=True
     )
+    missing = missing if predictions is None else "error"
+    recording = read_recording(labels, scores, predictions, **steps, missing=missing)
+    if scores is None:
+        return replace(explain_recording(recording, measures, series=series), predictions_from="")
+    return explain_recording(with_training(recording, train_scores, measures), measures, series=series)
+
+
+def explain_recording(
+    recording: Recording, measures: Measures, *, series: object = None, names: bool = False
+) -> Explanation:
+    """Explain the predictions of one detector, as the first metric is judged on.
+
+    Parameters
+    ----------
+    recording : Recording
+        The detector on one series or several.
+    measures : Measures
+        Buffers and threshold.
+    series : array-like, optional
+        Which series each step belongs to, as the caller gave it, which tables then show.
+    names : bool
+        Whether the names of the series are shown.
+    """
+    (recording,) = with_predictions([recording])
+    truth = recording.counted(recording.labels)
     require_anomaly(truth)
-    level = rule.choose(ScoredSteps.on(timeline, truth, values))
-    counted = timeline.original(np.arange(truth.size))
-    all_labels, all_predictions = (np.zeros(timeline.size, dtype=np.bool_) for _ in range(2))
-    all_labels[counted], all_predictions[counted] = truth, rule.predictions(values, level)
-    left_out = np.ones(timeline.size, dtype=np.bool_)
-    left_out[counted] = False
-    found = explain_predictions(
-        all_labels,
-        all_predictions,
-        early=early,
-        delay=delay,
-        series=series,
-        times=times,
-        time_unit=time_unit,
-        max_gap=max_gap,
-        ignore=left_out if left_out.any() else None,
-    )
-    at = f"{level:.6g}" if isinstance(level, float) else "a threshold for each fit"
-    return replace(found, predictions_from=f"score {rule.sign} {at} ({rule.description})")
+    flags, made = predicted_steps(recording, measures)
+    if series is None and names:
+        series = np.repeat(np.array(recording.names, dtype=object), np.diff([*recording.starts, len(recording.labels)]))
+    early, delay = (one[0] if len(one) == 1 else one for one in (measures.early, measures.delay))
+    series = recording.series_of_steps if series is None else series
+    predicted = recording.counted(flags)
+    explanation = explain_on(truth, predicted, recording.timeline, early=early, delay=delay, series=series)
+    return replace(explanation, predictions_from=made)
+
+
+def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:
+    """Predictions at every recorded step as the first metric is judged on, and in words how they were made.
+
+    Steps of a series where no threshold can be chosen, for example because it has no anomaly, are not predicted.
+    """
+    metric, flags, levels = measures.metrics[0], np.zeros(len(recording.labels), dtype=np.bool_), set()
+    for steps, part in [(slice(None), recording)] if measures.pooled else recording.series_parts():
+        predicted = Sample(part, measures).predicted(metric)
+        levels.add(predicted.level)
+        if predicted.flags is not None:
+            flags[steps] = part.timeline.on_all_steps(predicted.flags)
+    if recording.predictions is not None:
+        return flags, BINARY
+    rule, level = measures.rule(metric), levels.pop() if len(levels) == 1 else None
+    at = "a threshold for each series" if level is None else f"{level:.6g}"
+    return flags, f"score {rule.sign} {at} ({rule.description})"

@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pateval.catalog import canonical_id
 from pateval.catalog.metric import Metric
-from pateval.catalog.signatures import signature
-from pateval.evaluation.threshold_rules import ORACLE
+from pateval.evaluation.chance import chance_key, chance_of
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Value, is_above_chance, mean_value
 from pateval.output.results import Result
-from pateval.time.timelines import StepCounts
-from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from pateval.evaluation.chance import RandomScores
+from pateval.time.timelines import Recording, StepCounts
 
 NOT_ABOVE = "* not above chance: random scores do as well"
+BINARY = "the scores are 0 and 1 only: they are taken as predictions, and no threshold rule is applied"
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What random scores reach on the steps of an evaluation, computed when it is first asked for.
+
+    Several draws cost several times what a detector does, and most evaluations are asked for a few values only. So that
+    the answer does not hang on what callers do to their arrays in between, the arrays here are copies.
+
+    Attributes
+    ----------
+    parts : list of list of tuple
+        For each series, and each run on it, the recording and the detector's values there.
+    measures : Measures
+        What to compute.
+    """
+
+    parts: list[list[tuple[Recording, dict[str, Value]]]]
+    measures: Measures
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Equal where random scores reach the same."""
+        return tuple(tuple(chance_key(part, self.measures, values) for part, values in runs) for runs in self.parts)
+
+    @cached_property
+    def levels(self) -> dict[str, float]:
+        """Mean of each metric over the draws, the runs and the series where the detector has a value."""
+        if not self.measures.chance:
+            return {}
+        by_series = [
+            [(chance_of(recording, self.measures, found), found) for recording, found in runs] for runs in self.parts
+        ]
+        levels = {}
+        for metric in self.measures.ids:
+            reached = [
+                mean_value([drawn[metric] for drawn, _ in runs if metric in drawn])
+                for runs in by_series
+                if any(metric in drawn and not found[metric].reason for drawn, found in runs)
+            ]
+            mean = mean_value(reached) if reached else None
+            if mean is not None and not mean.reason:
+                levels[metric] = mean.value
+        return levels
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Result, Mapping[str, float]):
     """Metric values by id; NaN where a metric is undefined.
+
+    With several series a value is the mean over the series where it is defined, thresholds chosen on each; with
+    ``pooled=True`` all steps are one sample.
 
     Attributes
     ----------
@@ -32,56 +75,44 @@ class Evaluation(Result, Mapping[str, float]):
         The values themselves.
     reasons : dict
         For each undefined metric, why.
-    threshold : float or None
-        The threshold that turned scores into predictions, where one was needed and is the same for all steps.
-    threshold_rule : str or None
-        Where it came from. One that begins with "oracle" has used the labels.
-    threshold_sign : {">=", ">"}
-        Whether scores equal to the threshold are predicted.
-    means : frozenset of str
-        With several series: the metrics whose value is the mean over the series where they are defined; all others
-        are computed over all steps together.
+    measures : Measures
+        What was computed, with which options.
+    by_series : tuple of dict
+        For each series that counts, the values by metric: what the means are taken over. One where series are pooled.
+    series, runs : int
+        How many series there are, and how many runs of the detector, whose mean on each series is taken.
+    given : bool
+        Whether predictions were given, or scores are 0 and 1 and so were taken for them.
     notes : tuple of str
         What a reader should know, such as scores that are coarse.
     seconds : dict
         Time spent on each metric; work shared by several is booked on the first.
-    metrics : tuple of Metric
-        What was computed.
-    options : dict
-        The global options: ``early``, ``delay``, ``window``.
-    predictions_from : str or float
-        How predictions were made, as signatures say it: "given", a threshold, or a rule.
-    several_series : bool
-        Whether there was more than one series.
     steps : StepCounts
         How many steps and events were recorded, ignored, without a score and left out; ``steps.coverage``.
     circumstances : dict
         For each metric the fields ``clock``, ``ignored`` and ``missing`` of its signature, where they apply.
     lengths_in_steps : dict
         For metrics whose durations became steps: by id and option the number of steps, one per series.
-    random_scores : RandomScores or None
-        The random scores that ``chance`` is computed from; None where chance is left out.
+    random_scores : Chance or None
+        What ``chance`` is computed from; None where chance is left out.
     """
 
     values_by_id: dict[str, float]
     reasons: dict[str, str]
-    threshold: float | None = None
-    threshold_rule: str | None = None
-    threshold_sign: str = ">="
-    means: frozenset[str] = frozenset()
+    measures: Measures
+    by_series: tuple[dict[str, Value], ...] = ()
+    series: int = 1
+    runs: int = 1
+    given: bool = False
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
-    metrics: tuple[Metric, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
-    predictions_from: str | float = "given"
-    several_series: bool = False
     steps: StepCounts | None = None
     circumstances: dict[str, dict[str, str]] = field(default_factory=dict)
     lengths_in_steps: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    random_scores: RandomScores | None = field(default=None, compare=False)
+    random_scores: Chance | None = field(default=None, compare=False)
 
     def __getitem__(self, key: str) -> float:
-        return self.values_by_id[self._id(key)]
+        return self.values_by_id[self.measures.id_of(key)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_id)
@@ -89,25 +120,61 @@ class Evaluation(Result, Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values_by_id)
 
-    def _id(self, key: str) -> str:
-        """Find the id that a spelling means, of those that were computed."""
-        if key in self.values_by_id or not isinstance(key, str) or "(" not in key:
-            return key
-        try:
-            return canonical_id(key, self.metrics, global_values=self.options)
-        except (ValueError, TypeError):
-            return key
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What was computed."""
+        return self.measures.metrics
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The global options: ``early``, ``delay``, ``window``."""
+        return self.measures.options
+
+    def thresholds(self, metric: str) -> tuple[float | None, ...]:
+        """The threshold that turned scores into predictions on each series; None where there was no need of one."""
+        return tuple(values[self.measures.id_of(metric)].threshold for values in self.by_series)
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold of the metrics that name none, where it is the same on all series."""
+        first = self._first_cut
+        levels = set() if first is None else set(self.thresholds(first.id))
+        return levels.pop() if len(levels) == 1 else None
+
+    @property
+    def threshold_rule(self) -> str | None:
+        """Where the threshold of the metrics that name none comes from; None where no threshold was needed."""
+        first = self._first_cut
+        return None if first is None else self.measures.rule(first).description
+
+    @property
+    def threshold_sign(self) -> str:
+        """Whether scores equal to the threshold are predicted: ">=" or ">"."""
+        return ">=" if self._first_cut is None else self.measures.rule(self._first_cut).sign
+
+    @property
+    def _first_cut(self) -> Metric | None:
+        """The first metric for which a threshold was chosen by the rule for all that name none."""
+        for metric in self.metrics:
+            if metric.needs_threshold and metric.threshold is None and any(map(_is_known, self.thresholds(metric.id))):
+                return metric
+        return None
+
+    @property
+    def means(self) -> frozenset[str]:
+        """The metrics whose value is a mean over several series."""
+        return frozenset(self if self.series > 1 and not self.measures.pooled else ())
+
+    def defined_on(self, metric: str) -> int:
+        """On how many series a metric is defined."""
+        return sum(not values[self.measures.id_of(metric)].reason for values in self.by_series)
 
     @cached_property
     def signatures(self) -> dict[str, str]:
         """For each metric, one line that holds everything that decided its value; `parse_signature` reads it."""
         return {
-            metric.id: signature(
-                metric,
-                self.options,
-                predictions=self.predictions_from,
-                series=("mean" if metric.id in self.means else "pooled") if self.several_series else None,
-                **self.circumstances.get(metric.id, {}),
+            metric.id: self.measures.signature(
+                metric, series=self.series, given=self.given, **self.circumstances.get(metric.id, {})
             )
             for metric in self.metrics
         }
@@ -127,17 +194,16 @@ class Evaluation(Result, Mapping[str, float]):
         >>> found.signature("point_f_beta(beta=0.5)").rpartition("|")[0]
         'point_f_beta|beta:0.5|predictions:oracle:point_f1|definition:1'
         """
-        return self.signatures[self._id(metric_id)]
+        return self.signatures[self.measures.id_of(metric_id)]
 
     def label(self, metric: str) -> str:
-        """Name of a metric for a table, with "(oracle)" where its threshold has used the labels."""
-        uses_labels = (self.threshold_rule or "").startswith(ORACLE)
-        needs = any(found.id == self._id(metric) and found.needs_threshold for found in self.metrics)
-        return f"{metric} (oracle)" if uses_labels and needs else metric
+        """Name of a metric for a table, with "(oracle)" or "(best)" where its threshold has used the labels."""
+        name = self.measures.id_of(metric)
+        return self.measures.by_id[name].plain_id if self.given else self.measures.labels[name]
 
     @property
     def prediction_text(self) -> str:
-        """How scores became predictions, in words; empty where they did not.
+        """How scores became predictions for the metrics that name no threshold, in words; empty where they did not.
 
         Examples
         --------
@@ -147,9 +213,7 @@ class Evaluation(Result, Mapping[str, float]):
         """
         if self.threshold_rule is None:
             return ""
-        level = f"{self.threshold:.6g}" if isinstance(self.threshold, float) else in_words(self.threshold)
-        if self.threshold is None:
-            level = "a threshold for each fit"
+        level = "a threshold for each series" if self.threshold is None else f"{self.threshold:.6g}"
         return f"score {self.threshold_sign} {level} ({self.threshold_rule})"
 
     @property
@@ -174,33 +238,36 @@ class Evaluation(Result, Mapping[str, float]):
         >>> found.is_above_chance("auc_roc")
         False
         """
-        name = self._id(metric)
-        level, value = self.chance.get(name), self.values_by_id[name]
-        if level is None or math.isnan(value):
-            return None
-        higher = next(found.higher_is_better for found in self.metrics if found.id == name)
-        return value > level if higher else value < level
+        name = self.measures.id_of(metric)
+        return is_above_chance(self.values_by_id[name], self.chance.get(name), self.measures.by_id[name])
 
     def mark(self, metric: str) -> str:
         """Return a star where a value is not above chance."""
         return "*" if self.is_above_chance(metric) is False else ""
 
-    def columns(self) -> dict[str, list[Any]]:
-        """One row per metric, as columns; NaN where there is no number."""
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per metric; None where there is no number."""
         coverage = None if self.steps is None else self.steps.coverage
-        needs = {metric.id: metric.needs_threshold for metric in self.metrics}
-        return {
-            "metric": list(self),
-            "value": list(self.values()),
-            "reason": [self.reasons.get(metric) for metric in self],
-            "chance": [self.chance.get(metric, math.nan) for metric in self],
-            "above_chance": [self.is_above_chance(metric) for metric in self],
-            "threshold": [self.threshold if needs.get(metric) else None for metric in self],
-            "threshold_rule": [self.threshold_rule if needs.get(metric) else None for metric in self],
-            "mean_over_series": [metric in self.means for metric in self],
-            "coverage": [coverage] * len(self),
-            "signature": [self.signatures.get(metric) for metric in self],
-        }
+        found = []
+        for metric in self.metrics:
+            rule = self.measures.rule(metric) if metric.needs_threshold and not self.given else None
+            levels = set(self.thresholds(metric.id))
+            found.append(
+                {
+                    "metric": metric.id,
+                    "value": self.values_by_id[metric.id],
+                    "reason": self.reasons.get(metric.id),
+                    "chance": self.chance.get(metric.id),
+                    "above_chance": self.is_above_chance(metric.id),
+                    "threshold": next(iter(levels)) if len(levels) == 1 else None,
+                    "threshold_rule": None if rule is None else rule.description,
+                    "series": self.series,
+                    "defined_on": self.defined_on(metric.id),
+                    "coverage": coverage,
+                    "signature": self.signatures[metric.id],
+                }
+            )
+        return found
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row per metric as a data frame.
@@ -217,9 +284,10 @@ class Evaluation(Result, Mapping[str, float]):
         >>> found.to_frame("pyarrow").column("value").to_pylist()
         [1.0, 1.0]
         """
-        from pateval.output.frame_builder import build_frame
+        from pateval.output.frame_builder import frame_of_rows
 
-        return build_frame(self.columns(), backend)
+        rows = self.rows()
+        return frame_of_rows(list(rows[0]), [list(row.values()) for row in rows], backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined.
@@ -232,30 +300,37 @@ class Evaluation(Result, Mapping[str, float]):
         """
         from pateval.output.text_table import plain
 
-        metrics = {
-            name: {
-                "value": value,
-                "reason": self.reasons.get(name),
-                "chance": self.chance.get(name),
-                "above_chance": self.is_above_chance(name),
-                "signature": self.signatures.get(name),
-                "mean_over_series": name in self.means,
-            }
-            for name, value in self.items()
-        }
         found: dict[str, Any] = plain(
             {
-                "metrics": metrics,
+                "metrics": {row.pop("metric"): row for row in self.rows()},
                 "threshold": self.threshold,
                 "threshold_rule": self.threshold_rule,
                 "threshold_sign": self.threshold_sign,
                 "options": dict(self.options),
+                "pooled": self.measures.pooled,
                 "steps": None if self.steps is None else asdict(self.steps) | {"coverage": self.steps.coverage},
                 "lengths_in_steps": self.lengths_in_steps,
                 "notes": self.notes,
             }
         )
         return found
+
+    def remarks(self) -> list[str]:
+        """What stands below the values: marks, where predictions came from, how series were joined, notes."""
+        lines = [NOT_ABOVE] if any(self.mark(metric) for metric in self) else []
+        if self.threshold_rule is not None:
+            lines.append(f"predictions: {self.prediction_text}")
+        if self.series > 1:
+            lines.append(self._over())
+        if self.runs > 1:
+            lines.append(f"{self.runs} runs: each series counts with its mean over them")
+        return [*lines, *self.notes]
+
+    def _over(self) -> str:
+        if self.measures.pooled:
+            return f"all steps of {self.series} series are one sample"
+        fewer = [f"{metric} on {self.defined_on(metric)}" for metric in self if self.defined_on(metric) < self.series]
+        return f"means over {self.series} series{'; defined on fewer: ' if fewer else ''}{', '.join(fewer)}"
 
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, fragment
@@ -270,13 +345,8 @@ class Evaluation(Result, Mapping[str, float]):
             ]
             for metric, value in self.items()
         ]
-        lines = [f"predictions: {self.prediction_text}"] if self.threshold_rule is not None else []
-        if any(self.mark(metric) for metric in self):
-            lines.append(NOT_ABOVE)
-        if self.means:
-            lines.append(f"mean over series: {', '.join(metric for metric in self if metric in self.means)}")
         right = [name in ("value", "chance") for name in columns]
-        return fragment(tables=[FragmentTable(columns, rows, right)], lines=[*lines, *self.notes])
+        return fragment(tables=[FragmentTable(columns, rows, right)], lines=self.remarks())
 
     def __repr__(self) -> str:
         width = max(len(self.label(metric)) for metric in self)
@@ -284,14 +354,12 @@ class Evaluation(Result, Mapping[str, float]):
             f"{self.label(metric):{width}}  " + self.reasons.get(metric, f"{value:.4f}{self._beside(metric)}")
             for metric, value in self.items()
         ]
-        if any(self.mark(metric) for metric in self):
-            lines.append(NOT_ABOVE)
-        if self.threshold_rule is not None:
-            lines.append(f"predictions: {self.prediction_text}")
-        if self.means:
-            lines.append(f"mean over series: {', '.join(metric for metric in self if metric in self.means)}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.remarks()])
 
     def _beside(self, metric: str) -> str:
         level = self.chance.get(metric)
         return "" if level is None else f"{self.mark(metric):1}  chance {level:.4f}"
+
+
+def _is_known(threshold: float | None) -> bool:
+    return threshold is not None

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict, Unpack, overload
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypedDict, Unpack, cast, overload
 
 import numpy.typing as npt
 
-from pateval.catalog import MetricLike
-from pateval.evaluation.chance import with_chance
+from pateval.catalog.metric import ORACLE
 from pateval.evaluation.columns import detector_columns
-from pateval.evaluation.one_detector import Evaluated, evaluate_detector
-from pateval.evaluation.result import Evaluation
+from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Metrics, Threshold
+from pateval.evaluation.notes import (
+    circumstances,
+    coarse_note,
+    inverted_note,
+    left_out_notes,
+    lengths_in_steps,
+    require_clock,
+)
+from pateval.evaluation.result import BINARY, Chance, Evaluation
 from pateval.evaluation.table import EvaluationTable
-from pateval.evaluation.threshold_rules import ORACLE, ThresholdRule
+from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
+from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
 from pateval.labels.classes import labels_of_classes
-from pateval.time.clocks import Duration, canonical_lengths
-from pateval.validation.arrays import Buffers, count, has_channels, non_negative_integer
+from pateval.time.clocks import Duration
+from pateval.time.timelines import Recording, leave_out_for_all, read_recording
+from pateval.validation.arrays import Buffers, FloatArray, finite_array, has_channels, without_gaps
 from pateval.validation.indexes import times_of
-from pateval.validation.wording import shortened
-
-CHANCE_DRAWS = 5
+from pateval.validation.wording import InputError, InputTypeError, in_words, shortened
 
 
 class EvaluationOptions(TypedDict, total=False):
     """The options of `evaluate`."""
 
-    metrics: Iterable[MetricLike] | MetricLike | None
+    metrics: Metrics
     early: Buffers
     delay: Buffers
     window: int | Duration
-    threshold: float | str | ThresholdRule
+    threshold: Threshold
     train_scores: npt.ArrayLike | None
     series: npt.ArrayLike | None
     times: npt.ArrayLike | None
@@ -40,6 +48,7 @@ class EvaluationOptions(TypedDict, total=False):
     ignore: npt.ArrayLike | None
     missing: str
     positive: object
+    pooled: bool
     chance: int
     seed: int
 
@@ -67,11 +76,11 @@ def evaluate(
     scores: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
     predictions: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
     *,
-    metrics: Iterable[MetricLike] | MetricLike | None = None,
+    metrics: Metrics = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int | Duration = 100,
-    threshold: float | str | ThresholdRule = ORACLE,
+    threshold: Threshold = ORACLE,
     train_scores: npt.ArrayLike | None = None,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
@@ -80,10 +89,11 @@ def evaluate(
     ignore: npt.ArrayLike | None = None,
     missing: str = "error",
     positive: object = None,
+    pooled: bool = False,
     chance: int = CHANCE_DRAWS,
     seed: int = 0,
 ) -> Evaluation | EvaluationTable:
-    """Compute metrics of a detector, or of several, by default all but the emerging ones.
+    """Compute metrics of a detector, or of several, by default the nine of `pateval.DEFAULT_METRICS`.
 
     Parameters
     ----------
@@ -99,27 +109,32 @@ def evaluate(
     metrics : str, Metric, function, or iterable of these, optional
         Metric ids, as ``pateval metrics`` lists them, with options or without: ``"pate(early=20,delay=20)"``; functions
         whose second parameter is named ``scores`` or ``predictions``, or ``"package.module:function"``; what
-        `define_metric` makes. By default the whole catalogue, less emerging metrics, which are named to be computed,
-        and, for labels of one dimension, those that need channels.
+        `define_metric` makes. Ids may stand in one text with commas between them. ``"all"`` is the whole catalogue,
+        less emerging metrics; "scores", "predictions", "events" and "emerging" are parts of it. By default nine of
+        them, or all that judge channels where labels have two dimensions.
     early, delay : int, duration or iterable of these
         Buffer lengths for PATE and its kin; options in a metric's id win over them. Integers are steps; durations such
         as ``"10min"`` or a timedelta need ``times``. PATE measures them on the clock; other metrics, here and in the
         options of an id, take the nearest number of median intervals, at least one, in each series.
     window : int or duration
         Largest window of VUS and range-AUC; likewise.
-    threshold : float or str
-        A number (a step is predicted where its score is at least that), or a rule: "oracle" (the threshold with the
-        best point F1: it uses the labels, and tables say so), "quantile", "standard-deviation", "median-deviation" or
-        "peaks-over-threshold", each with an optional figure as in "quantile:0.02" or "standard-deviation:3";
-        "train-quantile:0.01" or "train-test-quantile:0.01", strictly above the quantile of the training scores, or of
-        training and given scores together, as many papers do; "alarms:2/1000", the lowest threshold with at most two
-        alarms in a thousand steps (:func:`pateval.thresholds.alarm_rate_threshold`). With channels, one threshold for
-        all of them, from the scores of all.
+    threshold : float, str or mapping of these
+        How scores become predictions, for the metrics that name no threshold of their own as
+        ``"point_adjusted_f1(threshold=best)"`` does; chosen on each series. A number (a step is predicted where its
+        score is at least that), or a rule: "oracle" (the threshold with the best point F1) or "best" (that with the
+        best value of the metric itself), which use the labels, and tables say so; "quantile", "standard-deviation",
+        "median-deviation" or "peaks-over-threshold", each with an optional figure as in "quantile:0.02" or
+        "standard-deviation:3"; "train-quantile:0.01" or "train-test-quantile:0.01", strictly above the quantile of the
+        training scores, or of training and given scores together, as many papers do; "alarms:2/1000", the lowest
+        threshold with at most two alarms in a thousand steps (:func:`pateval.thresholds.alarm_rate_threshold`). With
+        channels, one threshold for all of them, from the scores of all. Scores that are 0 and 1 only are predictions,
+        and no rule is applied. A mapping gives detectors thresholds of their own, by their names; None in the place of
+        a name stands for all others.
     train_scores : array-like of float, optional
         Scores of the training steps, for the rules whose names begin with "train-".
     series : array-like, optional
-        Which series each step belongs to. Metrics that can be are computed over all steps together; the others are the
-        mean over the series where they are defined, and listed in ``means``.
+        Which series each step belongs to. Every value is then the mean over the series where it is defined, with
+        thresholds chosen on each series.
     times : array-like, optional
         When each step was recorded: dates, or numbers with ``time_unit``; increasing within a series. Times give
         durations a meaning; they change no number asked for in steps.
@@ -137,6 +152,9 @@ def evaluate(
         the others. ``steps.coverage`` tells how many steps have all scores: abstaining flatters.
     positive : label or collection of labels, optional
         The labels that mean an anomaly, where labels are words or classes.
+    pooled : bool
+        Take all steps of several series for one sample, with one threshold, instead of means over the series. Events
+        and buffers still end at the end of a series. Metrics that cannot be pooled are refused where they are named.
     chance : int
         Over how many vectors of random scores to average what chance reaches, to stand beside the values; a detector
         that is not above it is marked. Each costs as much as a detector, but only when chance is first asked for, by
@@ -161,10 +179,10 @@ def evaluate(
     >>> labels = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
     >>> scores = [0.1, 0.3, 0.2, 0.6, 0.9, 0.8, 0.5, 0.2, 0.1, 0.7]
     >>> pv.evaluate(labels, scores, metrics=["pate", "auc_roc", "point_f1", "mean_detection_delay"], early=2, delay=2)
-    pate                           0.7931   chance 0.2458
-    auc_roc                        0.8750   chance 0.4375
-    point_f1 (oracle)              0.6667   chance 0.4448
-    mean_detection_delay (oracle)  1.0000*  chance 0.2000
+    pate                           0.7931   chance 0.2887
+    auc_roc                        0.8750   chance 0.3750
+    point_f1 (oracle)              0.6667   chance 0.4394
+    mean_detection_delay (oracle)  1.0000*  chance 0.0000
     * not above chance: random scores do as well
     predictions: score >= 0.9 (oracle: best point F1)
     >>> pv.evaluate([[0, 0], [1, 0]], [[0.1, 0.2], [0.9, 0.3]], metrics="channel_ndcg", chance=0)
@@ -177,53 +195,176 @@ def evaluate(
     pate(early=0,delay=0)     0.7083
     vus_pr(variant=original)  0.7116
     >>> pv.evaluate([0, 0, 1, 1], {"a": [0.1, 0.2, 0.9, 0.8], "b": [4, 3, 2, 1]}, metrics=["auc_roc", "pate_ap"])
-             chance       a        b
-    auc_roc  0.1500  1.0000  0.0000*
-    pate_ap  0.5142  1.0000  0.4694*
+    metric   chance        a        b
+    ---------------------------------
+    auc_roc  0.4500  1.0000   0.0000*
+    pate_ap  0.6667  1.0000   0.4694*
+    <BLANKLINE>
     * not above chance: random scores do as well
     b: the scores look inverted: AUC-ROC is 0.00, and 1.00 with the sign turned; higher must mean more anomalous
     """
-    draws, seed = count(chance, "chance"), non_negative_integer(seed, "seed")
-    options: dict[str, Any] = {
-        "metrics": metrics if metrics is None or isinstance(metrics, str) or callable(metrics) else _listed(metrics),
-        "early": canonical_lengths(early, "early"),
-        "delay": canonical_lengths(delay, "delay"),
-        "window": window,
-        "threshold": threshold,
-        "series": series,
-        "times": times,
-        "time_unit": time_unit,
-        "max_gap": max_gap,
-        "ignore": ignore,
-        "missing": missing,
-    }
-    columns = None if has_channels(labels) else detector_columns(scores, predictions)
-    # Indexes are read here: labels made of classes below have none, nor have the random scores of chance.
-    options["times"] = times_of(times, labels=labels, **_columns_by_name(scores, predictions, columns), series=series)
+    channels = has_channels(labels)
+    measures = Measures.of(
+        metrics=metrics,
+        early=early,
+        delay=delay,
+        window=window,
+        threshold=threshold,
+        max_gap=max_gap,
+        missing=missing,
+        pooled=pooled,
+        chance=chance,
+        seed=seed,
+        channels=channels,
+    )
+    columns = None if channels else detector_columns(scores, predictions)
+    # Indexes are read here: labels made of classes below have none.
+    times = times_of(times, labels=labels, **_columns_by_name(scores, predictions, columns), series=series)
     if positive is not None:
         labels = labels_of_classes(labels, positive)
+    if scores is None and predictions is None:
+        raise ValueError("evaluate needs scores, predictions or both")
+    steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
+    steps |= {"ignore": ignore, "missing": missing, "channels": channels}
     if columns is None:
-        one: Any = scores, predictions  # of a single detector, whatever the types say of several
-        alone = evaluate_detector(labels, *one, train_scores=train_scores, **options)
-        return with_chance({"": alone}, threshold=threshold, max_gap=max_gap, draws=draws, seed=seed)[""]
+        recording = read_recording(labels, scores, predictions, **steps)
+        return evaluate_runs([with_training(recording, train_scores, measures)], measures)
     if train_scores is not None:
         raise ValueError("train_scores are those of one detector; evaluate the detectors one by one")
-    results = {name: _one_of_several(name, labels, given, options) for name, given in columns.items()}
-    return EvaluationTable(with_chance(results, threshold=threshold, max_gap=max_gap, draws=draws, seed=seed))
+    return evaluate_detectors({name: [_read(name, labels, given, steps)] for name, given in columns.items()}, measures)
 
 
-def _one_of_several(name: str, labels: Any, given: tuple[Any, Any], options: dict[str, Any]) -> Evaluated:
-    """Evaluate one detector of a table; what is wrong with its values is said with its name."""
+def evaluate_detectors(detectors: Mapping[str, Sequence[Recording]], measures: Measures) -> EvaluationTable:
+    """Evaluate several detectors, each with its runs, on the same series; steps are left out for all of them."""
+    measures.require_detectors(detectors)
+    recordings = iter(leave_out_for_all([run for runs in detectors.values() for run in runs]))
+    found = {
+        name: evaluate_runs([next(recordings) for _ in runs], measures.of_detector(name))
+        for name, runs in detectors.items()
+    }
+    return EvaluationTable(_sharing_chance(found))
+
+
+def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
+    """Evaluate one detector: the mean over its runs on each series, then the mean over the series.
+
+    Parameters
+    ----------
+    runs : sequence of Recording
+        The detector on one series or several, once for each of its runs.
+    measures : Measures
+        What to compute.
+    """
+    for run in runs:
+        require_clock(measures, run.clock)
+    given = runs[0].predictions is not None
+    runs = with_predictions(runs)
+    parts: dict[Any, list[Recording]] = {}
+    for run in runs:
+        for place, part in enumerate([run] if measures.pooled else run.parts()):
+            parts.setdefault(place if measures.pooled else part.names or place, []).append(part)
+    seconds: dict[str, float] = {}
+    by_run = [[values_of(part, measures, seconds=seconds) for part in several] for several in parts.values()]
+    by_series = [mean_values(several) for several in by_run]
+    means = mean_values(by_series)
+    judged = [part for several in parts.values() for part in several if not part.is_mostly_missing]
+    values = {metric: mean.value for metric, mean in means.items()}
+    is_binary = runs[0].predictions is not None and not given
+    return Evaluation(
+        values,
+        {metric: mean.reason for metric, mean in means.items() if mean.reason},
+        measures,
+        by_series=tuple(by_series),
+        series=runs[0].timeline.starts.size if measures.pooled else len(parts),
+        runs=len(runs),
+        given=runs[0].predictions is not None,
+        notes=(*_notes(runs[0], measures, values, is_binary=is_binary),),
+        seconds=seconds,
+        steps=runs[0].counts,
+        circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
+        lengths_in_steps=lengths_in_steps(measures, judged),
+        random_scores=Chance(_copies(list(parts.values()), by_run), measures) if measures.chance else None,
+    )
+
+
+def _notes(recording: Recording, measures: Measures, values: Mapping[str, float], *, is_binary: bool) -> list[str]:
+    found = [BINARY] if is_binary and measures.needs_predictions else []
+    if measures.not_pooled:
+        found.append(f"left out, since series cannot be pooled for them: {', '.join(measures.not_pooled)}")
+    if recording.scores is not None and not recording.has_channels:
+        scores = recording.counted(recording.scores)
+        found += coarse_note(without_gaps(scores) if recording.has_gaps else scores, measures)
+    return [*found, *inverted_note(values), *left_out_notes(recording, measures)]
+
+
+def with_training(recording: Recording, train_scores: npt.ArrayLike | None, measures: Measures) -> Recording:
+    """Give a recording the levels of rules on training scores: one fit, so all its series have the same."""
+    if train_scores is None:
+        return recording
+    texts = [measures.threshold, *(metric.threshold for metric in measures.metrics)]
+    if not any(uses_training_scores(text) for text in texts):
+        raise ValueError(
+            f"train_scores are for the rules {TRAIN!r} and {TRAIN_TEST!r}; the threshold is "
+            f"{in_words(measures.threshold)}"
+        )
+    trained = finite_array(train_scores, "train_scores")
+    scores = without_gaps(recording.counted(cast(FloatArray, recording.scores)))
+    return replace(
+        recording,
+        training=(partial(training_level, train_scores=trained, scores=scores),) * recording.starts.size,
+    )
+
+
+def _copies(
+    parts: Sequence[Sequence[Recording]], found: Sequence[Sequence[dict[str, Value]]]
+) -> list[list[tuple[Recording, dict[str, Value]]]]:
+    """What chance needs of each series and run, in copies."""
+
+    def copied(array: Any) -> Any:
+        return None if array is None else array.copy()
+
+    return [
+        [
+            (
+                replace(
+                    part,
+                    labels=part.labels.copy(),
+                    predictions=copied(part.predictions),
+                    clock=None if part.clock is None else replace(part.clock, times=part.clock.times.copy()),
+                    ignore=copied(part.is_left_out),
+                    absent=None,
+                    of_others=None,
+                    training=(),
+                ),
+                values,
+            )
+            for part, values in zip(several, results, strict=True)
+            if not part.is_mostly_missing
+        ]
+        for several, results in zip(parts, found, strict=True)
+    ]
+
+
+def _sharing_chance(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Let detectors share their random scores where these are the same."""
+    known: dict[tuple[Any, ...], Chance] = {}
+    return {
+        name: result
+        if result.random_scores is None
+        else replace(result, random_scores=known.setdefault(result.random_scores.key, result.random_scores))
+        for name, result in results.items()
+    }
+
+
+def _read(name: str, labels: Any, given: tuple[Any, Any], steps: dict[str, Any]) -> Recording:
+    """Read one detector of a table; what is wrong with its values is said with its name."""
     try:
-        return evaluate_detector(labels, *given, **options)
-    except (TypeError, ValueError) as error:
-        whose = f" of {shortened(name)}"
-        named = re.sub(r"^((?:labels and )?(?:scores|predictions))\b", lambda kind: kind[0] + whose, str(error))
-        raise (error if named == str(error) else type(error)(named)) from None
-
-
-def _listed(metrics: Any) -> Any:
-    return metrics if not isinstance(metrics, Iterable) else list(metrics)
+        return read_recording(labels, *given, **steps)
+    except (InputError, InputTypeError) as error:
+        if error.argument == "labels":
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(error.sentence(argument=f"{error.argument} of {shortened(name)}")) from None
 
 
 def _columns_by_name(scores: Any, predictions: Any, columns: Mapping[str, tuple[Any, Any]] | None) -> dict[str, Any]:

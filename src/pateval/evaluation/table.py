@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,14 +44,9 @@ class EvaluationTable(Result, Mapping[str, Evaluation]):
         """Ids of the metrics."""
         return tuple(next(iter(self.values())))
 
-    def columns(self) -> dict[str, list[Any]]:
-        """One row per detector and metric, as columns."""
-        found: dict[str, list[Any]] = {}
-        for detector, evaluation in self.items():
-            columns = evaluation.columns()
-            for name, values in ({"detector": [detector] * len(evaluation)} | columns).items():
-                found.setdefault(name, []).extend(values)
-        return found
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per detector and metric."""
+        return [{"detector": name, **row} for name, evaluation in self.items() for row in evaluation.rows()]
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return one row per detector and metric as a data frame.
@@ -60,49 +56,68 @@ class EvaluationTable(Result, Mapping[str, Evaluation]):
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        from pateval.output.frame_builder import build_frame
+        from pateval.output.frame_builder import frame_of_rows
 
-        return build_frame(self.columns(), backend)
+        rows = self.rows()
+        return frame_of_rows(list(rows[0]), [list(row.values()) for row in rows], backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, by detector."""
         return {detector: evaluation.to_dict() for detector, evaluation in self.items()}
 
-    def __repr__(self) -> str:
-        first = next(iter(self.values()))
-        has_chance = any(evaluation.chance for evaluation in self.values())
-        # Chance is the same for all, unless scores decide which steps count or how many are predicted.
-        one_level = all(evaluation.random_scores is first.random_scores for evaluation in self.values())
-        titles = ["", "chance", *self] if has_chance and one_level else [""]
-        rows = [[first.label(metric)] for metric in self.metrics]
-        for row, metric in zip(rows, self.metrics, strict=True):
-            if has_chance and one_level:
-                row.append(_level(first, metric))
-            for evaluation in self.values():
-                missing = metric in evaluation.reasons
-                row.append("-" if missing else f"{evaluation[metric]:.4f}{evaluation.mark(metric)}")
-                if has_chance and not one_level:
-                    row.append(_level(evaluation, metric))
-        if not (has_chance and one_level):
-            for detector in self:
-                titles += [detector, "chance"] if has_chance else [detector]
-        rows = [titles, *rows]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(titles))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if place == 0 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for people: a row per metric, a column per detector, and what chance reaches.
+
+        A star marks what is not above chance. Chance has one column where it is the same for most; detectors with
+        another, since their scores decide which steps count or how many are predicted, have one of their own.
+        """
+        evaluations = list(self.values())
+        ((shared, number),) = Counter(evaluation.random_scores for evaluation in evaluations).most_common(1)
+        is_shared = shared is not None and (number > 1 or len(self) == 1)
+        level_of = next(evaluation for evaluation in evaluations if evaluation.random_scores is shared)
+        named = next((evaluation for evaluation in evaluations if not evaluation.given), evaluations[0])
+        with_own = [
+            one.random_scores is not None and not (is_shared and one.random_scores is shared) for one in evaluations
         ]
-        if any(evaluation.mark(metric) for evaluation in self.values() for metric in self.metrics):
-            lines.append(NOT_ABOVE)
-        for detector, evaluation in self.items():
-            lines += [f"{detector}: {metric}: {reason}" for metric, reason in evaluation.reasons.items()]
-            if evaluation.threshold_rule is not None:
-                lines.append(f"{detector}: predictions: {evaluation.prediction_text}")
-            lines += [f"{detector}: {note}" for note in evaluation.notes]
-        return "\n".join(lines)
+        header = ["metric", *(["chance"] if is_shared else [])]
+        for name, has_own in zip(self, with_own, strict=True):
+            header += [name, f"chance of {name}"] if has_own else [name]
+        is_marked = any(evaluation.mark(metric) for evaluation in evaluations for metric in self.metrics)
+        rows = []
+        for metric in self.metrics:
+            row = [named.label(metric), *([_level(level_of, metric)] if is_shared else [])]
+            for evaluation, has_own in zip(evaluations, with_own, strict=True):
+                mark = evaluation.mark(metric) or " " * is_marked
+                row.append("-" if metric in evaluation.reasons else f"{evaluation[metric]:.4f}{mark}")
+                row += [_level(evaluation, metric)] if has_own else []
+            rows.append(row)
+        return header, rows
+
+    def remarks(self) -> list[str]:
+        """What stands below the table: reasons, where predictions came from, notes; what all share stands once."""
+        lines: dict[str, list[str]] = {}
+        for name, evaluation in self.items():
+            said = [f"{metric}: {reason}" for metric, reason in evaluation.reasons.items()]
+            for line in [*said, *(line for line in evaluation.remarks() if line != NOT_ABOVE)]:
+                lines.setdefault(line, []).append(name)
+        alone = len(self) == 1
+        return [
+            line if alone or len(names) == len(self) > 1 else f"{', '.join(names)}: {line}"
+            for line, names in lines.items()
+        ]
+
+    def text(self, width: int | None = None) -> str:
+        """The table with a legend, in lines of at most ``width`` characters; None is any width."""
+        from pateval.output.text_table import aligned, fitted
+
+        header, rows = self.table()
+        sides = [False] + [True] * (len(header) - 1)
+        table = aligned(header, rows, sides) if width is None else fitted(header, rows, sides, width)
+        is_marked = any(cell.endswith("*") for row in rows for cell in row)
+        return f"{table}\n\n{NOT_ABOVE}" if is_marked else table
+
+    def __repr__(self) -> str:
+        return "\n".join([self.text(), *self.remarks()])
 
 
 def _level(evaluation: Evaluation, metric: str) -> str:

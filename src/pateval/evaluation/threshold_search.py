@@ -6,24 +6,14 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pateval.catalog import find_metrics
 from pateval.catalog.metric import KINDS, Metric
-from pateval.kernels.sorted_values import distinct_descending
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Sample, search
 from pateval.output.prf import PRF
 from pateval.thresholds.sweeps import BestThreshold
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    UndefinedMetricError,
-    number_array,
-    positive_integer,
-    require_anomaly,
-    scored_pair,
-)
-from pateval.validation.containers import missing_mask
-from pateval.validation.large_integers import needs_exactness
+from pateval.time.clocks import Duration
+from pateval.time.timelines import read_recording
+from pateval.validation.arrays import Buffers, positive_integer, require_anomaly
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -35,6 +25,9 @@ def best_threshold(
     *,
     metric: str | Metric | Callable[..., Any] = "point_f1",
     candidates: int | None = None,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    window: int | Duration = 100,
     missing: str = "error",
 ) -> BestThreshold:
     """Find the threshold with the best value of a metric; the highest such threshold if there are several.
@@ -57,6 +50,8 @@ def best_threshold(
     candidates : int, optional
         Try at most this many of the distinct scores, evenly spaced by rank, the highest and the lowest among them. The
         result is then a lower bound of the best. The seven metrics above are always searched in full.
+    early, delay, window
+        Lengths for the metrics that take them, as in `evaluate`.
     missing : {"error", "ignore", "normal"}
         What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
@@ -91,34 +86,20 @@ def best_threshold(
     >>> best_threshold([0, 1, 1, 0, 0], [0.1, 0.4, 0.9, 0.5, 0.2], metric="mean_detection_delay")
     BestThreshold(threshold=0.4, value=0.0)
     """
-    given, (labels, scores) = scores, scored_pair(labels, scores, missing)
     number = None if candidates is None else positive_integer(candidates, "candidates")
+    recording = read_recording(labels, scores, missing=missing)
     if callable(metric) and not _names_what_it_takes(metric):
-        require_anomaly(labels)
-        function = metric
-        return _in_given_numbers(
-            _search(scores, lambda flagged: _number(function(labels, flagged)), number, sign=1), scores, given, missing
-        )
-    (wanted,) = find_metrics([metric])
+        function, sample = metric, Sample(recording, Measures(()))
+        require_anomaly(sample.labels)
+        reached: Any = sample.scores  # there, since scores were given
+        return search(reached, lambda flags: _number(function(sample.labels, flags)), number, sign=1)
+    measures = Measures.of(metrics=[metric], early=early, delay=delay, window=window)
+    (wanted,) = measures.metrics
     if not wanted.needs_threshold:
         raise ValueError(f"{wanted.id} is computed from scores and needs no threshold; name a metric on predictions")
-    require_anomaly(labels)
-    options = wanted.effective_options()
-    if wanted.sweep is not None:
-        return _in_given_numbers(wanted.sweep(labels, scores, **options), scores, given, missing)
-    sign = 1 if wanted.higher_is_better else -1
-    found = _search(scores, lambda flagged: wanted.value(labels, flagged, **options), number, sign)
-    return _in_given_numbers(found, scores, given, missing)
-
-
-def _in_given_numbers(found: BestThreshold, scores: FloatArray, given: ArrayLike, missing: str) -> BestThreshold:
-    """Give the threshold as the integer it is, where floats had to stand for integers beyond 2**53."""
-    exact = number_array(given, "scores", allow_missing=True)
-    if not needs_exactness(exact):
-        return found
-    if missing == "ignore":
-        exact = exact[~missing_mask(exact)]
-    return found._replace(threshold=int(exact[int(np.argmax(scores == found.threshold))]))
+    sample = Sample(recording, measures)
+    require_anomaly(sample.labels)
+    return sample.best(wanted, number)
 
 
 def _names_what_it_takes(function: Callable[..., Any]) -> bool:
@@ -133,23 +114,3 @@ def _names_what_it_takes(function: Callable[..., Any]) -> bool:
 
 def _number(result: Any) -> float:
     return float(result.f1 if isinstance(result, PRF) else result)
-
-
-def _search(
-    scores: FloatArray, value_of: Callable[[BoolArray], float], candidates: int | None, sign: int
-) -> BestThreshold:
-    """Compute the metric at the distinct scores, or at so many of them."""
-    levels = distinct_descending(np.sort(scores[scores > -np.inf]))
-    if candidates is not None and levels.size > candidates:
-        levels = levels[np.linspace(0, levels.size - 1, candidates).astype(np.intp)]
-    best: BestThreshold | None = None
-    for level in levels:
-        try:
-            value = value_of(scores >= level)
-        except UndefinedMetricError:
-            continue
-        if value == value and (best is None or sign * value > sign * best.value):
-            best = BestThreshold(float(level), value)
-    if best is None:
-        raise UndefinedMetricError("the best threshold is undefined: the metric is undefined at every threshold")
-    return best

@@ -97,8 +97,8 @@ def scorer(
     """
     if anomalous not in ("auto", "higher", "lower"):
         raise ValueError(f"anomalous must be 'auto', 'higher' or 'lower'; got {anomalous!r}")
-    (found,) = find_metrics([metric])
-    return DetectorScorer(found.with_options(**options) if options else found, anomalous, float(undefined))
+    (chosen,) = find_metrics([metric])
+    return DetectorScorer(chosen.with_options(**options) if options else chosen, anomalous, float(undefined))
 
 
 def event_folds(

@@ -13,20 +13,19 @@ The way in has three steps, each usable alone: open the source, find out which c
 Nothing here imports pyarrow or narwhals before a file or a frame is really read.
 """
 
-from pateval.io.files import expand, open_table, read_table
-from pateval.io.frames import as_table
-from pateval.io.layout import ColumnNames, Layout, Source, find_layout
+from pateval.io.files import Source, as_table, expand, open_table, read_table
+from pateval.io.layout import Layout, Reading, find_layout
 from pateval.io.parquet import ParquetFiles
-from pateval.io.saved_layouts import saved_layout
+from pateval.io.saved_layouts import saved_layout, saved_plan
 from pateval.io.series import ScoredSeries
 from pateval.io.source import NoScoresError, Table, TableError
 from pateval.io.units import Unit, interleaving_note, labelled_series, list_units, read_units, scored_series
 
 __all__ = [
-    "ColumnNames",
     "Layout",
     "NoScoresError",
     "ParquetFiles",
+    "Reading",
     "ScoredSeries",
     "Source",
     "Table",
@@ -42,5 +41,6 @@ __all__ = [
     "read_table",
     "read_units",
     "saved_layout",
+    "saved_plan",
     "scored_series",
 ]

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a draft beside ``path`` to write to, and put it in place when the block ends without an error.
 
-    Parameters
-    ----------
-    path : path
-        The file to write; what was there before stays until the new content is complete.
-
-    Yields
-    ------
-    Path
-        Where to write.
+    What was there before stays until the new content is complete.
 
     Raises
     ------

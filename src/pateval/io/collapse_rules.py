@@ -23,21 +23,17 @@ _MIN_STEPS = 50
 ZSCORE_CORRELATION = 0.95
 
 
+class CollapsedTrainingWarning(UserWarning):
+    """A network learned nothing: its scores say how unusual the values are, or nothing at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reconstruction:
     """How well a network reproduces a sample of its training windows.
 
-    Attributes
-    ----------
-    error : float
-        Mean squared error.
-    variance : float
-        Of the data: the error of predicting each feature's mean.
-    output_variance, data_variance : float
-        How much output and data vary from window to window at the same place of the window.
-    zscore_correlation : float
-        Rank correlation, over the steps, of the error with the squared deviation from the mean; NaN where it is not
-        known.
+    The variance is that of the data: the error of predicting each feature's mean. Output and data vary so much from
+    window to window at the same place of the window. The correlation is by ranks, over the steps, of the error with the
+    squared deviation from the mean; NaN where it is not known.
     """
 
     error: float
@@ -60,19 +56,8 @@ def collapse_reasons(
 ) -> tuple[str, ...] | None:
     """Say what is wrong with a training; an empty tuple where it is sound, None where it cannot be judged.
 
-    Parameters
-    ----------
-    epochs : int
-        How many were trained; one epoch alone shows no progress and is not judged by its error.
-    steps : int
-        Optimiser steps taken; fewer than fifty are not judged.
-    first, last, kept : Reconstruction or None
-        After the first epoch, after the last, and with the weights that are kept.
-
-    Returns
-    -------
-    tuple of str, or None
-        One clause for each sign of collapse.
+    Reconstructions are after the first epoch, after the last, and with the weights that are kept. One epoch alone shows
+    no progress and is not judged by its error; fewer than fifty optimiser steps are not judged.
 
     Examples
     --------
@@ -122,15 +107,7 @@ def collapse_reasons(
 def judge_record(training: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Judge a kept training record by the rule of today, beside what was found when it was made.
 
-    Parameters
-    ----------
-    training : mapping
-        The ``training`` entry of a run in the metadata of a score file.
-
-    Returns
-    -------
-    tuple of str, or None
-        As `collapse_reasons`; what was recorded comes first.
+    It is the ``training`` entry of a run in the metadata of a score file. What was recorded comes first.
 
     Examples
     --------

@@ -9,7 +9,8 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pateval.io.source import TableError, damaged, require_readable
+from pateval.io.source import TableError, require_readable
+from pateval.validation.wording import shortened
 
 STANDARD_INPUT = "-"
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -23,6 +24,9 @@ _MAGIC = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
 )
+_NAMES = {"parquet": "Parquet", "arrow": "Arrow", "npz": "NPZ", "npy": "NumPy"} | {
+    kind: f"{kind} compressed" for kind in PACKED.values()
+}
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8", ""),
     (codecs.BOM_UTF32_LE, "utf-32-le", "UTF-32"),
@@ -30,21 +34,15 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
 )
+_BEGINNING = 4096  # bytes that tell text from anything else
 
 
 class Content(NamedTuple):
-    """The bytes of a file, decompressed, and what messages call it."""
+    """The bytes of a file, decompressed, what messages call it, and a line for each liberty taken in decoding it."""
 
     where: str
     data: bytes
-
-
-class Text(NamedTuple):
-    """The text of a file as UTF-8, and a line for each liberty taken in decoding it."""
-
-    where: str
-    data: bytes
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def read_content(path: Path) -> Content:
@@ -70,24 +68,23 @@ def begins_like(data: bytes) -> str | None:
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)
 
 
-def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Text:
+def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Content:
     """Turn content into UTF-8, and refuse what is no text.
 
     A mark at the beginning says which encoding it is in. Without one it is UTF-8, or, where that cannot be and may be
     guessed, cp1252, as Windows programs in western Europe write it.
     """
-    where, data = content
+    where, data, _ = content
     other = begins_like(data)
     if other is not None and not data.startswith(codecs.BOM_UTF16_LE):
-        name = {"npz": "a zip archive or a spreadsheet"}.get(other, f"in the format {other}")
-        raise TableError(f"{where}: the content is not {kind} but {name}; give the file the suffix of what it is")
+        raise _other_content(where, kind, other)
     for mark, encoding, name in _MARKS:
         if data.startswith(mark):
             try:
                 text = data[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
                 raise damaged(where, f"{name or 'UTF-8'} text", error) from error
-            return Text(where, text.encode(), (f"{where}: read as {name}",) if name else ())
+            return Content(where, text.encode(), (f"{where}: read as {name}",) if name else ())
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -103,7 +100,7 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Te
                 f"{where}: line {line} holds a zero byte, so the file is damaged or UTF-16 without a mark; write it "
                 f"again as UTF-8"
             )
-        return Text(where, data, ())
+        return Content(where, data)
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
@@ -111,7 +108,39 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Te
             f"{where}: line {place} is neither UTF-8 nor cp1252 text, so the file is damaged or in another encoding; "
             f"write it again as UTF-8"
         ) from None
-    return Text(where, text.encode(), (f"{where}: read as cp1252, since line {place} is not UTF-8",))
+    return Content(where, text.encode(), (f"{where}: read as cp1252, since line {place} is not UTF-8",))
+
+
+def damaged(where: Path | str, kind: str, error: Exception, data: bytes = b"") -> TableError:
+    """Build the error for content that cannot be read as its suffix says, from its first bytes where they are known.
+
+    Content of another format is called that; it is damaged only where it begins as it should.
+    """
+    found = begins_like(data) or ("text" if _is_text(data[:_BEGINNING]) else None)
+    if found not in (None, kind):
+        return _other_content(where, _NAMES[kind], str(found))
+    detail = "".join(letter if letter.isprintable() else "?" for letter in " ".join(str(error).split()))
+    # Libraries begin with the path, which is said already, and add sentences of advice.
+    detail = detail.split(f"'{where}': ")[-1].split(". ")[0].rstrip(".")
+    return TableError(
+        f"{where}: not a readable {_NAMES.get(kind, kind)} file, perhaps truncated or damaged "
+        f"({shortened(detail, 160)}); write or fetch it again"
+    )
+
+
+def _other_content(where: Path | str, kind: str, other: str) -> TableError:
+    known = {"npz": "a zip archive or a spreadsheet", "text": "text"}
+    name = known.get(other, f"in the format {other}")
+    return TableError(f"{where}: the content is not {kind} but {name}; give the file the suffix of what it is")
+
+
+def _is_text(beginning: bytes) -> bool:
+    """Whether there is at least one whole line, and nothing but UTF-8."""
+    lines = beginning.rpartition(b"\n")[0]
+    try:
+        return bool(lines.decode()) and b"\x00" not in lines
+    except UnicodeDecodeError:
+        return False
 
 
 def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
@@ -126,4 +155,4 @@ def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
         with pa.input_stream(io.BytesIO(data), compression=packed) as stream:
             return bytes(stream.read())
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        raise damaged(path, f"{packed} compressed", error) from error
+        raise damaged(path, packed, error, data) from error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.io import guesses
-from pateval.io.source import Table, TableError, is_missing
+from pateval.io.source import Table, TableError, is_missing, key_text, nameless
 from pateval.time.clocks import Times, time_numbers
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray
@@ -22,24 +22,10 @@ _STOPS = (("stop", "stops", "end", "end_time", "endtime", "end_timestamp", "stop
 
 @dataclass(frozen=True)
 class EventIntervals:
-    """Where anomalies lie, by series.
+    """Where anomalies lie: for each series (None where the file names none) triples of start, stop and row number.
 
-    Attributes
-    ----------
-    where : str
-        The file, for messages.
-    by_series : tuple of (str or None, tuple)
-        For each series its name, None where the file names none, and the triples of start, stop and row number.
-    in_time : bool
-        Whether start and stop are times; otherwise they are step numbers, counted from 0.
-    has_dates : bool
-        Whether times are dates, in nanoseconds.
-    closed : bool
-        Whether the stop belongs to the anomaly.
-    columns : tuple of str
-        Where start and stop stand.
-    notes : tuple of str
-        Liberties taken in reading the file.
+    Start and stop are times, dates in nanoseconds, or step numbers counted from 0. If ``closed``, the stop belongs to
+    the anomaly.
     """
 
     where: str
@@ -69,40 +55,37 @@ class EventIntervals:
         Raises
         ------
         TableError
-            If an interval holds no step of the series, which would lose an anomaly without a word.
+            If an interval holds no step of the series, which would lose an anomaly without a word; or if it is in steps
+            and begins or ends between two of them, before the first or after the last.
         """
         found = next((events for name, events in self.by_series if name in (None, series)), ())
         if not found:
             return np.zeros(size, dtype=np.bool_)
         positions = np.arange(size) if not self.in_time or times is None else times
-        starts, stops, rows = zip(*found, strict=True)
-        marked, counts = mark_intervals(np.stack([np.array(starts), np.array(stops)], axis=1), positions, self.closed)
-        empty = np.flatnonzero(counts <= 0)
-        beyond = np.zeros(0, dtype=np.intp) if self.in_time else np.flatnonzero(np.array(stops) > size - self.closed)
-        for place in (*empty.tolist()[:1], *beyond.tolist()[:1]):
-            what = "holds no step" if place in empty else f"reaches beyond the {size} steps"
-            of_data = f"series {series!r}" if self.series else "the data"
-            raise TableError(
-                f"{self.where}: the event in row {rows[place]} {what} of {of_data}; correct it, or take it out"
-            )
+        starts, stops, rows = map(np.array, zip(*found, strict=True))
+        marked, counts = mark_intervals(np.stack([starts, stops], axis=1), positions, self.closed)
+        faults = {"holds no step": counts <= 0}
+        if not self.in_time:
+            faults |= {
+                f"reaches beyond the {size} steps": stops > size - self.closed,
+                "begins before the first step": starts < 0,
+                "begins or ends between two steps": (starts % 1 != 0) | (stops % 1 != 0),
+            }
+        for what, wrong in faults.items():
+            if wrong.any():
+                of_data = f"series {series!r}" if self.series else "the data"
+                row = int(rows[np.argmax(wrong)])
+                raise TableError(
+                    f"{self.where}: the event in row {row} {what} of {of_data}; correct it, or take it out"
+                )
         return marked
 
 
 def read_events(table: Table, *, closed: bool = False, series: str | None = None) -> EventIntervals:
     """Read a table of anomalies: columns of start and stop, and of series where there are several.
 
-    Parameters
-    ----------
-    table : Table
-        What `read_table` or `as_table` gave.
-    closed : bool
-        Whether the stop belongs to the anomaly.
-    series : str, optional
-        The column that names series in the data; it is looked for here by this name, too.
-
-    Returns
-    -------
-    EventIntervals
+    If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked
+    for here by this name, too.
 
     Raises
     ------
@@ -181,8 +164,6 @@ def _names(table: Table, key: str) -> list[str | None]:
     names: list[str | None] = []
     for row, value in enumerate(table.columns[key].tolist(), start=1):
         if is_missing(value):
-            raise TableError(
-                f"{table.where}: column {key!r} names nothing in row {row}; fill it in, or take the row out"
-            )
-        names.append(str(int(value)) if isinstance(value, float) and value.is_integer() else str(value))
+            raise nameless(table.where, key, row)
+        names.append(key_text(value))
     return names

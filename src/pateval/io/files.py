@@ -1,36 +1,43 @@
-"""Files in: text tables, Parquet, Arrow, JSON and NumPy, by suffix; globs, folders, partitioned folders, and stdin."""
+"""Tables in: files by suffix, globs, folders, partitioned folders, standard input; data frames and mappings."""
 
 from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
 
-from pateval.io.array_files import read_npy, read_npz
+from pateval.io import formats
 from pateval.io.content import PACKED, STANDARD_INPUT, Content, begins_like, read_content, read_text
-from pateval.io.json_files import is_record, read_json, read_json_lines
-from pateval.io.parquet import ParquetFiles, read_whole
+from pateval.io.parquet import ParquetFiles
 from pateval.io.source import (
     Column,
+    NoRowsError,
     Table,
     TableError,
-    damaged,
+    in_zone,
     missing_column,
     numpy_column,
+    object_array,
     reason,
-    refuse_repeated,
+    require_equal_lengths,
     require_readable,
 )
-from pateval.io.text_files import read_text_table
+from pateval.validation.indexes import index_of, require_same_index
+from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
+Source = Table | ParquetFiles
+
+FILE_COLUMN = "file name"  # the column that every table of several files has: from which of them a row is
+LONGEST_PATH = 4096  # characters
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -45,14 +52,14 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npy",
 }
-_DELIMITERS = {"csv": ",", "tsv": "\t", "txt": " "}
-_COMPRESSIBLE = (*_DELIMITERS, "json", "jsonl")
+_COMPRESSIBLE = (*formats.TEXT_TABLES, "json", "jsonl")
 # In a folder these are licences, notes and settings as often as tables; they are read where they are named.
 _ONLY_BY_NAME = ("txt", "json", "npy")
 _READABLE = (
     "text tables (.csv, .tsv, .txt), Parquet (.parquet, .pq), Arrow (.feather, .arrow), JSON (.jsonl, .ndjson, .json) "
     "and NumPy (.npz, .npy)"
 )
+_NO_ROWS = "there are no rows; at least one time step is needed"
 _NOT_READ = {
     ".xlsx": "spreadsheets are not read; save the sheet as CSV UTF-8",
     ".xls": "spreadsheets are not read; save the sheet as CSV UTF-8",
@@ -72,17 +79,23 @@ def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
     ----------
     paths : path or iterable of paths
         A plain folder stands for the data files in it (sorted; hidden files and other suffixes are passed over); a
-        folder with ``key=value`` sub-folders, or with nothing but ``part-...`` files, is one table.
+        folder with ``key=value`` sub-folders, or with nothing but ``part-...`` files, is one table, and each of its
+        files a series of its own where no column tells series apart.
 
     Returns
     -------
     list of Path
         Nothing is opened: what cannot be read, a folder without data files or a pattern without a match stays in the
         list, and `open_table` says what is wrong with it, so that the other files can go on.
+
+    Raises
+    ------
+    TableError
+        If a path is empty.
     """
     found: list[Path] = []
     for item in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        path = Path(item)
+        path = _path(item)
         if not os.path.exists(path) and glob.has_magic(str(item)):
             matches = [Path(match) for match in sorted(glob.glob(str(item), recursive=True))] or [path]
         else:
@@ -91,7 +104,7 @@ def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
     return found
 
 
-def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
+def open_table(path: str | os.PathLike[str]) -> Source:
     """Open one table: Parquet is read later, series by series; the other formats now.
 
     Parameters
@@ -108,16 +121,14 @@ def open_table(path: str | os.PathLike[str]) -> Table | ParquetFiles:
     TableError
         If it is missing, unreadable, empty, damaged or of an unknown format.
     """
-    path = Path(path)
-    pieces = _pieces(path)
-    name = _stem(path)
-    if all(_format(piece) == "parquet" for piece, _ in pieces):
-        source = ParquetFiles(name, tuple(pieces), str(path))
-        if source.rows == 0:
-            raise TableError(f"{path}: there are no rows; at least one time step is needed")
-        return source
-    tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
-    return _concatenate(tables, name, str(path)) if os.path.isdir(path) else tables[0]
+    path = _path(path)
+    pieces = tuple(_pieces(path))
+    if any(_format(piece) != "parquet" for piece, _ in pieces):
+        return _in_memory(pieces, _stem(path), str(path))
+    source = ParquetFiles(_stem(path), pieces, str(path))
+    if source.rows == 0:
+        raise NoRowsError(f"{path}: {_NO_ROWS}")
+    return source
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -139,10 +150,15 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         If it is missing, unreadable, empty, damaged or of an unknown format.
     """
     source = open_table(path)
-    if isinstance(source, Table):
-        return source
-    tables = [_with_constants(_read_file(piece), constants) for piece, constants in source.pieces]
-    return tables[0] if len(tables) == 1 else _concatenate(tables, source.name, source.where)
+    return source if isinstance(source, Table) else _in_memory(source.pieces, source.name, source.where)
+
+
+def _path(item: str | os.PathLike[str]) -> Path:
+    if not os.fspath(item):  # which Path takes for the current folder
+        raise TableError("a path is empty; name a file or a folder, '.' for the current one")
+    if len(os.fspath(item)) > LONGEST_PATH:
+        raise TableError(f"no path is as long as {in_words(item)}; name a file or a folder")
+    return Path(item)
 
 
 def _expand_one(path: Path) -> list[Path]:
@@ -206,7 +222,8 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
     pieces = list(_walk(path, {}))
     if not pieces:
         raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
-    return pieces
+    several = len(pieces) > 1
+    return [(file, constants | ({FILE_COLUMN: _stem(file)} if several else {})) for file, constants in pieces]
 
 
 def _require_known(path: Path) -> None:
@@ -245,28 +262,26 @@ def _stem(path: Path) -> str:
 
 
 def _read_file(path: Path) -> Table:
-    if _format(path) == "parquet":
-        table = Table(_stem(path), read_whole(path), str(path), from_file=True)
-    elif str(path) == STANDARD_INPUT:
+    if str(path) == STANDARD_INPUT:
         content = read_content(path)
         table = _from_content("stdin", content, _format_of(content.data))
     else:
         table = _from_content(_stem(path), read_content(path), str(_format(path)))
     if table.rows == 0:
-        raise TableError(f"{table.where}: there are no rows; at least one time step is needed")
+        raise NoRowsError(f"{table.where}: {_NO_ROWS}")
     return table
 
 
 def _from_content(name: str, content: Content, kind: str) -> Table:
     if kind in ("npz", "npy"):
-        columns, notes = read_npz(content) if kind == "npz" else read_npy(content)
+        columns, notes = formats.read_npz(content) if kind == "npz" else formats.read_npy(content)
     elif kind in ("arrow", "parquet"):
-        columns, notes = _read_arrow(content, kind), ()
+        columns, notes = formats.read_arrow(content, kind)
     elif kind in ("json", "jsonl"):
         text = read_text(content, "JSON", guess_encoding=False)
-        columns, notes = read_json(text) if kind == "json" else read_json_lines(text)
+        columns, notes = formats.read_json(text) if kind == "json" else formats.read_json_lines(text)
     else:
-        columns, notes = read_text_table(read_text(content, "a text table"), _DELIMITERS[kind])
+        columns, notes = formats.read_text_table(read_text(content, "a text table"), kind)
     return Table(name, columns, content.where, notes, from_file=True)
 
 
@@ -278,35 +293,14 @@ def _format_of(data: bytes) -> str:
     begin = data.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"["):
         return "json"
-    return ("jsonl" if is_record(begin.partition(b"\n")[0]) else "json") if begin.startswith(b"{") else "csv"
+    return ("jsonl" if formats.is_record(begin.partition(b"\n")[0]) else "json") if begin.startswith(b"{") else "csv"
 
 
-def _read_arrow(content: Content, kind: str) -> dict[str, Column]:
-    """Read a table that Arrow or Parquet has written: a file, or a stream."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        buffer = pa.BufferReader(content.data)
-        if kind == "parquet":
-            table = pq.read_table(buffer, use_threads=False)
-        else:
-            is_stream = not content.data.startswith(b"ARROW1")
-            with pa.ipc.open_stream(buffer) if is_stream else pa.ipc.open_file(buffer) as reader:
-                table = reader.read_all()
-            table.validate(full=True)
-        refuse_repeated(table.column_names, content.where)
-        return {name: numpy_column(table.column(name)) for name in table.column_names}
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise damaged(content.where, {"parquet": "Parquet"}.get(kind, "Arrow"), error) from error
-
-
-def _with_constants(table: Table, constants: Mapping[str, str]) -> Table:
-    added = {name: np.full(table.rows, value) for name, value in constants.items()}
-    return replace(table, columns=table.columns | added)
-
-
-def _concatenate(tables: Sequence[Table], name: str, where: str) -> Table:
+def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where: str) -> Table:
+    """Read all files behind a path, of whatever format, into one table."""
+    tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
+    if str(pieces[0][0]) == where:
+        return tables[0]
     names = list(tables[0].columns)
     for table in tables[1:]:
         for column in names:
@@ -314,4 +308,94 @@ def _concatenate(tables: Sequence[Table], name: str, where: str) -> Table:
                 raise missing_column(table.where, column, table.columns)
     columns = {column: np.concatenate([table.columns[column] for table in tables]) for column in names}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
-    return Table(name, columns, where, notes, from_file=True)
+    return Table(name, columns, where, notes, from_file=True, pieces=pieces)
+
+
+def _with_constants(table: Table, constants: Mapping[str, str]) -> Table:
+    added = {name: np.full(table.rows, value) for name, value in constants.items()}
+    return replace(table, columns=table.columns | added)
+
+
+def as_table(data: object, *, name: str | None = None) -> Source:
+    """Open whatever holds a table: a path, a data frame, or a mapping of column names to arrays.
+
+    Parameters
+    ----------
+    data : path, data frame, mapping or Table
+        Frames of pandas, polars, pyarrow and everything else narwhals reads; lazy frames are collected. An index of
+        dates becomes a column, called like the index, or ``timestamp``.
+    name : str, optional
+        What to call a frame or mapping, where its name is to stand for a detector.
+
+    Returns
+    -------
+    Table or ParquetFiles
+
+    Raises
+    ------
+    TableError
+        If it is not a table, is empty, or has columns of different lengths.
+
+    Examples
+    --------
+    >>> as_table({"label": [0, 1], "score": [0.2, 0.9]}).rows
+    2
+    """
+    if isinstance(data, (Table, ParquetFiles)):
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return open_table(data)
+    where = "the table" if name is None else name
+    columns = _from_mapping(data, where) if isinstance(data, Mapping) else _from_frame(data, where)
+    if not columns:
+        raise TableError(f"{where}: there are no columns; labels and scores are needed")
+    require_equal_lengths(columns, where, "columns")
+    table = Table(name, columns, where)
+    if table.rows == 0:
+        raise NoRowsError(f"{where}: {_NO_ROWS}")
+    return table
+
+
+def _from_mapping(data: Mapping[Any, Any], where: str) -> dict[str, Column]:
+    try:
+        require_same_index(**{repr(str(name)): values for name, values in data.items()})
+    except ValueError as error:
+        raise TableError(f"{where}: {error}") from error
+    columns: dict[str, Column] = {}
+    for name, values in data.items():
+        column = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else object_array(values.tolist())
+        if column.ndim != 1:
+            raise TableError(f"{where}: column {name!r} has shape {column.shape}; one value per time step is needed")
+        columns[str(name)] = column
+    return columns
+
+
+def _from_frame(data: object, where: str) -> dict[str, Column]:
+    import narwhals as nw
+
+    try:
+        native: Any = nw.from_native(data)
+    except TypeError as error:
+        raise TableError(
+            f"{where}: a path, a data frame or a mapping of arrays is needed, not {type(data).__name__}"
+        ) from error
+    frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
+    columns: dict[str, Column] = {}
+    for name in frame.columns:
+        series = frame[name]
+        if nw.get_native_namespace(frame).__name__ == "pyarrow":
+            columns[str(name)] = numpy_column(series.to_native())
+        elif series.null_count():
+            columns[str(name)] = object_array(series.to_list())
+        else:
+            columns[str(name)] = in_zone(np.asarray(series.to_numpy()), getattr(series.dtype, "time_zone", None))
+    index = index_of(data)
+    if type(index).__name__ == "DatetimeIndex":
+        name = "timestamp" if index.name is None else str(index.name)
+        columns = {name: _dates(index)} | columns
+    return columns
+
+
+def _dates(index: Any) -> Column:
+    """Return the dates of a pandas index, in universal time where they have a zone."""
+    return np.asarray(index.tz_convert(None) if index.tz is not None else index)

@@ -31,6 +31,9 @@ _LIMITS = re.compile(
     r"(yhat|y_hat|forecast|prediction|pred)_(lower|upper|low|high|lo|hi)(_\d+)?|threshold_.*|.*_threshold"
 )
 _SCORED = re.compile(r".*[a-z0-9]_scores?|scores?_[a-z0-9].*")
+_LABEL_OF_CHANNEL = re.compile(r"labels?_(?P<before>.+)|(?P<after>.+)_labels?")
+_SCORE_OF_CHANNEL = re.compile(r"scores?_(?P<before>.+)|(?P<after>.+)_scores?")
+_NOT_CHANNELS = ("window", "anomaly", "is", "y", "outlier")  # what other columns of labels and scores are called
 
 
 def plain(name: str) -> str:
@@ -108,3 +111,30 @@ def is_value(name: str) -> bool:
     """
     known = plain(name)
     return known in _VALUES or known.endswith("_threshold") or bool(_NUMBERED.fullmatch(known))
+
+
+def channel_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return columns of labels and of scores, channel by channel; both empty where there are not several channels.
+
+    Examples
+    --------
+    >>> channel_columns(["time", "label_pump", "label_valve", "score_valve", "score_pump"])
+    (['label_pump', 'label_valve'], ['score_pump', 'score_valve'])
+    >>> channel_columns(["label", "lstm_score", "pca_score"])
+    ([], [])
+    """
+    columns = list(names)
+    labels, scores = _by_channel(columns, _LABEL_OF_CHANNEL), _by_channel(columns, _SCORE_OF_CHANNEL)
+    if len(labels) < 2 or set(labels) - set(scores):
+        return [], []
+    return list(labels.values()), [scores[channel] for channel in labels]
+
+
+def _by_channel(names: Iterable[str], pattern: re.Pattern[str]) -> dict[str, str]:
+    found = {}
+    for name in names:
+        match = pattern.fullmatch(plain(name))
+        channel = match and (match["before"] or match["after"])
+        if channel and channel not in _NOT_CHANNELS:
+            found[channel] = name
+    return found

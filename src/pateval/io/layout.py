@@ -5,78 +5,94 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
 
 import numpy as np
 
 from pateval.io import guesses
-from pateval.io.channels import channel_columns
-from pateval.io.column_values import check_labels, first_value, is_number, not_numbers
+from pateval.io.columns import check_labels, first_value, is_number, not_numbers, unordered_steps
 from pateval.io.event_files import EventIntervals, read_events
-from pateval.io.parquet import ParquetFiles
+from pateval.io.files import FILE_COLUMN, Source, as_table, read_table
 from pateval.io.series import is_time, why_no_time
 from pateval.io.source import NoScoresError, Table, TableError, missing_column
-from pateval.io.step_columns import unordered_steps
+from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import is_day_first, unit_nanoseconds
+from pateval.validation.arrays import flag
 from pateval.validation.wording import in_words, listed
-
-Source = Table | ParquetFiles
 
 NO_TIME = "none"
 
 
-class ColumnNames(TypedDict, total=False):
-    """What a caller says about the columns of a table; see `find_layout`."""
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table: what a caller says about its columns, and what is wanted of it.
 
-    label: str | None
-    score: str | Sequence[str] | None
-    series: str | None
-    detector: str | None
-    run: str | None
-    time: str | None
-    time_unit: str | None
-    ignore: str | None
-    sort: bool
-    positive: object
-    events: object
-    closed_events: bool
+    Attributes
+    ----------
+    label, series, detector, run : str or None
+        Column names. Labels of several channels are named with commas between them, and the scores likewise.
+    score : str, sequence of str or None
+        One score column, whose detector is named by the file, or several, each named by its column.
+    time : str or None
+        Column that says when each step was recorded; "none" where no column is to be taken for it.
+    time_unit : str or None
+        What one unit of the times is, where they are numbers: "s", "ms", "min" and so on.
+    ignore : str or None
+        Column of 0/1 that marks steps to leave out; never guessed.
+    sort : bool
+        Put the rows of each series in order of time. Otherwise rows out of order are an error when they are read.
+    positive : label or sequence of labels, or None
+        The labels that mean an anomaly, where labels are words or classes.
+    events : path, table, EventIntervals or None
+        The anomalies in a table of their own, with columns of start and stop (and of series where there are several).
+        Dates are times; numbers are step numbers from 0, or times where a column of numeric times is named.
+    closed_events : bool
+        Whether the stop of an event belongs to it.
+    labels_only : bool
+        The scores, if there are any, are of no interest.
+    allow_channels : bool
+        Whether the caller can do with labels of several channels; otherwise they are refused.
+    defaults : bool
+        Whether "label" and "score" are only where these columns usually are, and others are guessed where no source
+        has them.
+    """
+
+    label: str | None = None
+    score: str | Sequence[str] | None = None
+    series: str | None = None
+    detector: str | None = None
+    run: str | None = None
+    time: str | None = None
+    time_unit: str | None = None
+    ignore: str | None = None
+    sort: bool = False
+    positive: object = None
+    events: object = None
+    closed_events: bool = False
+    labels_only: bool = False
+    allow_channels: bool = False
+    defaults: bool = False
+
+    def __post_init__(self) -> None:
+        for role in ("label", "score", "series", "detector", "run", "time", "ignore"):
+            name = getattr(self, role)
+            several = role == "score" and isinstance(name, Sequence) and all(isinstance(one, str) for one in name)
+            if name is not None and not isinstance(name, str) and not several:
+                wanted = "the name of a column" + (", or a list of names" if role == "score" else "")
+                raise TypeError(f"{role} must be {wanted}; got {in_words(name)}")
+        flag(self.sort, "sort")
+        flag(self.closed_events, "closed_events")
 
 
 @dataclass(frozen=True)
 class Layout:
     """Which column of one table holds what.
 
-    Attributes
-    ----------
-    label : str or None
-        The truth; None where it stands in a file of its own.
-    scores : tuple of str
-        One column per detector (wide), or a single one; none where the table is read for its labels alone.
-    series, detector : str or None
-        Columns that tell series and detectors apart, where there are any.
-    named_by_file : bool
-        The detector is named by the file's stem, not by its score column.
-    guessed : str
-        The guesses in a few words, for example ``"label 'y_true', score 'score'"``; empty where all was named.
-    notes : tuple of str
-        Lines worth showing to a user, among them the guesses with the file's name.
-    time, time_unit : str or None
-        Column that says when each step was recorded, and what one unit of it is where it holds numbers.
-    time_guessed : bool
-        The time column was found by its name: it checks the order of rows and gives durations a meaning, no more.
-    ignore : str or None
-        Column of 0/1 that marks steps to leave out.
-    sort : bool
-        Rows of a series are put in order of time.
-    run : str or None
-        Column that tells the runs of a detector apart, with other seeds for example.
-    positive : tuple of str
-        Labels that mean an anomaly; none where the labels are 0 and 1, or words that say so themselves.
-    events : EventIntervals or None
-        The truth, where it is not a column.
-    channels : tuple of str
-        Columns of labels, one for each channel, in the order of the score columns; none where a step has one label.
+    There is a score column per detector (wide), or a single one; none where the table is read for its labels alone.
+    The label is None where the events stand in a file of their own, or each channel has labels; the channels are in the
+    order of the score columns. What was guessed is said in a few words, such as ``"label 'y_true', score 'score'"``,
+    and again in the notes, with the file's name. A time column that was guessed checks the order of rows and gives
+    durations a meaning, no more.
     """
 
     label: str | None
@@ -102,24 +118,7 @@ class Layout:
         return tuple(name for name in (self.series, self.detector, self.run) if name is not None)
 
 
-def find_layout(
-    source: Source,
-    *,
-    label: str | None = None,
-    score: str | Sequence[str] | None = None,
-    series: str | None = None,
-    detector: str | None = None,
-    run: str | None = None,
-    time: str | None = None,
-    time_unit: str | None = None,
-    ignore: str | None = None,
-    sort: bool = False,
-    positive: object = None,
-    events: object = None,
-    closed_events: bool = False,
-    labels_only: bool = False,
-    allow_channels: bool = False,
-) -> Layout:
+def find_layout(source: Source, reading: Reading | None = None) -> Layout:
     """Decide which column holds what; what is not named is guessed by name, never by value.
 
     Scores are guessed as a column called ``score``, ``anomaly_score`` and the like; failing that, as all columns with
@@ -131,29 +130,8 @@ def find_layout(
     ----------
     source : Table or ParquetFiles
         What `open_table` or `as_table` gave.
-    label, series, detector, run : str, optional
-        Column names. Labels of several channels are named with commas between them, and the scores likewise.
-    score : str or sequence of str, optional
-        One score column, whose detector is named by the file, or several, each named by its column.
-    time : str, optional
-        Column that says when each step was recorded; "none" where no column is to be taken for it.
-    time_unit : str, optional
-        What one unit of the times is, where they are numbers: "s", "ms", "min" and so on.
-    ignore : str, optional
-        Column of 0/1 that marks steps to leave out; never guessed.
-    sort : bool
-        Put the rows of each series in order of time. Otherwise rows out of order are an error when they are read.
-    positive : label or sequence of labels, optional
-        The labels that mean an anomaly, where labels are words or classes.
-    events : path, table or EventIntervals, optional
-        The anomalies in a table of their own, with columns of start and stop (and of series where there are several).
-        Dates are times; numbers are step numbers from 0, or times where a column of numeric times is named.
-    closed_events : bool
-        Whether the stop of an event belongs to it.
-    labels_only : bool
-        The scores, if there are any, are of no interest.
-    allow_channels : bool
-        Whether the caller can do with labels of several channels; otherwise they are refused.
+    reading : Reading, optional
+        What is known of the columns; by default nothing.
 
     Returns
     -------
@@ -173,167 +151,207 @@ def find_layout(
     >>> layout.notes
     ("the table: guessed label 'y_true', score 'score', series 'machine'",)
     """
-    kinds = source.kinds()
-    wanted = None if score is None else [score] if isinstance(score, str) else list(score)
-    if wanted is not None and not wanted:
-        raise TableError(f"{source.where}: at least one score column must be named")
-    if label is not None and events is not None:
+    reading = reading or Reading()
+    if reading.label is not None and reading.events is not None:
         raise TableError(f"{source.where}: labels stand in a column or in a file of events; name one of the two")
-    named = _Named(source, kinds)
-    channels = _named_channels(label, kinds)
-    if not channels and label is None and events is None and not guesses.equals(kinds, guesses.LABELS):
-        channels, of_scores = channel_columns(kinds)
-        if channels:
-            wanted = of_scores if wanted is None else wanted
-            named.guesses.append(f"labels of {len(channels)} channels {listed(channels, 6)} with {listed(wanted, 6)}")
-    if channels:
-        label = None
-        wanted = _check_channels(source, kinds, channels, wanted, allowed=allow_channels)
-        for column in channels:
-            named.take("label", column)
-    named.take("label", label)
-    for column in wanted or ():
-        named.take("score", column)
-    named.take("series", series)
-    named.take("detector", detector)
-    named.take("run", run)
-    named.take("time", None if time == NO_TIME and NO_TIME not in kinds else time)
-    named.take("steps to ignore", ignore)
-    if time_unit is not None:
-        unit_nanoseconds(time_unit, "time_unit")
-
-    if label is None and events is None and not channels:
-        label = named.guess("label", guesses.LABELS)
-        if label is None:
-            raise TableError(
-                f"{source.where}: no column looks like labels; name it (label=..., --label) among "
-                f"{listed(named.left(), 20)}"
-            )
-    place_of_scores = len(named.guesses)
-    by_file = isinstance(score, str) or bool(channels) or (wanted is not None and len(wanted) == 1)
-    if wanted is None and not labels_only:
-        single = named.guess("score", guesses.SCORES)
-        wanted, by_file = ([single], True) if single else (None, False)
-    if series is None:
-        series = named.guess("series", guesses.SERIES) or named.guess("series", (("id",),), kind="text")
-    if detector is None:
-        detector = named.guess("detector", guesses.DETECTORS, kind="text")
-    if run is None:
-        run = named.guess("run", guesses.RUNS)
-    notes = list(source.notes)
-    time_guessed = False
-    if time is None:
-        time, refused = _guess_time(source, named)
-        notes += refused if time is not None else [*refused, *unordered_steps(source, named.roles)]
-        time_guessed = time is not None
-    elif time == NO_TIME and NO_TIME not in kinds:
-        time = None
-    if time is not None and is_day_first(first_value(source, time)):
-        notes.append(f"{source.where}: dates in {time!r} are taken as day.month.year")
-    if sort and time is None:
-        raise TableError(f"{source.where}: no column looks like times to sort the rows by; name it with --time")
-    if labels_only:
-        wanted = []
-    elif wanted is None:
-        wanted = _guess_scores(source, named)
-        by_file = len(wanted) == 1 and wanted[0].isdigit()  # the only column of an array has no name of its own
-        named.guesses.insert(place_of_scores, f"score{'s' if len(wanted) > 1 else ''} {listed(wanted, 6)}")
-    for column in wanted:
-        if kinds[column] != "number":
-            raise not_numbers(source, column, kinds[column])
-    chosen = positive_values(positive)
+    if reading.time_unit is not None:
+        unit_nanoseconds(reading.time_unit, "time_unit")
+    roles = _Roles(source)
+    channels, scores = _find_channels(roles, reading)
+    _take_named(roles, reading, channels, scores)
+    label = _find_label(roles, reading, channels)
+    if scores is None and not reading.labels_only and (single := roles.guess("score", guesses.SCORES)):
+        scores = [single]
+    named_by_file = bool(channels) or (scores is not None and len(scores) == 1)
+    series = reading.series or roles.guess("series", guesses.SERIES) or roles.guess("series", (("id",),), kind="text")
+    detector = reading.detector or roles.guess("detector", guesses.DETECTORS, kind="text")
+    run = reading.run or roles.guess("run", guesses.RUNS)
+    notes = []
+    if series is None and _series_are_files(source, detector, run):
+        series = FILE_COLUMN
+        notes.append(
+            f"{source.where}: each of its {len(source.pieces)} files is taken as a series of its own; name the column "
+            f"that tells series apart with --series where that is not so"
+        )
+    time, time_notes = _find_time(roles, reading)
+    if reading.labels_only:
+        scores = []
+    elif scores is None:
+        scores = _guess_scores(roles)
+        named_by_file = len(scores) == 1 and scores[0].isdigit()  # the only column of an array has no name of its own
+    for column in scores:
+        if roles.kinds[column] != "number":
+            raise not_numbers(source, column, roles.kinds[column])
+    positive: tuple[str, ...] = positive_values(reading.positive)
     if label is not None:
-        check_labels(source, label, kinds[label], chosen)
-    guessed = ", ".join(named.guesses)
-    if guessed:
-        notes.insert(len(source.notes), f"{source.where}: guessed {guessed}")
-    if sort:
-        notes.append(f"{source.where}: the rows of each series are sorted by {time!r}")
+        of_booleans = bool(positive) and isinstance(first_value(source, label), (bool, np.bool_))
+        positive = positive_values(reading.positive, of_booleans=of_booleans)
+        check_labels(source, label, roles.kinds[label], positive)
+    guessed = roles.guessed()
     layout = Layout(
         label,
-        tuple(wanted),
+        tuple(scores),
         series,
         detector,
-        by_file and source.name is not None,
+        named_by_file and source.name is not None,
         guessed,
-        tuple(notes),
+        (*source.notes, *([f"{source.where}: guessed {guessed}"] if guessed else []), *notes, *time_notes),
         time=time,
-        time_unit=time_unit,
-        time_guessed=time_guessed,
-        ignore=ignore,
-        sort=sort,
+        time_unit=reading.time_unit,
+        time_guessed=time is not None and reading.time is None,
+        ignore=reading.ignore,
+        sort=reading.sort,
         run=run,
-        positive=chosen,
+        positive=positive,
         channels=tuple(channels),
     )
-    return layout if events is None else _with_events(source, layout, events, closed_events)
+    return layout if reading.events is None else _with_events(source, layout, reading.events, reading.closed_events)
 
 
-def _named_channels(label: str | None, kinds: dict[str, str]) -> list[str]:
-    """Split names with commas between them, where they are columns of labels."""
-    if label is None or label in kinds or "," not in label:
-        return []
-    return [name.strip() for name in label.split(",") if name.strip()]
-
-
-def _check_channels(
-    source: Source, kinds: dict[str, str], labels: Sequence[str], scores: Sequence[str] | None, *, allowed: bool
-) -> list[str]:
-    """Return the score columns of labels of several channels; refuse where these do not belong together."""
-    if not allowed:
-        raise TableError(
-            f"{source.where}: labels of several channels are read by 'pateval score'; name one with --label"
-        )
-    if scores is None:
-        of_labels, of_scores = channel_columns(kinds)
-        scores = [of_scores[of_labels.index(label)] for label in labels if label in of_labels]
-    if len(scores) != len(labels):
-        raise TableError(
-            f"{source.where}: {len(labels)} channels have labels and {len(scores)} have scores; name them in the same "
-            f"order with --label and --score"
-        )
-    return list(scores)
-
-
-class _Named:
+class _Roles:
     """The columns that have a role so far, and the guesses among them."""
 
-    def __init__(self, source: Source, kinds: dict[str, str]) -> None:
-        self._where = source.where
-        self.kinds = kinds
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.kinds = source.kinds()
         self.roles: dict[str, str] = {}
-        self.guesses: list[str] = []
+        self.guesses: dict[str, str] = {}
 
     def take(self, role: str, name: str | None) -> None:
         """Give a column the role that the caller names it for."""
         if name is None:
             return
         if name not in self.kinds:
-            raise missing_column(self._where, name, self.kinds, role if role != "steps to ignore" else "ignore")
+            raise missing_column(self.source.where, name, self.kinds, role if role != "steps to ignore" else "ignore")
         if name in self.roles:
-            raise TableError(f"{self._where}: column {name!r} is named twice, as {self.roles[name]} and as {role}")
+            raise TableError(
+                f"{self.source.where}: column {name!r} is named twice, as {self.roles[name]} and as {role}"
+            )
         self.roles[name] = role
 
     def left(self) -> list[str]:
         """The columns without a role."""
-        return [name for name in self.kinds if name not in self.roles]
+        return [name for name in self.kinds if name not in self.roles and name != FILE_COLUMN]
 
     def guess(self, role: str, tiers: tuple[tuple[str, ...], ...], *, kind: str | None = None) -> str | None:
         """Give the one column that is called like it a role; several of them are refused."""
         found = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
         if len(found) > 1:
             which = f"{listed(found[:-1], 6)} and {found[-1]!r}"
-            raise TableError(f"{self._where}: {which} look like the {role}; name one ({role}=..., --{role})")
+            raise TableError(f"{self.source.where}: {which} look like the {role}; name one ({role}=..., --{role})")
         if not found:
             return None
         self.roles[found[0]] = role
-        self.guesses.append(f"{role} {found[0]!r}")
+        self.guesses[role] = f"{role} {found[0]!r}"
         return found[0]
 
+    def guessed(self) -> str:
+        """All guesses in a few words, in an order of their own."""
+        order = ("label", "score", "series", "detector", "run", "time")
+        return ", ".join(self.guesses[role] for role in order if role in self.guesses)
 
-def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
+    def not_found(self, role: str) -> str:
+        """Say that no column has a role, and which could be named."""
+        among = f"name it ({role}=..., --{role}) among {listed(self.left(), 20)}"
+        return f"{self.source.where}: no column looks like {role}s; {among if self.left() else 'all have another role'}"
+
+
+def _find_channels(roles: _Roles, reading: Reading) -> tuple[list[str], list[str] | None]:
+    """Return the columns of labels by channel, none where a step has one label, and the score columns as far as known.
+
+    Labels of several channels are named with commas between them, or guessed where no column looks like one label.
+    """
+    where, kinds, label, score = roles.source.where, roles.kinds, reading.label, reading.score
+    scores = None if score is None else [score] if isinstance(score, str) else list(score)
+    if scores is not None and not scores:
+        raise TableError(f"{where}: at least one score column must be named")
+    of_labels, of_scores = guesses.channel_columns(kinds)
+    channels: list[str] = []
+    if label is not None and label not in kinds and "," in label:
+        channels = [name.strip() for name in label.split(",") if name.strip()]
+    elif label is None and reading.events is None and not guesses.equals(kinds, guesses.LABELS):
+        channels = of_labels
+    if not channels:
+        return [], scores
+    if not reading.allow_channels:
+        raise TableError(f"{where}: labels of several channels are read by 'pateval score'; name one with --label")
+    if scores is None:
+        scores = [of_scores[of_labels.index(name)] for name in channels if name in of_labels]
+    if len(scores) != len(channels):
+        raise TableError(
+            f"{where}: {len(channels)} channels have labels and {len(scores)} have scores; name them in the same "
+            f"order with --label and --score"
+        )
+    if label is None:
+        roles.guesses["label"] = f"labels of {len(channels)} channels {listed(channels, 6)} with {listed(scores, 6)}"
+    return channels, scores
+
+
+def _take_named(roles: _Roles, reading: Reading, channels: Sequence[str], scores: Sequence[str] | None) -> None:
+    """Give the columns that are named their roles."""
+    for label in channels or (reading.label,):
+        roles.take("label", label)
+    for column in scores or ():
+        roles.take("score", column)
+    roles.take("series", reading.series)
+    roles.take("detector", reading.detector)
+    roles.take("run", reading.run)
+    roles.take("time", None if _is_without_time(roles, reading) else reading.time)
+    roles.take("steps to ignore", reading.ignore)
+
+
+def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str | None:
+    if channels or reading.events is not None:
+        return None
+    label = reading.label or roles.guess("label", guesses.LABELS)
+    if label is None:
+        raise TableError(roles.not_found("label"))
+    return label
+
+
+def _is_without_time(roles: _Roles, reading: Reading) -> bool:
+    return reading.time == NO_TIME and NO_TIME not in roles.kinds
+
+
+def _series_are_files(source: Source, detector: str | None, run: str | None) -> bool:
+    """Whether a detector has several files, in one run, of a table in which no column tells series apart."""
+    files: dict[tuple[str, ...], dict[str, str]] = {}
+    for path, constants in source.pieces:
+        group = tuple(constants[key] for key in (detector, run) if key in constants)
+        known = files.setdefault(group, {})
+        name = constants.get(FILE_COLUMN, "")
+        if name in known:
+            raise TableError(
+                f"{source.where}: no column tells series apart, and {known[name]} and {path} have the same name; name "
+                f"the column with --series, or rename one of the files"
+            )
+        known[name] = str(path)
+    return any(len(names) > 1 for names in files.values())
+
+
+def _find_time(roles: _Roles, reading: Reading) -> tuple[str | None, list[str]]:
+    """Return the column of times that is named or guessed, and what there is to say about times and order."""
+    source, time = roles.source, reading.time
+    notes: list[str] = []
+    if time is None:
+        time, notes = _guess_time(roles)
+        if time is None:
+            notes += unordered_steps(source, roles.roles)
+    elif _is_without_time(roles, reading):
+        time = None
+    if time is not None and is_day_first(first_value(source, time)):
+        notes.append(f"{source.where}: dates in {time!r} are taken as day.month.year")
+    if reading.sort and time is None:
+        raise TableError(f"{source.where}: no column looks like times to sort the rows by; name it with --time")
+    if reading.sort:
+        notes.append(f"{source.where}: the rows of each series are sorted by {time!r}")
+    return time, notes
+
+
+def _guess_time(roles: _Roles) -> tuple[str | None, list[str]]:
     """Return the one column that is called like times and holds dates or numbers, and a line where there is none."""
-    names = [name for name in named.left() if guesses.is_time(name)]
+    source = roles.source
+    names = [name for name in roles.left() if guesses.is_time(name)]
     usable = []
     for name in names:
         value = first_value(source, name)
@@ -346,25 +364,23 @@ def _guess_time(source: Source, named: _Named) -> tuple[str | None, list[str]]:
         return None, [f"{source.where}: {listed(usable, 6)} look like times, and none is used; name one with --time"]
     if not usable:
         return None, []
-    named.roles[usable[0]] = "time"
-    named.guesses.append(f"time {usable[0]!r}")
+    roles.roles[usable[0]] = "time"
+    roles.guesses["time"] = f"time {usable[0]!r}"
     return usable[0], []
 
 
-def _guess_scores(source: Source, named: _Named) -> list[str]:
+def _guess_scores(roles: _Roles) -> list[str]:
     """Return the columns with "score" in their names, or else all that may be a detector's scores."""
-    left = [name for name in named.left() if _may_be_score(source, name, named.kinds[name])]
+    left = [name for name in roles.left() if _may_be_score(roles.source, name, roles.kinds[name])]
     found = [name for name in left if guesses.is_score(name)] or [name for name in left if not guesses.is_value(name)]
     if found:
+        roles.guesses["score"] = f"score{'s' if len(found) > 1 else ''} {listed(found, 6)}"
         return found
-    predictions = [name for name in named.left() if guesses.plain(name) in guesses.PREDICTIONS]
+    predictions = [name for name in roles.left() if guesses.plain(name) in guesses.PREDICTIONS]
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
-    if not hint and named.left() and all(guesses.is_value(name) for name in named.left()):
+    if not hint and roles.left() and all(guesses.is_value(name) for name in roles.left()):
         hint = "; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
-    raise NoScoresError(
-        f"{source.where}: no column looks like scores; name it (score=..., --score) among "
-        f"{listed(named.left(), 20)}{hint}"
-    )
+    raise NoScoresError(roles.not_found("score") + hint)
 
 
 def _may_be_score(source: Source, name: str, kind: str) -> bool:
@@ -379,10 +395,6 @@ def _may_be_score(source: Source, name: str, kind: str) -> bool:
 
 def _with_events(source: Source, layout: Layout, events: object, closed: bool) -> Layout:
     """Add the anomalies that stand in a table of their own, and check that they fit the data."""
-    from pateval.io.files import read_table
-    from pateval.io.frames import as_table
-    from pateval.io.units import list_units
-
     if not isinstance(events, EventIntervals):
         given = as_table(events, name=None if isinstance(events, (str, os.PathLike)) else "the events")
         table = given if isinstance(given, Table) else read_table(given.where)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from pateval.io.content import damaged
 from pateval.io.source import (
-    Column,
-    damaged,
     kind_of_arrow,
     missing_column,
     numpy_column,
@@ -38,18 +37,9 @@ class RowGroup(NamedTuple):
 class ParquetFiles:
     """One Parquet file, or the files of a partitioned folder in path order, opened but not read.
 
-    It can be pickled; a footer is read once for each process that uses it.
-
-    Attributes
-    ----------
-    name : str
-        Stem of the file or folder.
-    pieces : tuple of (Path, dict)
-        The files, each with the constant columns its folders name (``detector=lstm/...``).
-    where : str
-        What messages call it: the path.
-    first_row : int
-        Where these files begin in the folder they were chosen from, for messages.
+    It can be pickled; a footer is read once for each process that uses it. Each file comes with the constant columns
+    its folders name (``detector=lstm/...``). Where some files of a folder were chosen, ``first_row`` is where they
+    begin in it, for messages.
     """
 
     name: str
@@ -116,16 +106,8 @@ class ParquetFiles:
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (row number of the first row, columns) for the row groups that overlap ``[start, stop)``.
 
-        Only the columns asked for are read, each byte of them once, and decoded a batch at a time.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Columns.
-        start, stop : int
-            Rows.
-        encoded : bool
-            Yield Arrow's arrays, with texts as numbers into a dictionary, which costs a tenth where texts repeat.
+        Only the columns asked for are read, each byte of them once, and decoded a batch at a time. ``encoded`` yields
+        Arrow's arrays, with texts as numbers into a dictionary, which costs a tenth where texts repeat.
         """
         import pyarrow as pa
         from pyarrow import dataset
@@ -157,7 +139,7 @@ class ParquetFiles:
                     yield at, columns
                     at += batch.num_rows
             except (pa.ArrowException, OSError) as error:
-                raise damaged(path, "Parquet", error) from error
+                raise damaged(path, "parquet", error) from error
 
     def _overlapping(self, start: int, stop: int | None) -> list[RowGroup]:
         return [group for group in self.row_groups if group.stop > start and (stop is None or group.start < stop)]
@@ -171,19 +153,6 @@ def _is_plain_text(type_: Any) -> bool:
     return kind_of_arrow(type_) == "text" and not hasattr(type_, "value_type")
 
 
-def read_whole(path: Path) -> dict[str, Column]:
-    """Read all columns of one file."""
-    import pyarrow as pa
-
-    fragment = _fragment(path)
-    refuse_repeated(fragment.physical_schema.names, path)
-    try:
-        table = fragment.to_table(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, "Parquet", error) from error
-    return {name: numpy_column(table.column(name)) for name in table.column_names}
-
-
 def _fragment(path: Path, texts: Sequence[str] = ()) -> Any:
     """Open a Parquet file, or say in one line why not."""
     import pyarrow as pa
@@ -195,5 +164,6 @@ def _fragment(path: Path, texts: Sequence[str] = ()) -> Any:
         fragment = kind.make_fragment(str(path), filesystem=fs.LocalFileSystem())
         fragment.ensure_complete_metadata()
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise damaged(path, "Parquet", error) from error
+        with path.open("rb") as file:
+            raise damaged(path, "parquet", error, file.read(1 << 12)) from error
     return fragment

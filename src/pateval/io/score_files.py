@@ -124,17 +124,7 @@ def read_fit_scores(
 ) -> npt.NDArray[Any]:
     """Read all scores that one fit gave to test steps: those of a series, or of all parts of joined data.
 
-    Parameters
-    ----------
-    path : path
-        The score file.
-    series, run
-        As in :func:`read_training_scores`.
-
-    Returns
-    -------
-    ndarray
-        In the order of the file.
+    They are in the order of the file; the fit is named as in :func:`read_training_scores`.
 
     Raises
     ------
@@ -190,15 +180,9 @@ def training_verdict(training: Mapping[str, Any] | None) -> str:
 def training_verdicts(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str, Any]]:
     """Say of every run in some score files whether its training collapsed.
 
-    Parameters
-    ----------
-    paths : iterable of path
-        Score files, or folders that hold some at any depth.
-
-    Returns
-    -------
-    list of dict
-        ``file``, ``detector``, ``series``, ``run`` and ``verdict``; files without a record say so.
+    The paths are score files, or folders that hold some at any depth. Each row has ``file``, ``detector``, ``series``,
+    ``run``, ``verdict`` (words; files without a record say so) and ``collapsed``: True, False, or None where it cannot
+    be judged.
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -208,7 +192,9 @@ def training_verdicts(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str,
         known = read_metadata(file)
         runs = known["runs"] if known.get("format") else [{"series": known.get("dataset"), "seed": known.get("seed")}]
         for run in runs:
-            said = training_verdict(run["training"]) if "training" in run else "no record: made by an older version"
+            training = run.get("training")
+            reasons = None if training is None else judge_record(training)
+            said = training_verdict(training) if "training" in run else "no record: made by an older version"
             rows.append(
                 {
                     "file": str(file),
@@ -216,6 +202,7 @@ def training_verdicts(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str,
                     "series": run["series"],
                     "run": run.get("seed"),
                     "verdict": said,
+                    "collapsed": None if reasons is None else bool(reasons),
                 }
             )
     return rows
@@ -224,14 +211,7 @@ def training_verdicts(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str,
 def write_score_file(path: Path, pieces: Sequence[Callable[[], Any]], metadata: Mapping[str, Any]) -> None:
     """Write tables as row groups of one file, atomically; only one of them is in memory at a time.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    pieces : sequence of callables
-        Each returns a pyarrow table; all have the same columns.
-    metadata : mapping
-        What `read_metadata` will return.
+    Each piece returns a pyarrow table; all have the same columns. The metadata are what `read_metadata` will return.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -5,27 +5,31 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.io.event_files import EventIntervals
-from pateval.io.source import Column, TableError, is_missing
+from pateval.io.source import Column, TableError, is_missing, without_times
 from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
-from pateval.time.clocks import FIRST_YEAR, LAST_YEAR, Times, time_numbers, unit_nanoseconds
+from pateval.time.clocks import FIRST_YEAR, LAST_YEAR, Times, read_clock, time_numbers, unit_nanoseconds
+from pateval.time.timelines import Recording
 from pateval.validation.arrays import (
-    SIGNED_LABELS,
     BoolArray,
     FloatArray,
     IntArray,
     binary_array,
-    exact_array,
     finite_array,
     scores_with_gaps,
 )
-from pateval.validation.containers import MISSING_LABELS
-from pateval.validation.wording import in_words
+from pateval.validation.containers import missing_mask
+from pateval.validation.wording import InputError, InputTypeError, in_words
+
+if TYPE_CHECKING:
+    from pateval.io.layout import Layout
+    from pateval.io.units import Unit
 
 _MOST_CLASSES = 20  # more distinct values than this are numbers, not classes
+_LONGEST_CLASS = 30  # characters
 
 
 def is_time(value: object) -> bool:
@@ -59,61 +63,44 @@ _REMEDY = (
 )
 
 
+def _kind(error: Exception) -> str:
+    return error.kind if isinstance(error, (InputError, InputTypeError)) else ""
+
+
 @dataclass(frozen=True)
 class ScoredSeries:
     """Labels and scores of one detector on one series, as they stand in the table.
 
-    Attributes
-    ----------
-    detector, series : str
-        Names.
-    labels, scores : ndarray
-        The raw columns; `checked` is what metrics want.
-    where : str
-        The file, for messages.
-    label_column, score_column : str
-        Where labels and scores stand.
-    time_column, ignore_column : str or None
-        Where times and the steps to leave out stand, where there are any.
-    time_values, ignore_values : ndarray or None
-        The raw columns; `times` and `ignore` are what metrics want.
-    unit_of_numbers : str or None
-        What one unit of the times is where they are numbers, such as "s".
-    first_row : int
-        Number of the first row in the file, counted from 0, without the header.
-    rows : ndarray of int or None
-        The numbers of all rows, where they do not simply follow the first.
-    steps : int
-        How many rows there are.
-    has_series_column : bool
-        Whether a column tells series apart.
-    positive : tuple of str
-        Labels that mean an anomaly, where labels are classes.
-    events : EventIntervals or None
-        The anomalies, where they do not stand in a column; the labels are then empty.
-    run : str
-        The run, empty where there is no column of runs.
+    The columns are raw: `checked`, `times` and `ignore` are what metrics want. Labels are empty where they stand in a
+    file of events, and scores where labels alone were read; both have a column per channel where there are several.
+    ``first_row`` counts from 0, without the header; ``rows`` has the numbers of all rows where they do not simply
+    follow the first.
     """
 
-    detector: str
-    series: str
+    unit: Unit
+    layout: Layout = field(repr=False)
+    where: str
+    first_row: int
     labels: Column = field(repr=False)
     scores: Column = field(repr=False)
-    where: str = ""
-    label_column: str = "label"
-    score_column: str = "score"
-    time_column: str | None = None
     time_values: Column | None = field(default=None, repr=False)
-    ignore_column: str | None = None
     ignore_values: Column | None = field(default=None, repr=False)
-    unit_of_numbers: str | None = None
-    first_row: int = 0
     rows: IntArray | None = field(default=None, repr=False)
-    steps: int = 0
-    has_series_column: bool = False
-    positive: tuple[str, ...] = ()
-    events: EventIntervals | None = field(default=None, repr=False)
-    run: str = ""
+
+    @property
+    def detector(self) -> str:
+        """Name of the detector."""
+        return self.unit.detector
+
+    @property
+    def series(self) -> str:
+        """Name of the series."""
+        return self.unit.series
+
+    @property
+    def run(self) -> str:
+        """Name of the run, empty where there is no column of runs."""
+        return self.unit.run
 
     @property
     def title(self) -> str:
@@ -121,12 +108,9 @@ class ScoredSeries:
         return f"{self.detector}, run {self.run}" if self.run else self.detector
 
     def checked(self, *, allow_missing: bool = False) -> tuple[BoolArray, FloatArray]:
-        """Return the labels as booleans and the scores as floats, or integers where floats cannot tell these apart.
+        """Return the labels as booleans and the scores as floats.
 
-        Parameters
-        ----------
-        allow_missing : bool
-            Return NaN where a score is missing; otherwise that is an error, except at steps that are ignored.
+        Where scores may be missing, they are NaN there; otherwise that is an error, except at steps that are ignored.
 
         Raises
         ------
@@ -134,45 +118,57 @@ class ScoredSeries:
             If labels are not 0/1, scores not finite numbers, or times not increasing; the message names file, column
             and series.
         """
-        if self.labels.ndim == 2:
-            return self._checked_channels(allow_missing=allow_missing)
-        labels = self.checked_labels()
-        ignored = self.ignore
+        labels, channels = self.checked_labels(), self.labels.ndim == 2
         try:
-            if allow_missing:
-                return labels, scores_with_gaps(self.scores)
-            if ignored is None:
-                return labels, exact_array(self.scores, "scores")
-            scores = scores_with_gaps(self.scores)
-            finite_array(np.where(ignored, 0, scores), "scores")
+            if self.ignore is None and not allow_missing:
+                return labels, finite_array(self.scores, "scores", channels=channels)
+            scores = scores_with_gaps(self.scores, channels=channels)
+            if not allow_missing:
+                finite_array(np.where(self._ignored, 0, scores), "scores", channels=channels)
             return labels, scores
         except (TypeError, ValueError) as error:
             raise self._bad_scores(error) from error
 
+    def recording(self, *, missing: str = "error", max_gap: str | None = None, needs_times: str = "") -> Recording:
+        """Check the series, and find the steps that count; on its clock, where the unit of its times is known.
+
+        The options are those of `pateval.evaluate`; what is given as a duration, in words, needs times.
+
+        Raises
+        ------
+        TableError
+            If labels, scores or times are not what they must be, or times are needed and not known.
+        """
+        labels, scores = self.checked(allow_missing=missing != "error")
+        start = np.zeros(1, dtype=np.intp)
+        clock = None
+        if self.times is not None and self.time_unit is not None:
+            clock = read_clock(self.times, len(labels), start, self.time_unit)
+        elif needs_times:
+            self.require_times(needs_times)
+        ignore = self.ignore if self.ignore is not None and self.ignore.any() else None
+        absent = None
+        if missing != "error":
+            absent = missing_mask(scores)
+            absent = np.asarray(absent.any(axis=1)) if absent.ndim == 2 else absent
+            absent = absent if ignore is None else absent & ~ignore
+            absent = absent if absent.any() else None
+        return Recording(labels, scores, None, start, clock, max_gap, ignore, absent, missing)
+
+    def require_times(self, needs_times: str) -> None:
+        """Refuse a series whose steps cannot be measured in time, where something is given as a duration."""
+        if self.layout.time is None:
+            raise without_times(self.where, needs_times)
+        if self.time_unit is None:
+            raise TableError(
+                f"{self.where}: column {self.layout.time!r}: {needs_times} needs the unit of times that are numbers; "
+                f"give it with --time-unit (time_unit='s')"
+            )
+
     def _bad_scores(self, error: Exception) -> TableError:
         """Say what is wrong with the scores, and what to do where it is a missing one."""
-        found, _, _ = str(error).partition(": pass missing=")
-        is_missing_one = "found NaN" in found or "no missing values" in found
-        return self._bad(self.score_column, found + _REMEDY if is_missing_one else error)
-
-    def _checked_channels(self, *, allow_missing: bool) -> tuple[BoolArray, FloatArray]:
-        """Return labels and scores of steps by channels."""
-        _ = self.times
-        ignored = None if self.ignore is None else self.ignore[:, None]
-        labels = self.labels if ignored is None else np.where(ignored & (self.labels != 1), 0, self.labels)
-        try:
-            checked = binary_array(labels, "labels", channels=True)
-        except (TypeError, ValueError) as error:
-            raise self._bad(self.label_column, error) from error
-        try:
-            if ignored is None and not allow_missing:
-                return checked, finite_array(self.scores, "scores", channels=True)
-            scores = scores_with_gaps(self.scores, channels=True)
-            if ignored is not None and not allow_missing:
-                finite_array(np.where(ignored, 0, scores), "scores", channels=True)
-            return checked, scores
-        except (TypeError, ValueError) as error:
-            raise self._bad_scores(error) from error
+        column = ", ".join(self.layout.scores) if self.layout.channels else self.unit.score
+        return self._bad(column, error, _REMEDY if _kind(error) == "missing" else None)
 
     def checked_labels(self) -> BoolArray:
         """Return the labels as booleans, whatever the scores are; raises as `checked` does.
@@ -180,31 +176,38 @@ class ScoredSeries:
         Steps that are ignored need no label; theirs is False.
         """
         times = self.times  # a series out of order is refused, whatever is asked of it
-        if self.events is not None:
-            return self.events.labels(self.series, self.steps, times)
-        labels, ignored = self.labels, self.ignore
-        if labels.dtype.kind in "OUT":
+        if self.layout.events is not None:
+            return self.layout.events.labels(self.series, self.unit.steps, times)
+        labels, channels = self.labels, self.labels.ndim == 2
+        if channels:
+            pass  # words and classes are not read there
+        elif labels.dtype.kind in "OUT":
             # Words; what is neither a word nor a number stays what it is, and is refused below.
-            read = (lambda values: mark_positive(values, self.positive)) if self.positive else from_words
+            read = (lambda values: mark_positive(values, self.layout.positive)) if self.layout.positive else from_words
             absent = without_label(labels)
             words = read(labels[~absent])
             if words is not None:
                 labels = labels.astype(object)
                 labels[~absent], labels[absent] = words, None
-        elif self.positive:
-            labels = mark_positive(labels, self.positive)
-        if ignored is not None:
-            labels = np.where(ignored & (labels != 1), 0, labels)  # a label that is known counts an event as left out
+        elif self.layout.positive:
+            labels = mark_positive(labels, self.layout.positive)
+        if self.ignore is not None:
+            labels = np.where(self._ignored & (labels != 1), 0, labels)  # a known label counts an event as left out
+        other = self.scores if self.scores.size and not channels else None
         try:
-            return binary_array(labels, "labels", other=self.scores if self.scores.size else None)
+            return binary_array(labels, "labels", other=other, channels=channels)
         except (TypeError, ValueError) as error:
-            found = classes(self.labels)
-            are_classes = not self.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
-            hint = f"; {remedy(found)}" if are_classes and "swapped" not in str(error) else ""
-            found_wrong, is_missing_one, _ = str(error).partition(MISSING_LABELS)
-            if is_missing_one:
-                hint = _UNLABELLED
-            raise self._bad(self.label_column, f"{found_wrong.removesuffix(SIGNED_LABELS)}{hint}") from error
+            found = [] if channels else classes(self.labels)
+            are_classes = not self.layout.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
+            are_classes = are_classes and max(map(len, found)) <= _LONGEST_CLASS
+            advice = f"; {remedy(found)}" if are_classes else None
+            if _kind(error) == "swapped":
+                advice = None
+            elif _kind(error) == "missing":
+                advice = _UNLABELLED
+            elif _kind(error) == "signs":
+                advice = advice or ""
+            raise self._bad(", ".join(self.layout.channels) or self.layout.label, error, advice) from error
 
     @cached_property
     def times(self) -> Times | None:
@@ -226,7 +229,7 @@ class ScoredSeries:
     @property
     def time_unit(self) -> str | None:
         """What one unit of `times` is, as ``time_unit=`` wants it; None where that is not known."""
-        return "ns" if self.has_dates else self.unit_of_numbers
+        return "ns" if self.has_dates else self.layout.time_unit
 
     @property
     def nanoseconds(self) -> Times | None:
@@ -254,7 +257,13 @@ class ScoredSeries:
         try:
             return binary_array(self.ignore_values, "the steps to ignore")
         except (TypeError, ValueError) as error:
-            raise self._bad(self.ignore_column, error) from error
+            raise self._bad(self.layout.ignore, error) from error
+
+    @property
+    def _ignored(self) -> BoolArray:
+        """`ignore` as it is held against the columns: for all channels of a step."""
+        ignored = np.zeros(self.unit.steps, dtype=np.bool_) if self.ignore is None else self.ignore
+        return ignored if self.labels.ndim == 1 else ignored[:, None]
 
     def sorted_by_time(self) -> ScoredSeries:
         """Return the series with its rows in order of time; rows of equal times keep theirs.
@@ -293,7 +302,7 @@ class ScoredSeries:
             absent = np.flatnonzero(values != values).tolist()  # NaN and NaT differ from themselves
         if absent:
             raise TableError(
-                f"{self._place(self.time_column)}: the time in row {self.row(absent[0])} is missing ({len(absent)} "
+                f"{self._place(self.layout.time)}: the time in row {self.row(absent[0])} is missing ({len(absent)} "
                 f"such {'row' if len(absent) == 1 else 'rows'}); fill it in, or read without times by --time none"
             )
         try:
@@ -302,11 +311,11 @@ class ScoredSeries:
             place = next((place for place, value in enumerate(values) if not is_time(value)), None)
             if place is None:
                 raise TableError(
-                    f"{self._place(self.time_column)}: some times are dates, and others numbers; write "
+                    f"{self._place(self.layout.time)}: some times are dates, and others numbers; write "
                     "all of them alike"
                 ) from None
             raise TableError(
-                f"{self._place(self.time_column)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
+                f"{self._place(self.layout.time)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
                 f"{why_no_time(values[place])}; correct it, or read without times by --time none"
             ) from None
         return times, unit is not None
@@ -318,13 +327,15 @@ class ScoredSeries:
         what = "is the same as" if repeated else "lies before"
         decreasing = wrong[times[wrong + 1] < times[wrong]].size
         rows = f"{wrong.size} such {'place' if wrong.size == 1 else 'places'}"
-        other_series = "" if self.has_series_column else ", or name the column that tells series apart with --series"
+        other_series = (
+            ", or name the column that tells series apart with --series" if self.layout.series is None else ""
+        )
         if decreasing:
             remedy = "sort the rows with --sort (sort=True)" + (other_series if not repeated else "")
         else:
             remedy = f"leave all but one of such rows out{other_series}, or read without times by --time none"
         return TableError(
-            f"{self._place(self.time_column)}: the time in row {self.row(place + 1)}, {self._time(place + 1)}, {what} "
+            f"{self._place(self.layout.time)}: the time in row {self.row(place + 1)}, {self._time(place + 1)}, {what} "
             f"the one in row {self.row(place)}, {self._time(place)} ({rows}); {remedy}"
         )
 
@@ -333,10 +344,16 @@ class ScoredSeries:
         return re.sub(r"\.0+$", "", str(value).replace("T", " ")) if self.has_dates else str(value)
 
     def _place(self, column: str | None) -> str:
-        of_series = f", series {self.series!r}" if self.has_series_column else ""
+        of_series = "" if self.layout.series is None else f", series {self.series!r}"
         return f"{self.where}: column {column!r}{of_series}"
 
-    def _bad(self, column: str | None, what: object) -> TableError:
-        """Build an error whose step numbers are turned into rows of the file."""
-        text = re.sub(r"at (?:index|step) (\d+)", lambda match: f"in row {self.row(int(match[1]))}", str(what))
+    def _bad(self, column: str | None, error: Exception, advice: str | None = None) -> TableError:
+        """Say what is wrong with a column, by rows of the file instead of steps, and with other advice where given."""
+        text = str(error)
+        if isinstance(error, (InputError, InputTypeError)):
+            place = None
+            if error.step is not None:
+                of_channel = "" if error.channel is None else f", channel {error.channel}"
+                place = f"in row {self.row(error.step)}{of_channel}"
+            text = error.sentence(place=place, remedy=advice)
         return TableError(f"{self._place(column)}: {text}")

@@ -16,10 +16,12 @@ import numpy.typing as npt
 from pateval.validation.wording import listed, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 Column = npt.NDArray[Any]
+
+EXACT_INTEGERS = 2.0**53  # from here on floats do not hold every integer
 
 
 class TableError(ValueError):
@@ -30,22 +32,17 @@ class NoScoresError(TableError):
     """A table has labels and no column that could be scores; what needs labels alone can go on."""
 
 
+class NoRowsError(TableError):
+    """A table has a header and nothing below it; a list of events may well be empty."""
+
+
 @dataclass(frozen=True)
 class Table:
-    """Columns of equal length in memory.
+    """Columns of equal length in memory, and what messages call them.
 
-    Attributes
-    ----------
-    name : str or None
-        The file's stem, which names the detector where each detector has its own file; None for frames and mappings.
-    columns : dict of str to ndarray
-        One-dimensional arrays. A column with missing entries is an object array that holds None there.
-    where : str
-        What messages call the table: the path, or "the table".
-    notes : tuple of str
-        One line for each liberty taken in reading.
-    from_file : bool
-        Whether it was read from a file, where words such as yes and no may stand for labels.
+    The name is the file's stem, which names the detector where each detector has its own file; frames and mappings have
+    none. A column with missing entries is an object array that holds None there. Only in a table from a file may words
+    such as yes and no stand for labels. Of a partitioned folder the pieces are its files, as those of `ParquetFiles`.
     """
 
     name: str | None
@@ -53,6 +50,7 @@ class Table:
     where: str = "the table"
     notes: tuple[str, ...] = ()
     from_file: bool = False
+    pieces: tuple[tuple[Path, dict[str, str]], ...] = ()
 
     @property
     def rows(self) -> int:
@@ -73,18 +71,36 @@ class Table:
         """Say of each column what it holds: ``number``, ``text``, ``time`` or ``other``."""
         return {name: _kind_of_array(column) for name, column in self.columns.items()}
 
+    def batches(
+        self, names: Sequence[str], start: int = 0, stop: int | None = None, *, encoded: bool = False
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield (row number of the first row, columns) once for all rows, as `ParquetFiles.batches` does for parts."""
+        del start, stop, encoded
+        yield 0, {name: self.columns[name] for name in names}
+
 
 def numpy_column(column: Any) -> Column:
     """Turn an Arrow array into a NumPy one; missing entries become None in an object array."""
     import pyarrow as pa
 
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
+        numbers = column.cast(pa.float64())
+        if column.type.scale <= 0 and (np.abs(numpy_column(numbers.drop_null())) >= EXACT_INTEGERS).any():
+            return object_array([None if value is None else int(value) for value in column.to_pylist()])
+        column = numbers
     if column.null_count:
         return object_array(column.to_pylist())
+    zone = getattr(column.type, "tz", None)
     if isinstance(column, pa.ChunkedArray):
-        return np.asarray(column.to_numpy())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+        return in_zone(np.asarray(column.to_numpy()), zone)
+    return in_zone(np.asarray(column.to_numpy(zero_copy_only=False)), zone)
+
+
+def in_zone(dates: Column, zone: object) -> Column:
+    """Remember in the type of dates, which are in universal time, that they were written with a time zone."""
+    if not zone or dates.dtype.kind != "M":
+        return dates
+    return dates.view(np.dtype(dates.dtype.str, metadata={"zone": str(zone)}))
 
 
 def object_array(values: Sequence[object]) -> Column:
@@ -99,12 +115,19 @@ def typed_array(values: Sequence[object]) -> Column:
     kinds = set(map(type, values))
     if kinds <= {bool}:
         return np.array(values, dtype=np.bool_)
+    if kinds == {int, float} and any(type(value) is int and abs(value) >= EXACT_INTEGERS for value in values):
+        return object_array(values)
     if kinds <= {int, float}:
         try:
             return np.array(values, dtype=np.int64 if kinds == {int} else np.float64)
         except OverflowError:
             return object_array(values)  # integers of more than 64 bits
     return object_array(values)
+
+
+def key_text(value: object) -> str:
+    """Return what a key column holds as a name; whole numbers have no point, so that 1 and 1.0 name the same."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def is_missing(value: object) -> bool:
@@ -125,6 +148,18 @@ def missing_column(where: str, name: str, present: Iterable[str], role: str = ""
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return TableError(
         f"{where}: there is no {role}{' ' if role else ''}column {name!r}{hint}; its columns are {listed(columns, 20)}"
+    )
+
+
+def nameless(where: str, key: str, row: int) -> TableError:
+    """Build the error for a row in which a key column is empty."""
+    return TableError(f"{where}: column {key!r} names nothing in row {row}; fill it in, or take the row out")
+
+
+def without_times(where: str, needs_times: str) -> TableError:
+    """Build the error for a table that lacks what something, in words, needs."""
+    return TableError(
+        f"{where}: {needs_times} is a duration, which needs a column of times; name it with --time (time=...)"
     )
 
 
@@ -151,24 +186,13 @@ def reason(error: OSError) -> str:
     return known.get(type(error), error.strerror or str(error))
 
 
-def damaged(path: Path | str, kind: str, error: Exception) -> TableError:
-    """Build the error for a file whose content does not fit its suffix."""
-    detail = "".join(letter if letter.isprintable() else "?" for letter in " ".join(str(error).split()))
-    # Libraries begin with the path, which is said already, and add sentences of advice.
-    detail = detail.split(f"'{path}': ")[-1].split(". ")[0].rstrip(".")
-    return TableError(
-        f"{path}: not a readable {kind} file, perhaps truncated or damaged ({shortened(detail, 160)}); write or fetch "
-        "it again"
-    )
-
-
 def require_equal_lengths(columns: Mapping[str, Column], where: str, word: str) -> None:
     """Raise TableError where columns differ in length."""
-    (first, reference), *others = columns.items()
-    for name, column in others:
-        if column.size != reference.size:
+    first = next(iter(columns), "")
+    for name, column in columns.items():
+        if column.size != columns[first].size:
             raise TableError(
-                f"{where}: {word} must have equal lengths; {first!r} has {reference.size} values, "
+                f"{where}: {word} must have equal lengths; {first!r} has {columns[first].size} values, "
                 f"{name!r} has {column.size}"
             )
 
@@ -183,24 +207,16 @@ def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
 
 
 def _kind_of_array(column: Column) -> str:
-    kinds = {
-        "b": "number",
-        "i": "number",
-        "u": "number",
-        "f": "number",
-        "M": "time",
-        "m": "time",
-        "U": "text",
-        "T": "text",
-    }
     if column.dtype.kind != "O":
-        return kinds.get(column.dtype.kind, "other")
-    found = {type(value) for value in column if not is_missing(value)}
-    if str in found:
+        kinds = {"biuf": "number", "Mm": "time", "UT": "text"}
+        return next((name for codes, name in kinds.items() if column.dtype.kind in codes), "other")
+    types = set(map(type, column))
+    if str in types and any(isinstance(value, str) and not is_missing(value) for value in column):
         return "text"
-    if any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in found) or not found:
+    present = [kind for kind in types if kind.__name__ not in ("NoneType", "NAType", "NaTType", "str")]
+    if not present or any(issubclass(kind, (bool, int, float, np.number, np.bool_)) for kind in present):
         return "number"
-    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in found) else "other"
+    return "time" if any(kind.__name__ in ("datetime", "date", "time", "Timestamp") for kind in present) else "other"
 
 
 def kind_of_arrow(type_: Any) -> str:

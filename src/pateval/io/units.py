@@ -9,44 +9,32 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.io.series import ScoredSeries
-from pateval.io.source import Column, Table, TableError, is_missing, numpy_column
+from pateval.io.source import Column, is_missing, key_text, nameless, numpy_column
 from pateval.validation.arrays import BoolArray
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval.io.layout import Layout, Source
+    from pateval.io.files import Source
+    from pateval.io.layout import Layout
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One (detector, series) of a table, in one run, and the rows it lies in.
+    """One detector on one series of a table, in one run ("" where there is no column of runs), and its rows.
 
-    Attributes
-    ----------
-    detector, series : str
-        Names.
-    score : str
-        The score column.
-    start, stop : int
-        Rows ``[start, stop)`` of the table hold the whole series; rows of other series may lie between.
-    steps : int
-        Length of the series; less than ``stop - start`` where rows are interleaved.
-    group : tuple of str
-        The values of the layout's key columns.
-    run : str
-        The run, empty where there is no column of runs.
+    Rows ``[start, stop)`` of the table hold the whole series, in so many steps; where they are fewer than the rows,
+    those of other series lie between. The score column is "" where none is read, or one for each channel.
     """
 
     detector: str
     series: str
+    run: str
     score: str
     start: int
     stop: int
     steps: int
-    group: tuple[str, ...] = ()
-    run: str = ""
 
     @property
     def interleaved(self) -> bool:
@@ -57,17 +45,6 @@ class Unit:
 def list_units(source: Source, layout: Layout) -> list[Unit]:
     """List what a table holds, in order of detectors and first rows, from its key columns alone.
 
-    Parameters
-    ----------
-    source : Table or ParquetFiles
-        What `open_table` or `as_table` gave.
-    layout : Layout
-        What `find_layout` gave.
-
-    Returns
-    -------
-    list of Unit
-
     Raises
     ------
     TableError
@@ -75,7 +52,7 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
     """
     groups: dict[tuple[str, ...], list[int]] = {}
     if layout.keys:
-        for offset, columns in _key_batches(source, layout.keys):
+        for offset, columns in source.batches(layout.keys, encoded=True):
             for group, first, last, steps in _spans(_runs(columns, layout.keys, source, offset)):
                 span = groups.setdefault(group, [offset + first, 0, 0])
                 span[1] = offset + last
@@ -83,11 +60,9 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
     else:
         groups[()] = [0, source.rows, source.rows]
     units = []
-    # A table read for its labels alone has no column of scores; with several channels all columns are one detector's.
-    for score in ("",) if layout.channels or not layout.scores else layout.scores:
+    for score in _detector_columns(layout):
         for group, (start, stop, steps) in groups.items():
-            detector, series, run = _names(source, layout, score, group)
-            units.append(Unit(detector, series, score, start, stop, steps, group, run))
+            units.append(Unit(*_names(source, layout, score, group), score, start, stop, steps))
     order = {name: index for index, name in enumerate(dict.fromkeys(unit.detector for unit in units))}
     return sorted(units, key=lambda unit: (order[unit.detector], unit.start))
 
@@ -105,18 +80,8 @@ def interleaving_note(source: Source, units: Sequence[Unit]) -> str | None:
 def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores: bool = True) -> Iterator[ScoredSeries]:
     """Read some units in one pass over the rows they span; each is handed out as soon as its last row is read.
 
-    Only the columns needed are decoded. For Parquet no more than the open series and one batch are in memory.
-
-    Parameters
-    ----------
-    source : Table or ParquetFiles
-        What `open_table` or `as_table` gave.
-    layout : Layout
-        What `find_layout` gave.
-    units : sequence of Unit
-        Some of what `list_units` gave.
-    scores : bool
-        False reads the labels alone; the scores are then empty.
+    Only the columns needed are decoded; without ``scores`` those of labels alone. For Parquet no more than the open
+    series and one batch are in memory.
 
     Yields
     ------
@@ -139,15 +104,15 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
     columns_of_scores = dict.fromkeys(unit.score for unit in waiting if unit.score) if scores and layout.scores else {}
     names = list(dict.fromkeys((*keys, *shared, *columns_of_scores))) or [next(iter(source.kinds()))]
     parts: dict[Unit, list[dict[str, Column]]] = {}
-    for offset, columns in _batches(source, names, waiting[0].start, max(unit.stop for unit in waiting)):
+    for offset, columns in source.batches(names, waiting[0].start, max(unit.stop for unit in waiting)):
         end = offset + len(columns[names[0]])
         while waiting and waiting[0].start < end:
             parts[waiting.pop(0)] = []
-        rows = _rows_by_group(_runs(columns, keys, source, offset)) if mixed else {}
+        rows = _rows_by_names(source, layout, columns, offset) if mixed else {}
         for unit, pieces in parts.items():
             inside: Any = slice(max(unit.start - offset, 0), unit.stop - offset)
             if unit.interleaved:
-                inside = rows.get(unit.group)
+                inside = rows.get(_names_in_rows(layout, unit.detector, unit.series, unit.run))
             if inside is not None and unit.stop > offset:
                 wanted = (*shared, unit.score) if columns_of_scores else shared
                 piece = {name: columns[name][inside] for name in wanted}
@@ -175,25 +140,15 @@ def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str
     rows = joined(_ROWS)
     where, first_row = source.locate(unit.start, unit.stop)
     item = ScoredSeries(
-        unit.detector,
-        unit.series,
+        unit,
+        layout,
+        where,
+        first_row,
         none if labels is None else labels,
         none if scores is None else scores,
-        where,
-        ", ".join(layout.channels) or layout.label or "label",
-        ", ".join(layout.scores) if layout.channels else unit.score,
-        time_column=layout.time,
-        time_values=joined(layout.time),
-        ignore_column=layout.ignore,
-        ignore_values=joined(layout.ignore),
-        unit_of_numbers=layout.time_unit,
-        first_row=first_row,
-        rows=None if rows is None else rows + (first_row - unit.start),
-        steps=unit.steps,
-        has_series_column=layout.series is not None,
-        positive=layout.positive,
-        events=layout.events,
-        run=unit.run,
+        joined(layout.time),
+        joined(layout.ignore),
+        None if rows is None else rows + (first_row - unit.start),
     )
     return item.sorted_by_time() if layout.sort else item
 
@@ -243,32 +198,25 @@ def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
 def labelled_series(source: Source, layout: Layout) -> list[ScoredSeries]:
     """Read the labels of every series, without scores; where several detectors share them, those of the first.
 
-    Parameters
-    ----------
-    source : Table or ParquetFiles
-        What `open_table` or `as_table` gave.
-    layout : Layout
-        What `find_layout` gave, with ``labels_only`` where the table needs no scores.
-
-    Returns
-    -------
-    list of ScoredSeries
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read, or a row names no series or detector.
-
     Examples
     --------
-    >>> from pateval.io import as_table, find_layout
+    >>> from pateval.io import Reading, as_table, find_layout
     >>> table = as_table({"series": ["a", "a", "b"], "label": [0, 1, 1]})
-    >>> [item.checked_labels().tolist() for item in labelled_series(table, find_layout(table, labels_only=True))]
+    >>> layout = find_layout(table, Reading(labels_only=True))
+    >>> [item.checked_labels().tolist() for item in labelled_series(table, layout)]
     [[False, True], [True]]
     """
     units = list_units(source, layout)
     first = [unit for unit in units if (unit.detector, unit.run) == (units[0].detector, units[0].run)]
     return list(read_units(source, layout, first, scores=False))
+
+
+def _detector_columns(layout: Layout) -> tuple[str, ...]:
+    """Return the score columns that are a detector each.
+
+    A table read for its labels alone has none; with several channels all columns are one detector's.
+    """
+    return ("",) if layout.channels or not layout.scores else layout.scores
 
 
 def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -> tuple[str, str, str]:
@@ -288,22 +236,6 @@ def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -
     return detector, "series" if by_file or source.name is None else source.name, run
 
 
-def _batches(
-    source: Source, names: Sequence[str], start: int = 0, stop: int | None = None
-) -> Iterator[tuple[int, dict[str, Column]]]:
-    if isinstance(source, Table):
-        yield 0, {name: source.columns[name] for name in names}
-    else:
-        yield from source.batches(names, start, stop)
-
-
-def _key_batches(source: Source, keys: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    if isinstance(source, Table):
-        yield 0, {name: source.columns[name] for name in keys}
-    else:
-        yield from source.batches(keys, encoded=True)
-
-
 class _Runs(NamedTuple):
     """Stretches of rows with the same key values: where they start, their lengths, and which of the groups they are."""
 
@@ -316,7 +248,10 @@ class _Runs(NamedTuple):
 def _runs(columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int) -> _Runs:
     """Cut a batch of rows wherever a key column changes; the groups are in order of their first rows."""
     encoded = [_encoded(columns[key], key, source, offset) for key in keys]
-    starts = np.unique(np.concatenate([heads for heads, _, _ in encoded]))
+    is_start = np.zeros(len(columns[keys[0]]), dtype=np.bool_)
+    for heads, _, _ in encoded:
+        is_start[heads] = True
+    starts = np.flatnonzero(is_start)
     combined = np.zeros(starts.size, dtype=np.int64)
     for heads, codes, names in encoded:
         combined = combined * len(names) + codes[np.searchsorted(heads, starts, side="right") - 1]
@@ -331,7 +266,7 @@ def _runs(columns: dict[str, Any], keys: Sequence[str], source: Source, offset: 
             number, index = divmod(number, len(names))
             group.append(names[index])
         groups.append(tuple(reversed(group)))
-    lengths = np.diff(starts, append=len(columns[keys[0]]))
+    lengths = np.diff(starts, append=is_start.size)
     return _Runs(starts, lengths, place[inverse], groups)
 
 
@@ -345,11 +280,35 @@ def _spans(runs: _Runs) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
     yield from zip(runs.groups, first.tolist(), last.tolist(), steps.tolist(), strict=True)
 
 
-def _rows_by_group(runs: _Runs) -> dict[tuple[str, ...], npt.NDArray[np.intp]]:
-    """Return the rows of each group, in order."""
+def groups_of_rows(
+    columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int, size: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[tuple[str, ...]]]:
+    """Return the rows of a batch group by group, where each group begins among them, and its values of the keys."""
+    if not keys:
+        return np.arange(size), np.zeros(1, dtype=np.intp), [()]
+    runs = _runs(columns, keys, source, offset)
     codes = np.repeat(runs.codes, runs.lengths)
-    cuts = np.cumsum(np.bincount(codes, minlength=len(runs.groups)))[:-1]
-    return dict(zip(runs.groups, np.split(np.argsort(codes, kind="stable"), cuts), strict=True))
+    sizes = np.bincount(codes, minlength=len(runs.groups))
+    return np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, runs.groups
+
+
+def _rows_by_names(
+    source: Source, layout: Layout, columns: dict[str, Any], offset: int
+) -> dict[tuple[str, ...], npt.NDArray[np.intp]]:
+    """Return the rows of each series, run and detector that a batch holds mixed, in order."""
+    order, starts, groups = groups_of_rows(columns, layout.keys, source, offset, 0)
+    rows = dict(zip(groups, np.split(order, starts[1:]), strict=True))
+    scores = _detector_columns(layout) if layout.detector is not None else _detector_columns(layout)[:1]
+    return {
+        _names_in_rows(layout, *_names(source, layout, score, group)): rows[group]
+        for score in scores
+        for group in groups
+    }
+
+
+def _names_in_rows(layout: Layout, detector: str, series: str, run: str) -> tuple[str, ...]:
+    """Leave out the detector where all share the rows, each in a column of its own."""
+    return (series, run) if layout.detector is None else (detector, series, run)
 
 
 def _encoded(
@@ -357,21 +316,18 @@ def _encoded(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], list[str]]:
     """Return where a key column changes, the first row included, a number for what holds from there on, and names."""
     heads = np.concatenate([[0], np.flatnonzero(_changes(column)) + 1]).astype(np.intp)
-    values = column[heads].tolist() if isinstance(column, np.ndarray) else column.take(heads).to_pylist()
+    if hasattr(column, "indices") and not column.null_count:
+        values, codes = column.dictionary.to_pylist(), numpy_column(column.indices)[heads]
+    else:
+        held = column[heads].tolist() if isinstance(column, np.ndarray) else column.take(heads).to_pylist()
+        places = {value: place for place, value in enumerate(dict.fromkeys(held))}
+        values, codes = list(places), np.fromiter(map(places.__getitem__, held), np.int64, len(held))
+    missing = np.isin(codes, [place for place, value in enumerate(values) if is_missing(value)])
+    if missing.any():
+        raise nameless(source.where, key, offset + int(heads[np.argmax(missing)]) + 1)
     numbers: dict[str, int] = {}
-    known: dict[object, int] = {}
-    codes = np.empty(heads.size, dtype=np.int64)
-    for index, value in enumerate(values):
-        code = known.get(value)
-        if code is None:
-            if is_missing(value):
-                row = offset + int(heads[index]) + 1
-                raise TableError(
-                    f"{source.where}: column {key!r} names nothing in row {row}; fill it in, or take the row out"
-                )
-            code = known[value] = numbers.setdefault(_text(value), len(numbers))
-        codes[index] = code
-    return heads, codes, list(numbers)
+    of_value = [numbers.setdefault(key_text(value), len(numbers)) for value in values]
+    return heads, np.array(of_value)[codes], list(numbers)
 
 
 def _changes(column: Any) -> BoolArray:
@@ -385,7 +341,3 @@ def _changes(column: Any) -> BoolArray:
     except (TypeError, ValueError):
         # pandas.NA has no truth value: every row is looked at instead.
         return np.ones(column.size - 1, dtype=np.bool_)
-
-
-def _text(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

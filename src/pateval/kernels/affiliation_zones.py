@@ -40,12 +40,12 @@ def affiliation_of_events(labels: BoolArray, predictions: BoolArray) -> tuple[Fl
     first, last = np.diff(zone, prepend=-1) != 0, np.diff(zone, append=starts.size) != 0
     middle_left = np.where(first, lows[zone], (left + np.roll(right, 1)) / 2)
     middle_right = np.where(last, highs[zone], (right + np.roll(left, -1)) / 2)
-    found = (
+    nearness = (
         common * width[zone]
         + _reach(right, middle_right, starts[zone], stops[zone], lows[zone], highs[zone])
         + _reach(-left, -middle_left, -stops[zone], -starts[zone], -highs[zone], -lows[zone])
     )
-    recall = np.bincount(zone, weights=found, minlength=starts.size) / (width * length)
+    recall = np.bincount(zone, weights=nearness, minlength=starts.size) / (width * length)
     return precision, recall
 
 

@@ -73,16 +73,16 @@ def precision_recall_area(
     precision_before = rule.start if detected_before[0] == 0 else 0.0
     for start in range(0, true_positive.size, _CHUNK):
         chunk, next_chunk = slice(start, start + _CHUNK), slice(start + 1, start + 1 + _CHUNK)
-        found = true_positive[chunk]
-        recall = np.append(highest, found / (found + false_negative[chunk]))
+        counted = true_positive[chunk]
+        recall = np.append(highest, counted / (counted + false_negative[chunk]))
         kept = is_kept(recall, np.maximum.accumulate(recall))[1:]
         highest = float(recall.max())
         if not kept.any():
             continue
-        recall, found = recall[1:][kept], found[kept]
+        recall, counted = recall[1:][kept], counted[kept]
         gained = np.diff(recall, prepend=recall_before)
-        after = found / np.maximum(detected[chunk][kept], 1)
-        before = np.append(precision_before, found / np.maximum(detected_before[next_chunk][kept], 1))
+        after = counted / np.maximum(detected[chunk][kept], 1)
+        before = np.append(precision_before, counted / np.maximum(detected_before[next_chunk][kept], 1))
         # Not `@`: the threads of the linear algebra library would keep spinning for longer than all of this takes.
         total += rule.after * float((gained * after).sum()) + rule.before * float((gained * before[:-1]).sum())
         recall_before, precision_before = float(recall[-1]), float(before[-1])

@@ -21,22 +21,26 @@ NO = ("no", "false")
 _LISTED_CLASSES = 6
 
 
-def positive_values(positive: object) -> tuple[str, ...]:
-    """Return the labels that mean an anomaly as texts, from one or several of them.
+def positive_values(positive: object, *, of_booleans: bool = False) -> tuple[str, ...]:
+    """Return the labels that mean an anomaly as texts, from one or several of them; booleans may be called by name.
 
     Examples
     --------
     >>> positive_values("attack"), positive_values([1, 2.0]), positive_values(None)
     (('attack',), ('1', '2'), ())
+    >>> positive_values("True", of_booleans=True)
+    ('1',)
     """
     if positive is None:
         return ()
     if isinstance(positive, str) or not hasattr(positive, "__iter__"):
         positive = [positive]
     try:
-        return tuple(as_text(value) for value in positive)
+        names = [as_text(value) for value in positive]
     except Exception:  # an object without a text, or a number of many thousand digits
         raise ValueError(f"positive must name labels; got {in_words(positive)}") from None
+    called = {"true": "1", "false": "0"} if of_booleans else {}
+    return tuple(called.get(name.lower(), name) for name in names)
 
 
 def mark_positive(values: Column, positive: Sequence[str]) -> BoolArray:
@@ -48,8 +52,8 @@ def mark_positive(values: Column, positive: Sequence[str]) -> BoolArray:
     array([ True, False,  True])
     """
     if values.dtype.kind in "biuf":
-        found, inverse = np.unique(values, return_inverse=True)
-        return mark_positive(found.astype(object), positive)[inverse]
+        classes, inverse = np.unique(values, return_inverse=True)
+        return mark_positive(classes.astype(object), positive)[inverse]
     return np.array([as_text(value) in positive for value in values.tolist()], dtype=np.bool_)
 
 
@@ -71,7 +75,7 @@ def labels_of_classes(labels: object, positive: object) -> Column:
         raise ValueError(
             f"labels must be one-dimensional, one value per time step; got an array of shape {array.shape}"
         )
-    chosen, values = positive_values(positive), array.astype(object)
+    chosen, values = positive_values(positive, of_booleans=array.dtype == np.bool_), array.astype(object)
     known = classes(values)
     for name in chosen:
         if name not in known:

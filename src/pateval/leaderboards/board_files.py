@@ -1,69 +1,394 @@
-"""A leaderboard on disk: all its tables in one folder."""
+"""A leaderboard on disk: one writer of its folder, and one reader.
+
+``run.json`` is written last and holds a digest of every file, so that a reader can tell a folder that was written whole
+from one where a write failed, or a file was changed afterwards.
+"""
 
 from __future__ import annotations
 
+import csv
+import hashlib
 import json
+import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.measures import Measures
+from pateval.io import TableError
 from pateval.io.atomic import write_text
 from pateval.io.table_files import write_csv, write_parquet
-from pateval.leaderboards.timings import Timings
+from pateval.leaderboards.diagnostics import BoardCheck
+from pateval.leaderboards.doubt import LabelDoubt
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.output.text_table import plain
+from pateval.validation.wording import in_words, named_error, one_line, shortened
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
+    from pateval.leaderboards.collect import Entries, Timings
     from pateval.leaderboards.result import Leaderboard
+
+RUN = "run.json"
+SCORES, CHANCE, DOUBT = "scores.parquet", "chance.parquet", "doubt.parquet"
+SCORES_AS_TEXT, CONTENTS, TIMINGS, SIGNIFICANCE = "scores.csv", "contents.csv", "timings.csv", "significance.json"
+FORMAT = 3
+"""Raised when a folder is laid out otherwise; boards of other formats are refused with what to do."""
+_DIGEST = '"digest": "{}"'
 
 
 def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
     """Write every table of a leaderboard into a folder; see :meth:`Leaderboard.save`."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    board.to_parquet(target / "scores.parquet")
-    board.to_csv(target / "scores.csv")
-    write_csv([board.summary()], target / "summary.csv")
-    write_csv([board.ranks()], target / "ranks.csv")
-    write_csv([board.agreement()], target / "agreement.csv")
-    write_csv([board.timing_table()], target / "timings.csv")
-    write_csv([board.content_table()], target / "contents.csv")
-    for name in ("chance.parquet", "doubt.csv", "doubt.parquet"):
-        (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder, which this one may not have
+    (target / RUN).unlink(missing_ok=True)  # without it the folder is no leaderboard until all is written
+    written = tables_of(board)
+    for name in (*_WHERE_THERE, *_RANKED):
+        (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder
+    board.to_parquet(target / SCORES)
+    board.to_csv(target / SCORES_AS_TEXT)
+    for name, table in written.items():
+        (write_parquet if name.endswith(".parquet") else write_csv)([table], target / name)
+    write_csv([timing_table(board)], target / TIMINGS)
+    names = [SCORES, SCORES_AS_TEXT, *written, TIMINGS]
+    if not board.pooled:
+        tests = (f"{json.dumps(metric)}: {board.significance(metric).to_json()}" for metric in board.metrics)
+        write_text("{" + ", ".join(tests) + "}", target / SIGNIFICANCE)
+        names.append(SIGNIFICANCE)
+    described = describe(board) | {"digests": {name: file_digest(target / name) for name in names}}
+    write_text(sealed(described), target / RUN)
+
+
+def describe(board: Leaderboard) -> dict[str, Any]:
+    """What run.json says of a leaderboard, and of how it was made, as plain data."""
+    described: dict[str, Any] = plain(
+        dict(board.run)
+        | {
+            "format": FORMAT,
+            "rank_by": board.rank_by,
+            "signatures": dict(board.signatures),
+            "own_signatures": {name: dict(texts) for name, texts in board.own_signatures.items()},
+            "facts": {metric: asdict(board.facts[metric]) for metric in board.metrics},
+            "detectors": list(board.detectors),
+            "series": list(board.series),
+            "metrics": list(board.metrics),
+            "pooled": board.pooled,
+            "intervals": [[*key, *limits] for key, limits in board.intervals.items()],
+            "coarse": list(board.coarse),
+            "notes": list(board.notes),
+            "warnings": list(board.warnings),
+            "checks": [check._asdict() for check in board.checks],
+            "failures": list(board.failures),
+        }
+    )
+    return described
+
+
+_RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
+_WHERE_THERE = (CHANCE, "doubt.csv", DOUBT)
+_ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
+
+
+def tables_of(board: Leaderboard) -> dict[str, Any]:
+    """The tables that follow from a leaderboard's values, by the names of their files (pyarrow Tables)."""
+    found = {"summary.csv": board.summary(), CONTENTS: content_table(board)}
+    if not board.pooled:
+        found |= {"ranks.csv": board.ranks(), "agreement.csv": board.agreement()}
     if board.chance is not None:
-        write_parquet([chance_table(board)], target / "chance.parquet")
+        found[CHANCE] = chance_table(board)
     if board.doubt is not None:
-        write_csv([board.doubt.to_frame("pyarrow")], target / "doubt.csv")
-        write_parquet([board.doubt.draw_table()], target / "doubt.parquet")
-    tests = (f"{json.dumps(metric)}: {board.significance(metric).to_json()}" for metric in board.metrics)
-    write_text("{" + ", ".join(tests) + "}", target / "significance.json")
-    described = dict(board.run) | {
-        "rank_by": board.rank_by,
-        "signatures": dict(board.signatures),
-        "directions": {metric: board.facts[metric].higher_is_better for metric in board.metrics},
-        "detectors": list(board.detectors),
-        "series": list(board.series),
-        "metrics": list(board.metrics),
-        "coarse": list(board.coarse),
-        "notes": list(board.notes),
-        "warnings": list(board.warnings),
-        "checks": [check._asdict() for check in board.checks],
-        "failures": list(board.failures),
-    }
-    write_text(json.dumps(plain(described), indent=1, default=str), target / "run.json")
+        found |= {"doubt.csv": board.doubt.to_frame("pyarrow"), DOUBT: board.doubt.value_table(board.series)}
+    return found
+
+
+def load(folder: str | os.PathLike[str], *, check: bool = True) -> Leaderboard:
+    """Read a leaderboard from its folder; see :meth:`Leaderboard.load`.
+
+    Parameters
+    ----------
+    folder : path
+        What :meth:`Leaderboard.save` wrote.
+    check : bool
+        Refuse a folder that is not as it was written. Otherwise what is there is read as far as it makes sense.
+    """
+    path = Path(folder)
+    run = read_run(path)
+    if check and (changed := changed_files(path, run)):
+        name, what = next(iter(changed.items()))
+        raise TableError(
+            f"{path}: {name} {what}; the folder was not written whole, or was changed since: 'pateval verify {path}' "
+            f"says what differs, and computing the leaderboard again makes it anew"
+        )
+    try:
+        return _board(path, run)
+    except TableError:
+        raise
+    except Exception as error:  # files that anybody may have edited do not fit in more ways than can be listed
+        raise TableError(
+            f"{path}: its files do not fit together ({shortened(named_error(error), 100)}); compute the leaderboard "
+            f"again"
+        ) from error
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Read run.json, or refuse a folder that holds no leaderboard that this release can read."""
+    try:
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        run = None
+    if not isinstance(run, dict):
+        raise TableError(
+            f"{folder}: no leaderboard, which has {RUN} and {SCORES}; make one with "
+            f"'pateval leaderboard FILE... -o {folder}'"
+        )
+    if run.get("format") != FORMAT:
+        inputs = run.get("inputs")
+        files = " ".join(map(str, inputs)) if isinstance(inputs, list) and 0 < len(inputs) <= 3 else "FILE..."
+        raise TableError(
+            f"{folder}: the leaderboard was written by another release of pateval, whose means and thresholds had "
+            f"other meanings; make it anew with 'pateval leaderboard {files} -o {folder} --overwrite'"
+        )
+    return run
+
+
+def changed_files(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
+    """Say which files are not those that were written together with run.json, and what is wrong with each."""
+    digests = run.get("digests")
+    digests = digests if isinstance(digests, dict) else {}
+    is_whole = _is_sealed((folder / RUN).read_text(encoding="utf-8"), run.get("digest"))
+    found = {} if is_whole else {RUN: "is not as it was written"}
+    for name in dict.fromkeys([*_ALWAYS, *digests]):
+        if not (folder / name).is_file():
+            found[name] = "is not there"
+        elif file_digest(folder / name) != digests.get(name):
+            found[name] = "is not as it was written"
+    return found
+
+
+def file_digest(path: Path) -> str:
+    """Hash a file's content; empty where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError:
+        return ""
+
+
+def sealed(described: Mapping[str, Any]) -> str:
+    """The text of run.json, with a digest of itself, taken while that is empty."""
+    text = json.dumps({**described, "digest": ""}, indent=1, default=str)
+    return text.replace(_DIGEST.format(""), _DIGEST.format(_text_digest(text)))
+
+
+def _is_sealed(text: str, digest: object) -> bool:
+    return _text_digest(text.replace(_DIGEST.format(digest), _DIGEST.format(""))) == digest
+
+
+def _text_digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
+    from pateval.leaderboards.collect import RunTable
+    from pateval.leaderboards.result import Leaderboard
+
+    axes = tuple(tuple(map(str, run[axis])) for axis in ("detectors", "series", "metrics"))
+    detectors, series, metrics = axes
+    table = read_parquet(folder / SCORES, "detector", "series", "metric", "value", "reason")
+    d, s, m = (
+        _codes(table[column], axis, folder) for column, axis in zip(("detector", "series", "metric"), axes, strict=True)
+    )
+    entries = _entries(table, d, detectors, folder)
+    shape = (len(entries.names), len(series))
+    values, coverage = np.full((*shape, len(metrics)), np.nan), np.full(shape, np.nan)
+    values[entries.of_job, s, m] = table["value"].to_numpy()
+    present = np.zeros(shape, dtype=np.bool_)
+    present[entries.of_job, s] = True
+    texts = ("", *dict.fromkeys(text for text in table["reason"].to_pylist() if text is not None))
+    codes = np.zeros(values.shape, dtype=np.int32)
+    codes[entries.of_job, s, m] = _codes(table["reason"].fill_null(""), texts, folder)
+    if "coverage" in table.column_names:
+        coverage[entries.of_job, s] = table["coverage"].to_numpy()
+    means = entries.mean(values)
+    reasons = entries.first(codes, codes > 0)
+    reasons[~np.isnan(means)] = 0
+    facts = {metric: MetricFacts(**run["facts"][metric]) for metric in metrics}
+    return Leaderboard(
+        detectors,
+        series,
+        metrics,
+        means,
+        entries.any_run(present),
+        reasons,
+        texts,
+        facts,
+        rank_by=run["rank_by"],
+        signatures=run["signatures"],
+        own_signatures=run["own_signatures"],
+        measures=_measures(run),
+        pooled=int(run["pooled"]),
+        chance=_chance(folder, axes),
+        intervals={(row[0], row[1]): Interval(_number(row[2]), _number(row[3])) for row in run["intervals"]},
+        runs=RunTable(entries, values, present, codes) if entries.has_runs else None,
+        doubt=_doubt(folder, run, axes, means, facts),
+        coverage=coverage if "coverage" in table.column_names else None,
+        coarse=tuple(run["coarse"]),
+        timings=_timings(folder, detectors, series),
+        notes=tuple(run["notes"]),
+        warnings=tuple(run["warnings"]),
+        checks=tuple(BoardCheck(**check) for check in run["checks"]),
+        failures=tuple(run["failures"]),
+        run={name: value for name, value in run.items() if name not in _OF_THE_BOARD},
+        digests={
+            (row["detector"], row["series"], row.get("run") or ""): row["digest"] for row in read_csv(folder / CONTENTS)
+        },
+    )
+
+
+def _entries(table: Any, detector_code: npt.NDArray[np.intp], detectors: Sequence[str], folder: Path) -> Entries:
+    """The runs of each detector, in the order of the rows."""
+    from pateval.leaderboards.collect import Entries
+
+    names = tuple(dict.fromkeys(table["run"].to_pylist())) if "run" in table.column_names else ("",)
+    runs = _codes(table["run"], names, folder) if "run" in table.column_names else np.zeros_like(detector_code)
+    known, first, of_row = np.unique(detector_code * len(names) + runs, return_index=True, return_inverse=True)
+    order = np.lexsort((first, known // len(names)))
+    missing = np.setdiff1d(np.arange(len(detectors)), detector_code)
+    if missing.size:
+        name = in_words(detectors[missing[0]])
+        raise TableError(f"{folder}: {name} is in {RUN} and not in {SCORES}; compute the leaderboard again")
+    code = known[order]
+    return Entries(code // len(names), tuple(names[run] for run in code % len(names)), np.argsort(order)[of_row])
+
+
+# What run.json says of the board itself, beside how it was made.
+_OF_THE_BOARD = frozenset(
+    [
+        *("format", "rank_by", "signatures", "own_signatures", "facts", "detectors", "series", "metrics", "pooled"),
+        *("intervals", "coarse", "notes", "warnings", "checks", "failures", "digests", "digest"),
+    ]
+)
+
+
+def _measures(run: Mapping[str, Any]) -> Measures | None:
+    """What was computed; None where values were given, or metrics of the user's cannot be found here."""
+    if not run.get("measures"):
+        return None
+    try:
+        return Measures.from_record(run["measures"])
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def _timings(folder: Path, detectors: Sequence[str], series: Sequence[str]) -> Timings | None:
+    from pateval.leaderboards.collect import Timings
+
+    rows = read_csv(folder / TIMINGS)
+    if not rows:
+        return None
+    places = [{name: place for place, name in enumerate(axis)} for axis in (detectors, series)]
+    return Timings(
+        np.array([places[0][row["detector"]] for row in rows], dtype=np.int32),
+        np.array([places[1][row["series"]] for row in rows], dtype=np.int32),
+        np.array([int(row["steps"]) for row in rows], dtype=np.int64),
+        np.array([float(row["seconds"]) for row in rows]),
+        np.array([row["cached"] == "True" for row in rows]),
+        tuple(row["run"] for row in rows) if "run" in rows[0] else None,
+    )
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read the rows of a table as text; none where there is no such file."""
+    if not path.is_file():
+        return []
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise TableError(f"{path}: it cannot be read ({one_line(error, 100)})") from error
+
+
+def _chance(folder: Path, axes: tuple[tuple[str, ...], ...]) -> ChanceLevels | None:
+    detectors, series, metrics = axes
+    if not (folder / CHANCE).is_file():
+        return None
+    rows: dict[tuple[str, str], list[float]] = {}
+    for row in read_parquet(folder / CHANCE, "series", "detector", "metric", "chance").to_pylist():
+        levels = rows.setdefault((row["detector"] or "", row["series"]), [math.nan] * len(metrics))
+        levels[metrics.index(row["metric"])] = _number(row["chance"])
+    places = {key: place for place, key in enumerate(rows)}
+    numbers = [[places.get((name, one), places.get(("", one), -1)) for one in series] for name in detectors]
+    return ChanceLevels(np.array(list(rows.values())), np.array(numbers, dtype=np.int32))
+
+
+def _doubt(
+    folder: Path,
+    run: Mapping[str, Any],
+    axes: tuple[tuple[str, ...], ...],
+    values: npt.NDArray[np.float64],
+    facts: Mapping[str, MetricFacts],
+) -> LabelDoubt | None:
+    if not run.get("doubt"):
+        return None
+    detectors, series, metrics = axes
+    chosen = tuple(run["doubt"]["metrics"])
+    moved = np.full((len(detectors), len(series), len(chosen), int(run["doubt"]["draws"])), np.nan)
+    table = read_parquet(folder / DOUBT, "metric", "detector", "series", "draw", "value")
+    names = (("detector", detectors), ("series", series), ("metric", chosen))
+    places = (_codes(table[column], axis, folder) for column, axis in names)
+    moved[*places, table["draw"].to_numpy()] = table["value"].to_numpy()
+    columns = [metrics.index(metric) for metric in chosen]
+    own = {metric: facts[metric] for metric in chosen}
+    return LabelDoubt(run["doubt"]["amount"], detectors, chosen, values[:, :, columns], moved, own)
+
+
+def read_parquet(path: Path, *columns: str) -> Any:
+    """Read a table of the leaderboard, or refuse a file that is damaged, no longer there, or lacks a column."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise TableError(f"{path}: it cannot be read ({one_line(error, 150)})") from error
+    for name in columns:
+        if name not in table.column_names:
+            raise TableError(f"{path}: the column {name!r} is missing; compute the leaderboard again")
+    return table
+
+
+def _codes(column: Any, names: Sequence[str], folder: Path) -> npt.NDArray[np.intp]:
+    """Numbers of the names in a column."""
+    encoded = column.combine_chunks().dictionary_encode()
+    places = {name: place for place, name in enumerate(names)}
+    known = encoded.dictionary.to_pylist()
+    for name in known:
+        if name not in places:
+            raise TableError(
+                f"{folder}: {in_words(name)} is in its tables and not in {RUN}; compute the leaderboard again"
+            )
+    return np.array([places[name] for name in known], dtype=np.intp)[encoded.indices.to_numpy()]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 def timing_table(board: Leaderboard) -> Any:
     """Return how long each job took (pyarrow Table)."""
     import pyarrow as pa
 
-    none = np.empty(0, dtype=np.int32)
-    found = board.timings or Timings(none, none, none.astype(np.int64), none.astype(float), none.astype(bool))
+    found = board.timings
+    if found is None:
+        none: list[Any] = []
+        return pa.table({"detector": none, "series": none, "steps": none, "seconds": none, "cached": none})
     return pa.table(
         {
             "detector": strings(found.detector_code, board.detectors),
@@ -79,7 +404,7 @@ def timing_table(board: Leaderboard) -> Any:
 def chance_table(board: Leaderboard) -> Any:
     """Return what random scores reach (pyarrow Table): series, detector, metric, chance.
 
-    The detector is null where all detectors of a series have the same labels, and so the same level.
+    The detector is null where all detectors of a series have the same level.
     """
     import pyarrow as pa
 
@@ -101,16 +426,14 @@ def content_table(board: Leaderboard) -> Any:
     """Return the digest of what each detector's values on each series were computed from (pyarrow Table)."""
     import pyarrow as pa
 
-    columns: dict[str, Any] = {"detector": [], "series": [], "digest": []}
-    if board.plan is not None and board.contents is not None:
-        done = np.flatnonzero(board.contents != b"")
-        columns = {
-            "detector": strings(board.plan.jobs.detector_code[done], board.detectors),
-            "series": strings(board.plan.jobs.series_code[done], board.series),
-            **({} if board.runs is None else {"run": strings(board.plan.jobs.run_code[done], board.plan.jobs.runs)}),
-            "digest": board.contents[done].astype(str),
-        }
-    return pa.table({name: pa.array(column, pa.string()) for name, column in columns.items()})
+    detectors, series, runs, digests = (
+        zip(*((*key, digest) for key, digest in board.digests.items()), strict=True)
+        if board.digests
+        else ((), (), (), ())
+    )
+    columns = {"detector": detectors, "series": series}
+    columns |= {} if board.runs is None else {"run": runs}
+    return pa.table({name: pa.array(column, pa.string()) for name, column in (columns | {"digest": digests}).items()})
 
 
 def strings(codes: npt.NDArray[Any], names: Sequence[str], nulls: npt.NDArray[np.bool_] | None = None) -> Any:

@@ -1,7 +1,10 @@
-"""Nothing is lost and nothing is computed twice: each finished result in a small file of its own.
+"""Nothing is lost and nothing is computed twice: finished results in a folder that any number of processes share.
 
-A file's name is a hash of all that decides its numbers: labels and scores, parameters, and the metrics' definitions.
-Whatever changes gives another name, so an entry is never out of date; files are put in place whole, or not at all.
+A result is kept under a hash of all that decides its numbers: labels and scores, parameters, and how this package
+evaluates; whatever changes gives another key, so an entry is never out of date. Every process appends to a file of its
+own, a line for each result: the key, a checksum, and the values. What several lines say under one key counts together:
+they hold the values of other metrics. Lines that are damaged, or were cut off when a process was killed, count as
+absent.
 """
 
 from __future__ import annotations
@@ -9,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from functools import cache
+import time
+import uuid
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +24,18 @@ from pateval.io.atomic import reason_of, write_text
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    import numpy.typing as npt
+    from pateval.time.timelines import Recording
 
-EVALUATION = 1
+EVALUATION = 2
 """Raised when the same arrays, metrics and options come to give other values, though no metric's definition changed."""
+SECONDS = "seconds"
+"""Beside the values of a record: how long they took."""
+_SUFFIX = ".results"
+_KEY, _CHECKSUM = 40, 16  # hexadecimal digits
+_MOST_FILES = 64  # more than these are joined into one
+_SECONDS_AT_REST = 3600  # after which nobody is taken to write to a file any more
 
 
 @cache
@@ -49,116 +60,169 @@ def package_version() -> str:
         return "unknown"
 
 
-def labels_digest(labels: npt.NDArray[np.bool_]) -> str:
-    """Hash labels alone, to see whether two files agree on the truth.
-
-    Examples
-    --------
-    >>> labels_digest(np.array([True, False])) == labels_digest(np.array([True, False, False]))
-    False
-    """
-    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
-    digest.update(np.packbits(labels).tobytes())
+def labels_digest(recording: Recording) -> str:
+    """Hash the labels, and which steps are ignored, to see whether two detectors are judged by the same truth."""
+    digest = hashlib.blake2b(str(recording.labels.size).encode(), digest_size=16)
+    digest.update(np.packbits(recording.labels).tobytes())
+    if recording.ignore is not None:
+        digest.update(np.packbits(recording.ignore).tobytes())
     return digest.hexdigest()
 
 
-def content_digest(labels: npt.NDArray[np.bool_], scores: npt.NDArray[np.floating[Any]]) -> str:
-    """Hash what one detector's values on one series were computed from, to tell later whether a file still holds it.
-
-    Examples
-    --------
-    >>> labels, scores = np.array([True, False]), np.array([0.9, 0.1])
-    >>> content_digest(labels, scores) == content_digest(labels, scores.astype(np.float32).astype(np.float64))
-    False
-    """
-    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
-    digest.update(np.packbits(labels).tobytes())
-    if scores.dtype.kind == "f":
-        digest.update(np.ascontiguousarray(scores, dtype=np.float64).data)
-    else:
-        digest.update(f"integers {scores.tolist()}".encode())
+def content_digest(recording: Recording) -> str:
+    """Hash what one detector's values on one series are computed from: labels, scores, times and ignored steps."""
+    digest = hashlib.blake2b(labels_digest(recording).encode(), digest_size=16)
+    if recording.scores is not None:
+        digest.update(np.ascontiguousarray(recording.scores, dtype=np.float64).data)
+    if recording.clock is not None:
+        digest.update(f"{recording.clock.unit} {recording.clock.times.dtype.str}".encode())
+        digest.update(np.ascontiguousarray(recording.clock.times).data)
     return digest.hexdigest()
 
 
-def content_key(purpose: str, parameters: Mapping[str, Any], code: str, *parts: str | npt.NDArray[Any]) -> str:
+def result_key(purpose: str, parameters: object, content: str, recording: Recording) -> str:
     """Name a result by all that decides it.
 
     Parameters
     ----------
     purpose : str
         What kind of result it is.
-    parameters : mapping
-        Options that change numbers; plain values and tuples.
-    code : str
-        From :func:`fingerprint`.
-    *parts : str or ndarray
-        Content: arrays count with their type and length.
-
-    Returns
-    -------
-    str
-        Hexadecimal.
+    parameters : object
+        Options that change numbers, as plain data.
+    content : str
+        From :func:`content_digest`, or what tells the steps apart where scores do not matter.
+    recording : Recording
+        Says which steps are left out for all detectors, and whether scores count as predictions.
     """
-    head = json.dumps([purpose, dict(parameters), code], sort_keys=True, default=list)
-    digest = hashlib.blake2b(head.encode(), digest_size=20)
-    for part in parts:
-        if isinstance(part, str):
-            digest.update(f"text {len(part)} {part}".encode())
-        elif part.dtype.kind == "O":  # integers of more than 64 bits
-            digest.update(f"objects {part.size} {part.tolist()}".encode())
-        else:
-            digest.update(f"array {part.dtype.str} {part.size} ".encode())
-            digest.update(np.ascontiguousarray(part).data)
+    given = recording.predictions is not None
+    head = json.dumps([purpose, parameters, fingerprint(), content, given], sort_keys=True, default=list)
+    digest = hashlib.blake2b(head.encode(), digest_size=_KEY // 2)
+    if recording.of_others is not None:
+        digest.update(np.packbits(recording.of_others).tobytes())
     return digest.hexdigest()
 
 
-def load(folder: str | None, key: str) -> dict[str, Any] | None:
-    """Read an entry; None where there is none, or where it cannot be read."""
-    if folder is None:
-        return None
-    try:
-        record = json.loads(_path(folder, key).read_bytes())
-    except (OSError, ValueError):
-        return None
-    return record if isinstance(record, dict) else None
+class ResultCache:
+    """The folder of finished results, as one process sees it.
 
-
-def store(folder: str | None, key: str, record: Mapping[str, Any]) -> str:
-    """Write an entry whole, or not at all.
-
-    Returns
-    -------
-    str
-        Empty, or one line that says why it could not be written; the result itself is not lost by that.
+    Parameters
+    ----------
+    folder : str
+        Where the files are.
     """
-    if folder is None:
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+        self._places: dict[str, tuple[tuple[Path, int, int], ...]] = {}
+        self._path = self._folder / f"{uuid.uuid4().hex}{_SUFFIX}"
+        self._look()
+
+    def load(self, key: str) -> dict[str, Any]:
+        """Read what is kept under a key, on all its lines; nothing where there is none, or not what was written."""
+        found: dict[str, Any] = {}
+        for path, start, size in self._places.get(key, ()):
+            try:
+                with path.open("rb") as file:
+                    file.seek(start)
+                    record = json.loads(_content(file.read(size), key))
+                seconds = found.get(SECONDS, 0.0) + float(record.get(SECONDS, 0.0))
+                found |= {**record, SECONDS: seconds}
+            except (OSError, ValueError, TypeError, AttributeError):
+                continue
+        return found
+
+    def store(self, key: str, record: Mapping[str, Any]) -> str:
+        """Append a result, or what a result lacked so far.
+
+        Returns
+        -------
+        str
+            Empty, or one line that says why it could not be written; the result itself is not lost by that.
+        """
+        line = _line(key, record)
+        try:
+            start = _append(self._path, line)
+        except OSError as error:
+            return f"{self._folder}: finished work could not be kept ({reason_of(error)})"
+        self._places[key] = *self._places.get(key, ()), (self._path, start, len(line))
         return ""
-    path = _path(folder, key)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(json.dumps(record), path)
-    except OSError as error:
-        # Names the folder and not the file, so that results that fail for the same reason share one line.
-        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        return f"{folder}: finished work could not be kept ({reason_of(cause)})"
-    return ""
+
+    def lines(self, files: Collection[Path]) -> Iterator[str]:
+        """Yield what some files hold, a line for each key, less what is damaged."""
+        for key, places in self._places.items():
+            if any(path in files for path, _, _ in places) and (record := self.load(key)):
+                yield _line(key, record).decode()
+
+    def _look(self) -> None:
+        """Find what the files hold."""
+        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+            start = 0
+            try:
+                with path.open("rb") as file:
+                    for line in file:
+                        if line.endswith(b"\n") and line[_KEY : _KEY + 1] == b" ":
+                            key = line[:_KEY].decode("ascii", "replace")
+                            self._places[key] = *self._places.get(key, ()), (path, start, len(line))
+                        start += len(line)
+            except OSError:
+                continue
 
 
-def has(folder: str | None, key: str) -> bool:
-    """Tell whether an entry is there."""
-    return folder is None or _path(folder, key).exists()
+def _append(path: Path, line: bytes) -> int:
+    """Write a line at the end of a file, and return where it begins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        start = file.tell()
+        file.write(line)
+    return start
 
 
-def prepare(folder: str | os.PathLike[str]) -> str:
-    """Create the cache folder, and say early where that is not possible."""
+def _line(key: str, record: Mapping[str, Any]) -> bytes:
+    content = json.dumps(record).encode()
+    return b"%s %s %s\n" % (key.encode(), _checksum(key, content), content)
+
+
+def _checksum(key: str, content: bytes) -> bytes:
+    return hashlib.blake2b(key.encode() + content, digest_size=_CHECKSUM // 2).hexdigest().encode()
+
+
+def _content(line: bytes, key: str) -> bytes:
+    """The values of a line, or a ValueError where it is damaged or of another key."""
+    written, checksum, content = line.rstrip(b"\n").split(b" ", 2)
+    if written != key.encode() or checksum != _checksum(key, content):
+        raise ValueError("the line is not what was written")
+    return content
+
+
+@lru_cache(maxsize=1)
+def opened(folder: str) -> ResultCache:
+    """The cache in a folder; a process keeps the last one it used."""
+    return ResultCache(folder)
+
+
+def checked_folder(folder: str | os.PathLike[str]) -> str:
+    """Refuse what is no path."""
     if not isinstance(folder, (str, os.PathLike)):
         raise TypeError(f"cache must be the path of a folder; got {in_words(folder)}")
+    return os.fspath(folder)
+
+
+def prepare(folder: str) -> str:
+    """Create the cache folder, say early where that is not possible, and join its files where they are many."""
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK):
         raise PermissionError(13, "no permission to write to the cache folder", str(path))
+    opened.cache_clear()
+    _join_files(path)
     return str(path.resolve())
 
 
-def _path(folder: str, key: str) -> Path:
-    return Path(folder) / key[:2] / f"{key}.json"
+def _join_files(folder: Path) -> None:
+    """Put many files into one; those that another process may still write to stay as they are."""
+    files = [path for path in folder.glob(f"*{_SUFFIX}") if time.time() - path.stat().st_mtime > _SECONDS_AT_REST]
+    if len(files) > _MOST_FILES:
+        known = ResultCache(str(folder))
+        write_text("".join(known.lines(files)), folder / f"{uuid.uuid4().hex}{_SUFFIX}")
+        for file in files:
+            file.unlink(missing_ok=True)

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import Interval
-from pateval.leaderboards import pooled
-from pateval.leaderboards.batches import CHANCE
-from pateval.leaderboards.doubt_result import LabelDoubt
+from pateval.io.batches import CHANCE
+from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.runs import RunTable
-from pateval.leaderboards.summary import ChanceLevels
-from pateval.leaderboards.tasks import is_failure
-from pateval.leaderboards.timings import Timings
+from pateval.leaderboards.statistics import ChanceLevels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    from pateval.leaderboards.plan import Plan
-    from pateval.leaderboards.summary import MetricFacts
+    from pateval.evaluation.buffers import EventSpacing
+    from pateval.io.plan import Plan
+    from pateval.leaderboards.statistics import MetricFacts
     from pateval.leaderboards.tasks import SeriesResult, Settings
     from pateval.time.timelines import StepCounts
 
+    Codes = npt.NDArray[np.integer[Any]]
+    Flags = npt.NDArray[np.bool_]
+    Values = npt.NDArray[np.float64]
 
+
+_ChanceKey = tuple[str, tuple[str, ...]]  # what tells the steps apart, and the metrics whose chance hangs on them alone
 _LINES_PER_FILE = 20  # most series of one file that are named in the failures
 
 
@@ -66,7 +68,7 @@ class Collector:
 
     def __post_init__(self) -> None:
         jobs = self.plan.jobs
-        self.entries = jobs.entries
+        self.entries = Entries.of(jobs.detector_code, jobs.run_code, jobs.runs)
         shape = (len(self.entries.names), len(jobs.series))
         self._moved = np.full((*shape, len(self.doubt_metrics), self.doubt_draws), np.nan)
         self._limits: dict[tuple[int, str], Interval] = {}
@@ -80,33 +82,29 @@ class Collector:
         self._contents = np.zeros(len(jobs), dtype="S32")
         self._digests: dict[str, int] = {}
         self.labels = np.full(len(jobs), -1, dtype=np.int32)
-        self._levels: dict[int, npt.NDArray[np.float64]] = {}
+        self._levels: dict[_ChanceKey, Values] = {}
+        self._own_levels: dict[int, dict[str, float]] = {}
+        self._chance_keys: dict[int, tuple[_ChanceKey, ...]] = {}
         self._columns = {metric: m for m, metric in enumerate(self.metrics)}
-        self._asked: set[int] = set()
         self.failed: dict[int, tuple[str, bool]] = {}
         self._broken: dict[int, dict[str, str]] = {}  # reason to the first metric that broke for it
-        self._counts = pooled.CountsFile()
         self.steps: dict[int, StepCounts] = {}
+        self.spacings: dict[int, EventSpacing] = {}
 
     def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
         """Store the result of one job under these metrics; its other metrics may come with another result."""
+        self._add_chance(result, metrics)
         if result.purpose == CHANCE:
-            if result.cells:
-                number = self._number(result.labels)
-                levels = self._levels.setdefault(number, np.full(len(self.metrics), np.nan))
-                for metric, cell in result.cells.items():
-                    levels[self._columns[metric]] = cell.value
             return
         job, jobs = result.job, self.plan.jobs
         e, s = int(self.entries.of_job[job]), int(jobs.series_code[job])
-        for metric, cell in result.cells.items():
+        for metric, value in result.values.items():
             m = self._columns[metric]
-            self._values[e, s, m] = cell.value
-            if cell.reason:
-                code = self._code(cell.reason)
-                self._codes[e, s, m] = code
-                if is_failure(cell):
-                    self._broken.setdefault(job, {}).setdefault(cell.reason, metric)
+            self._values[e, s, m] = value.value
+            if value.reason:
+                self._codes[e, s, m] = self._code(f"failed: {value.reason}" if value.failed else value.reason)
+            if value.failed:
+                self._broken.setdefault(job, {}).setdefault(value.reason, metric)
         if result.failure:
             self.failed[job] = result.failure, result.bad_input
             code = self._code(result.failure)
@@ -117,46 +115,39 @@ class Collector:
         self.is_done[job], self.is_coarse[job] = True, result.coarse
         if result.steps is not None:
             self.steps[job] = result.steps
+        if result.spacing is not None:
+            self.spacings[job] = result.spacing
         self.is_computed[job] |= result.computed
         self._seconds[job] += result.seconds
         for metric, limits in result.limits.items():
             self._limits[job, metric] = Interval(*limits)
-        for name, cell in result.doubt.items():
-            metric, _, draw = name.rpartition(" draw")
-            self._moved[e, s, self.doubt_metrics.index(metric), int(draw)] = cell.value
-        for place, counts in enumerate(result.counts):
-            self._counts.add(job, place, counts)
+        for metric, values in result.doubt.items():
+            self._moved[e, s, self.doubt_metrics.index(metric)] = values
 
-    def unknown_labels(self) -> list[int]:
-        """Return one job for each distinct labels met since the last call, in the order of the plan."""
-        numbers, first = np.unique(self.labels, return_index=True)
-        fresh = [
-            (int(job), int(n)) for n, job in zip(numbers, first, strict=True) if n >= 0 and int(n) not in self._asked
-        ]
-        self._asked.update(number for _, number in fresh)
-        return sorted(job for job, _ in fresh)
+    def _add_chance(self, result: SeriesResult, metrics: Sequence[str]) -> None:
+        """What random scores reach on the steps is that of all jobs with the same steps; the rest is the job's own.
 
-    def known_labels(self) -> list[int]:
-        """Return one job for each distinct labels."""
-        numbers, first = np.unique(self.labels, return_index=True)
-        return sorted(first[numbers >= 0].tolist())
-
-    def pooled(self, settings: Settings) -> dict[tuple[str, str], float]:
-        """Return the values over all series of each detector together, series added in the order of the plan.
-
-        Of several runs each is pooled by itself, and the mean over runs is taken.
+        Where chance of a metric hangs on one detector and not on another, only the other can tell what is shared.
         """
-        found: dict[tuple[str, str], list[float]] = {}
-        wanted = pooled.poolable(settings.metrics, settings.parameters, len(self.plan.series))
-        for place, buffers in enumerate(settings.pooled_buffers):
-            for entry, d in enumerate(self.entries.detector_code.tolist()):
-                jobs = np.flatnonzero(self.entries.of_job == entry)
-                counts = [of_job for job in jobs if (of_job := self._counts.read(int(job), place)) is not None]
-                values = pooled.pooled_values(counts) if counts else {}
-                for metric, how in wanted.items():
-                    if (how.early, how.delay) == buffers and how.rule in values:
-                        found.setdefault((self.plan.detectors[d], metric), []).append(values[how.rule])
-        return {key: float(np.mean(values)) for key, values in found.items()}
+        if not result.chance_key:
+            return
+        key = result.chance_key, tuple(metric for metric in metrics if metric not in result.own_chance)
+        self._chance_keys[result.job] = tuple(dict.fromkeys([*self._chance_keys.get(result.job, ()), key]))
+        for metric, level in result.chance.items():
+            if metric in result.own_chance:
+                self._own_levels.setdefault(result.job, {})[metric] = level
+            else:
+                levels = self._levels.setdefault(key, np.full(len(self.metrics), np.nan))
+                levels[self._columns[metric]] = level
+
+    def without_chance(self) -> list[int]:
+        """Return one job for each of the steps on which it is not known yet what random scores reach."""
+        first: dict[_ChanceKey, int] = {}
+        for job, keys in sorted(self._chance_keys.items()):
+            for key in keys:
+                if key[1] and key not in self._levels:
+                    first.setdefault(key, job)
+        return sorted({*first.values()})
 
     def intervals(self) -> dict[tuple[str, str], Interval]:
         """Return limits over the events of a single series; of several runs, the mean of their limits."""
@@ -179,7 +170,12 @@ class Collector:
         return {name: (few, every) for name, (few, every) in counts.items() if few > every / 2}
 
     def board(
-        self, facts: Mapping[str, MetricFacts], settings: Settings, rank_by: str, signatures: Mapping[str, str]
+        self,
+        facts: Mapping[str, MetricFacts],
+        settings: Settings,
+        rank_by: str,
+        signatures: Mapping[str, str],
+        own_signatures: Mapping[str, Mapping[str, str]],
     ) -> Leaderboard:
         """Put the leaderboard together."""
         jobs = self.plan.jobs
@@ -202,9 +198,10 @@ class Collector:
             {metric: facts[metric] for metric in self.metrics},
             rank_by=rank_by,
             signatures=signatures,
+            own_signatures=own_signatures,
+            measures=settings.measures,
             chance=self._chance(),
-            pooled=self.pooled(settings),
-            coverage=self._coverage() if "missing" in settings.parameters else None,
+            coverage=self._coverage() if settings.measures.missing != "error" else None,
             intervals=self.intervals(),
             runs=runs if self.entries.has_runs else None,
             doubt=self._doubt(settings, values, facts),
@@ -217,11 +214,18 @@ class Collector:
                 self.is_done & ~self.is_computed,
                 tuple(jobs.runs[run] for run in jobs.run_code.tolist()) if self.entries.has_runs else None,
             ),
-            contents=self._contents,
+            digests=self._digests_of_jobs(),
             plan=self.plan,
             notes=self.plan.notes,
             failures=tuple(self._failures()),
         )
+
+    def _digests_of_jobs(self) -> dict[tuple[str, str, str], str]:
+        jobs = self.plan.jobs
+        names = ((jobs.detectors, jobs.detector_code), (jobs.series, jobs.series_code), (jobs.runs, jobs.run_code))
+        columns = [[axis[code] for code in codes.tolist()] for axis, codes in names]
+        texts = self._contents.astype(str).tolist()
+        return {(d, s, r): text for d, s, r, text in zip(*columns, texts, strict=True) if text}
 
     def _doubt(
         self, settings: Settings, values: npt.NDArray[np.float64], facts: Mapping[str, MetricFacts]
@@ -247,10 +251,6 @@ class Collector:
             found[entry[job], series[job]] = steps.coverage
         return found
 
-    def close(self) -> None:
-        """Delete the temporary file of counts."""
-        self._counts.close()
-
     def _code(self, reason: str) -> int:
         code = self._texts.setdefault(reason, len(self._texts))
         if code > np.iinfo(self._codes.dtype).max:
@@ -274,16 +274,32 @@ class Collector:
         return tuple(texts[code] for code in order)
 
     def _chance(self) -> ChanceLevels | None:
-        if not self._levels:
+        """What random scores reach: a row for each distinct steps, or for a job where it hangs on the detector."""
+        if not self._levels and not self._own_levels:
             return None
         jobs = self.plan.jobs
-        numbers = sorted(self._levels)
-        row_of = np.full(len(self._digests) + 1, -1, dtype=np.int32)
-        row_of[numbers] = np.arange(len(numbers))
-        rows = np.full(self._values.shape[:2], -1, dtype=np.int32)
-        rows[self.entries.of_job, jobs.series_code] = row_of[self.labels]  # the last entry stands for no labels
-        rows = self.entries.first(rows, rows >= 0).astype(np.int32)
-        return ChanceLevels(np.array([self._levels[number] for number in numbers]), rows)
+        rows: dict[bytes, int] = {}
+        levels: list[npt.NDArray[np.float64]] = []
+        found = np.full(self._values.shape[:2], -1, dtype=np.int32)
+        for job, keys in sorted(self._chance_keys.items()):
+            row = np.full(len(self.metrics), np.nan)
+            for key in keys:
+                shared = [self._columns[metric] for metric in key[1]]
+                row[shared] = self._levels[key][shared] if key in self._levels else np.nan
+            for metric, level in self._own_levels.get(job, {}).items():
+                row[self._columns[metric]] = level
+            number = rows.setdefault(row.tobytes(), len(levels))
+            if number == len(levels):
+                levels.append(row)
+            found[self.entries.of_job[job], jobs.series_code[job]] = number
+        if not self.entries.has_runs:
+            return ChanceLevels(np.array(levels), found)
+        # With runs, chance is averaged over them like the values.
+        by_run = np.where(found[:, :, None] >= 0, np.array(levels)[found], np.nan)
+        means = self.entries.mean(by_run)
+        flat = means.reshape(-1, len(self.metrics))
+        numbers = np.arange(flat.shape[0], dtype=np.int32).reshape(means.shape[:2])
+        return ChanceLevels(flat, np.where(self.entries.any_run(found >= 0), numbers, -1).astype(np.int32))
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""
@@ -301,8 +317,155 @@ class Collector:
                 yield line + (f" (and {rest} more series of this file)" if rest > 0 else "")
         for job in sorted({*self.failed, *self._broken}):
             reason, bad_input = self.failed.get(job, ("", False))
-            broken = [f"{metric} {reason}" for reason, metric in self._broken.get(job, {}).items()]
+            broken = [f"{metric} failed: {reason}" for reason, metric in self._broken.get(job, {}).items()]
             for line in broken if not reason else [] if bad_input else [reason]:
                 found = self.plan.jobs[job]
                 of_run = f", run {found.run!r}" if found.run else ""
                 yield f"detector {found.detector!r}, series {found.series!r}{of_run}: {line}"
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Every run of every detector, those of a detector together.
+
+    Attributes
+    ----------
+    detector_code : ndarray of int
+        Number of the detector of each entry, ascending.
+    names : tuple of str
+        Name of the run of each entry; empty where a detector has no column of runs.
+    of_job : ndarray of int
+        For each job the number of its entry.
+    """
+
+    detector_code: Codes
+    names: tuple[str, ...]
+    of_job: Codes
+
+    @classmethod
+    def of(cls, detector_code: Codes, run_code: Codes, runs: Sequence[str]) -> Entries:
+        """Number the runs of each detector, in their order of appearance.
+
+        Examples
+        --------
+        >>> entries = Entries.of(np.array([0, 0, 1, 0]), np.array([0, 1, 0, 0]), ["a", "b"])
+        >>> entries.detector_code.tolist(), entries.names, entries.of_job.tolist()
+        ([0, 0, 1], ('a', 'b', 'a'), [0, 1, 2, 0])
+        """
+        combined = detector_code.astype(np.int64) * len(runs) + run_code
+        known, of_job = np.unique(combined, return_inverse=True)
+        names = tuple(runs[run] for run in (known % max(len(runs), 1)).tolist())
+        return cls(known // max(len(runs), 1), names, of_job)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is a column of runs."""
+        return any(self.names)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.intp]:
+        """Where the entries of each detector begin."""
+        return np.flatnonzero(np.diff(self.detector_code, prepend=-1))
+
+    def any_run(self, flags: Flags) -> Flags:
+        """Tell for each detector whether something holds in one of its runs; the first axis is that of entries."""
+        return np.asarray(np.logical_or.reduceat(flags, self.starts, axis=0))
+
+    def first(self, codes: Codes, usable: Flags) -> Codes:
+        """Take for each detector what its first run has where that is usable, else the next; else that of the first."""
+        found = codes[self.starts].copy()
+        done = usable[self.starts].copy()
+        for entry, d in enumerate(self.detector_code.tolist()):
+            fresh = usable[entry] & ~done[d]
+            found[d][fresh] = codes[entry][fresh]
+            done[d] |= fresh
+        return found
+
+    def mean(self, values: Values) -> Values:
+        """Average over the runs of each detector that have a value.
+
+        Examples
+        --------
+        >>> entries = Entries.of(np.array([0, 0, 1]), np.array([0, 1, 0]), ["a", "b"])
+        >>> entries.mean(np.array([[0.2, 0.4], [0.4, np.nan], [np.nan, 1.0]]))
+        array([[0.3, 0.4],
+               [nan, 1. ]])
+        """
+        defined = ~np.isnan(values)
+        counts = np.add.reduceat(defined, self.starts, axis=0, dtype=np.intp)
+        sums = np.add.reduceat(np.where(defined, values, 0.0), self.starts, axis=0)
+        return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+    def of_detector(self, detector: int) -> slice:
+        """Return the entries of one detector."""
+        stops = np.append(self.starts[1:], self.detector_code.size)
+        return slice(int(self.starts[detector]), int(stops[detector]))
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """What every run of every detector has.
+
+    Attributes
+    ----------
+    entries : Entries
+        Which run of which detector.
+    values : ndarray
+        Entries by series by metrics; NaN where undefined, failed or absent.
+    present : ndarray of bool
+        Entries by series.
+    reason_codes : ndarray of int
+        As values; 0 where there is no reason.
+    """
+
+    entries: Entries
+    values: Values
+    present: Flags
+    reason_codes: Codes
+
+    def number(self, detector: int) -> int:
+        """Return how many runs a detector has."""
+        own = self.entries.of_detector(detector)
+        return own.stop - own.start
+
+    def spread(self, detector: int, metric: int) -> float | None:
+        """Return the standard deviation over runs (n - 1) of the mean over the series that all its runs have.
+
+        None where there are fewer than two runs, or no such series.
+        """
+        values = self.values[self.entries.of_detector(detector), :, metric]
+        common = values[:, ~np.isnan(values).any(axis=0)]
+        if len(common) < 2 or not common.shape[1]:
+            return None
+        return float(np.std(common.mean(axis=1), ddof=1))
+
+    def partly_defined(self) -> Flags:
+        """Tell for detectors by series by metrics where only some of the runs that are there have a value."""
+        missing = np.isnan(self.values) & self.present[:, :, None]
+        return self.entries.any_run(missing) & self.entries.any_run(~np.isnan(self.values))
+
+
+@dataclass(frozen=True)
+class Timings:
+    """How long each job took, in the order of the plan.
+
+    Attributes
+    ----------
+    detector_code, series_code : ndarray of int32
+        Numbers of its detector and its series.
+    steps : ndarray of int64
+        Length of the series.
+    seconds : ndarray of float64
+        Time its metrics took, now or when they were first computed.
+    cached : ndarray of bool
+        Whether all came from the cache.
+    runs : tuple of str or None
+        Name of the run, where there are several.
+    """
+
+    detector_code: npt.NDArray[np.int32]
+    series_code: npt.NDArray[np.int32]
+    steps: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    cached: npt.NDArray[np.bool_]
+    runs: tuple[str, ...] | None = None

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval.evaluation.buffers import EventSpacing, long_buffers
+from pateval.evaluation.buffers import long_buffers
 from pateval.io import TableError
-from pateval.leaderboards.batches import make_chance_batches, read_batch
+from pateval.io.batches import read_jobs
 from pateval.leaderboards.significance import ALPHA
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.plan import Plan
+    from pateval.evaluation.buffers import EventSpacing
+    from pateval.evaluation.measures import Measures
+    from pateval.io.plan import Plan
     from pateval.leaderboards.result import Leaderboard
+    from pateval.time.timelines import StepCounts
     from pateval.validation.arrays import BoolArray
 
 LARGE_DIFFERENCE = 0.05  # a mean difference of pate and pate_ap that is worth a line
@@ -85,24 +88,54 @@ def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[Boa
         )
 
 
-def too_long_buffers(plan: Plan, labels: npt.NDArray[np.int32], parameters: Mapping[str, Any]) -> Iterator[BoardCheck]:
-    """Report buffers that are longer than the typical event or the gap between events, where metrics have buffers.
+def too_long_buffers(spacings: Iterable[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
+    """Report buffers that are longer than the typical event or the gap between events, where metrics have buffers."""
+    for sentence in long_buffers(list(spacings), measures.early, measures.delay):
+        yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
+
+
+def left_out_lines(plan: Plan, counts: Mapping[int, StepCounts], missing: str) -> list[str]:
+    """Say how many steps and events of the series were left out, and how much each detector covers.
 
     Parameters
     ----------
     plan : Plan
-        The jobs.
-    labels : ndarray
-        For each job a number that stands for its labels, -1 where they are not known; each is looked at once.
-    parameters : mapping
-        The global options, among them the buffers.
+        Says which detector and series a job is.
+    counts : mapping of int to StepCounts
+        For jobs of which something was left out, or whose scores are missing in part.
+    missing : str
+        What became of missing scores.
     """
-    known, first = np.unique(labels, return_index=True)
-    jobs = first[known >= 0][:_READ_AT_MOST].tolist()
-    found = [(plan.jobs[job].series, _labels(plan, job)) for job in jobs]
-    spacings = [EventSpacing.of(name, truth) for name, truth in found if truth is not None]
-    for sentence in long_buffers(spacings, parameters["early"], parameters["delay"]):
-        yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
+    by_series: dict[int, StepCounts] = {}
+    lost: dict[int, list[int]] = {}
+    for job, found in counts.items():
+        series, detector = int(plan.jobs.series_code[job]), int(plan.jobs.detector_code[job])
+        # A detector without scores for most of a series does not shrink it for the others.
+        has_say = found.evaluated and 2 * found.missing <= found.recorded - found.ignored
+        if has_say and (series not in by_series or found.evaluated < by_series[series].evaluated):
+            by_series[series] = found
+        if found.missing:
+            sums = lost.setdefault(detector, [0, 0])
+            sums[0] += found.missing
+            sums[1] += 1
+    number = "1 series" if len(by_series) == 1 else f"{len(by_series)} series"
+    lines = []
+    ignored = sum(found.ignored for found in by_series.values())
+    if ignored:
+        recorded = sum(found.recorded for found in by_series.values())
+        lines.append(f"{ignored:,} of {recorded:,} steps are ignored, in {number}")
+    if lost:
+        what = {
+            "ignore": "left out for all detectors of the series, so that all are judged on the same steps",
+            "normal": "never predicted",
+        }[missing]
+        names = ", ".join(f"{plan.detectors[d]!r} ({steps:,} in {n} series)" for d, (steps, n) in sorted(lost.items()))
+        lines.append(f"steps without a score are {what}: {names}")
+    events = sum(found.events_left_out for found in by_series.values())
+    if events:
+        total = sum(found.events for found in by_series.values())
+        lines.append(f"{events} of {total} events lie wholly in steps that are left out, in {number}")
+    return lines
 
 
 def _differing_steps(plan: Plan, one: int, other: int) -> int | None:
@@ -115,12 +148,9 @@ def _differing_steps(plan: Plan, one: int, other: int) -> int | None:
 
 def _labels(plan: Plan, job: int) -> BoolArray | None:
     try:
-        for batch in make_chance_batches(plan, [job]):
-            for _, item in read_batch(batch):
-                return item.checked_labels()
+        return next(item.checked_labels() for _, item in read_jobs(plan, [job]))
     except TableError:
         return None
-    return None
 
 
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:

@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,8 @@ from pateval.validation.wording import in_words, named_error
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from pateval.leaderboards.batches import Batch
-    from pateval.leaderboards.plan import Plan
+    from pateval.io.batches import Batch
+    from pateval.io.plan import Plan
     from pateval.leaderboards.tasks import Iterate, Settings
 
     Run = Callable[[Batch], list[SeriesResult]]
@@ -84,33 +83,17 @@ class WorkerPool:
         notes : list of str
             One line where metrics are computed here though there are workers.
         """
-        nothing = replace(settings, metrics=())
+        nothing = settings.restricted(())
         if self.executor is None and self.workers == 1:
             return settings, nothing, []
         foreign = {metric.function.__module__: None for metric in settings.metrics if not metric.in_package}
         missing = set(self._missing_modules(tuple(foreign))) if foreign else set()
-        here = tuple(
-            metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing
-        )
+        here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
         if not here:
             return settings, nothing, []
-        others = tuple(metric for metric in settings.metrics if metric not in here)
+        others = [metric for metric in settings.metrics if metric not in here]
         note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
-        ids = {metric.id for metric in here}
-        first = replace(
-            settings,
-            metrics=others,
-            event_metrics=tuple(name for name in settings.event_metrics if name not in ids),
-            doubt_metrics=tuple(name for name in settings.doubt_metrics if name not in ids),
-        )
-        second = replace(
-            settings,
-            metrics=here,
-            event_metrics=tuple(name for name in settings.event_metrics if name in ids),
-            doubt_metrics=tuple(name for name in settings.doubt_metrics if name in ids),
-            pooled_buffers=() if others else settings.pooled_buffers,
-        )
-        return first, second, [note]
+        return settings.restricted(others), settings.restricted(here), [note]
 
     def _missing_modules(self, modules: tuple[str, ...]) -> list[str]:
         """Ask a worker elsewhere which modules it does not have; processes of our own have the same path as we."""

@@ -5,28 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pateval.catalog import DEFAULT_METRICS
+from pateval.catalog.metric import BEST, ORACLE
+from pateval.evaluation.result import NOT_ABOVE
 from pateval.output.html import FragmentTable, fragment
 from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, latex, markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from pateval.leaderboards.doubt_result import LabelDoubt
+    from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.significance import Significance
 
-# Shown where a leaderboard has more metrics than fit on a page; the files hold all.
-_HEADLINE = (
-    "pate",
-    "pate_ap",
-    "vus_pr",
-    "average_precision",
-    "auc_roc",
-    "affiliation_f1",
-    "point_f1",
-    "point_adjusted_f1",
-)
-
-
+COARSE = "coarse"
 _LONGEST_NAME = 30  # characters of a detector's name on a terminal
 
 
@@ -44,114 +35,128 @@ class Overview(NamedTuple):
 
 
 def headline(metrics: Sequence[str], rank_by: str) -> list[str]:
-    """Choose the metrics of the overview: all where they are few, the best known where they are many.
+    """Choose the metrics of the overview: all where they are few, the default ones where they are many.
 
-    The one that ranks comes first, and `pate` stands beside it.
+    The one that ranks comes first.
     """
     chosen = list(metrics)
-    if len(metrics) > len(_HEADLINE):
-        chosen = [metric for metric in _HEADLINE if metric in metrics] or list(metrics[: len(_HEADLINE)])
-    first = [metric for metric in (rank_by, "pate") if metric in metrics]
-    return list(dict.fromkeys([*first, *chosen]))
+    if len(metrics) > len(DEFAULT_METRICS):
+        chosen = [metric for metric in DEFAULT_METRICS if metric in metrics] or chosen[: len(DEFAULT_METRICS)]
+    return list(dict.fromkeys([rank_by, *chosen]))
 
 
-def make_overview(
-    found: Significance,
-    summary: Iterable[Mapping[str, Any]],
-    *,
-    metrics: Sequence[str],
-    uses_oracle: Collection[str] = (),
-    coarse: Collection[str] = (),
-    doubt: LabelDoubt | None = None,
-) -> Overview:
-    """Build the overview.
-
-    Parameters
-    ----------
-    found : Significance
-        Order, ranks and groups under the metric that ranks.
-    summary : iterable of mappings
-        One row per detector and metric.
-    metrics : sequence of str
-        All metrics there are.
-    uses_oracle : collection of str
-        Metrics whose threshold has used the labels; they are marked.
-    coarse : collection of str
-        Detectors that `pate` flatters; they are marked.
-    doubt : LabelDoubt, optional
-        What moving the edges of events does, where that was asked for.
-    """
-    main = found.metric
-    shown = headline(metrics, main)
-    starred = coarse if "pate" in metrics else ()
-    letters = group_letters(found)
-    rows = {(row["detector"], row["metric"]): row for row in summary}
+def make_overview(board: Leaderboard) -> Overview:
+    """Build the overview of a leaderboard."""
+    main = board.rank_by
+    shown = headline(board.metrics, main)
+    rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
+    found = None if board.pooled else board.significance()
+    letters = {} if found is None else group_letters(found)
     body = []
-    for detector in (*found.detectors, *found.left_out):
+    for detector in board.best_first(main):
         row = rows[detector, main]
         limits = "" if row["low"] is None else f"[{row['low']:.3f}, {row['high']:.3f}]"
         body.append(
             [
-                f"{detector} *" if detector in starred else detector,
+                f"{detector} ({COARSE})" if detector in board.coarse and "pate" in shown else detector,
                 "" if row["mean_rank"] is None else f"{row['mean_rank']:.2f}",
                 letters.get(detector, ""),
-                _figure(row["mean"]),
+                _marked(board, row),
                 limits,
                 "" if row.get("run_std") is None else _figure(row["run_std"]),
                 "" if row.get("doubt_std") is None else _figure(row["doubt_std"]),
                 "" if row.get("rank_kept") is None else f"{row['rank_kept']:.0%}",
                 "" if row["skill"] is None else _figure(row["skill"]),
-                *(_figure(rows[detector, metric]["mean"]) for metric in shown[1:]),
+                *(_marked(board, rows[detector, metric]) for metric in shown[1:]),
             ]
         )
-    named = [f"{metric} (oracle)" if metric in uses_oracle else metric for metric in shown]
-    header = [
-        "detector",
-        f"rank ({main})",
-        "alike",
-        named[0],
-        "95 %",
-        "run sd",
-        "label sd",
-        "rank kept",
-        "skill",
-        *named[1:],
-    ]
-    keep = [place for place in range(len(header)) if place not in range(4, 9) or any(row[place] for row in body)]
-    remarks = list(_remarks(found))
-    runs = [rows[detector, main].get("runs", 1) for detector in found.detectors]
-    if any(number > 1 for number in runs):
-        number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
-        remarks.append(
-            f"{number} runs of each detector; each series counts with its mean over runs; run sd: standard deviation "
-            f"over runs of the mean over series"
-        )
-    if doubt is not None:
-        unit = f" {'step' if doubt.amount == 1 else 'steps'}" if isinstance(doubt.amount, int) else ""
-        remarks.append(
-            f"labels in doubt: every edge of every event moved at random by up to {doubt.amount}{unit}, {doubt.draws} "
-            f"times; label sd: standard deviation of the mean over these; rank kept: how often the place is the same"
-        )
-    if starred:
-        remarks.append("* coarse scores, which pate flatters: see pate_ap")
-    if any(metric in uses_oracle for metric in shown):
-        remarks.append(
-            "oracle: predictions by the threshold with the best point F1 of each series, which uses the labels"
-        )
-    if len(metrics) > len(shown):
-        remarks.append(f"{len(metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()")
+    named = [board.label(metric) for metric in shown]
+    header = ["detector", f"rank ({main})", "alike", named[0], "95 %", "run sd", "label sd", "rank kept", "skill"]
+    header += named[1:]
+    always = (0, *range(3, 4), *range(9, len(header))) if board.pooled else (0, 1, 2, 3, *range(9, len(header)))
+    keep = [place for place in range(len(header)) if place in always or any(row[place] for row in body)]
+    remarks = list(_remarks(board, found, [rows[detector, main] for detector in board.best_first(main)], shown, body))
     return Overview([header[place] for place in keep], [[row[place] for place in keep] for row in body], remarks)
 
 
-def _remarks(found: Significance) -> Iterator[str]:
-    dropped = f", {found.series_dropped} left out" if found.series_dropped else ""
-    yield f"means over series; ranks over {found.series_used} series where all have a value{dropped}"
-    p_value = found.friedman["f_p_value"]
-    if not math.isnan(p_value):
+def leader(board: Leaderboard, metric: str | None = None) -> str:
+    """Say who leads, by the quantity that orders: the mean rank, or the value where there are no ranks.
+
+    Under the metric that ranks, unless another is named. Empty where there is nothing to order.
+    """
+    metric = metric or board.rank_by
+    rows = [row for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None]
+    if len(rows) < 2:
+        return ""
+    facts = board.facts[metric]
+    best = (max if facts.higher_is_better else min)(rows, key=lambda row: float(row["mean"]))
+    name, what = board.label(metric), "highest" if facts.higher_is_better else "lowest"
+    if board.pooled:
+        return f"first by {name}: {best['detector']}, {_figure(best['mean'])}"
+    ranked = [row for row in rows if row["mean_rank"] is not None]
+    if not ranked:
+        return ""
+    first = min(ranked, key=lambda row: float(row["mean_rank"]))
+    text = f"first by mean rank under {name}: {first['detector']}, {first['mean_rank']:.2f}"
+    if first["detector"] == best["detector"]:
+        return f"{text}; it has the {what} mean, too, {_figure(best['mean'])}"
+    return f"{text} (mean {_figure(first['mean'])}); the {what} mean is {best['detector']}, {_figure(best['mean'])}"
+
+
+def _marked(board: Leaderboard, row: Mapping[str, Any]) -> str:
+    """A mean, with a star where it is not above chance."""
+    return f"{_figure(row['mean'])}{'*' if board.is_above_chance(row) is False else ''}"
+
+
+def _remarks(
+    board: Leaderboard,
+    found: Significance | None,
+    rows: Sequence[Mapping[str, Any]],
+    shown: Sequence[str],
+    body: Sequence[Sequence[str]],
+) -> Iterator[str]:
+    """What the columns and marks mean."""
+    if line := leader(board):
+        yield line
+    if found is None:
+        yield f"all steps of {board.pooled} series are one sample; there are no ranks"
+    else:
+        dropped = f", {found.series_dropped} left out" if found.series_dropped else ""
+        yield f"means over series; ranks over {found.series_used} series where all have a value{dropped}"
+        p_value = found.friedman["f_p_value"]
+        if not math.isnan(p_value):
+            yield (
+                f"Friedman (Iman-Davenport) p = {p_value:.2g}; critical difference of ranks (Nemenyi, 5 %) "
+                f"{found.nemenyi_difference:.2f}; same letter: not told apart (Wilcoxon-Holm, 5 %)"
+            )
+    runs = [row.get("runs", 1) for row in rows]
+    if any(number > 1 for number in runs):
+        number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
         yield (
-            f"Friedman (Iman-Davenport) p = {p_value:.2g}; critical difference of ranks (Nemenyi, 5 %) "
-            f"{found.nemenyi_difference:.2f}; same letter: not told apart (Wilcoxon-Holm, 5 %)"
+            f"{number} runs of each detector; each series counts with its mean over runs; run sd: standard deviation "
+            f"over runs of the mean over series"
         )
+    if board.doubt is not None:
+        doubt = board.doubt
+        unit = f" {'step' if doubt.amount == 1 else 'steps'}" if isinstance(doubt.amount, int) else ""
+        yield (
+            f"labels in doubt: every edge of every event moved at random by up to {doubt.amount}{unit}, {doubt.draws} "
+            f"times; label sd: standard deviation of the mean over these; rank kept: how often the place is the same"
+        )
+    if any(cell.endswith("*") for row in body for cell in row):
+        yield NOT_ABOVE
+    if board.coarse and "pate" in shown:
+        yield f"{COARSE}: few distinct scores, which pate flatters: see pate_ap"
+    kinds: set[str] = set()
+    if board.measures is not None:
+        cut = (metric for metric in board.measures.metrics if metric.id in shown and metric.needs_threshold)
+        kinds = {board.measures.rule(metric).kind for metric in cut}
+    if ORACLE in kinds:
+        yield "oracle: predictions by the threshold with the best point F1 of each series, which uses the labels"
+    if BEST in kinds:
+        yield "best: predictions by the threshold with the metric's best value on each series, which uses the labels"
+    if len(board.metrics) > len(shown):
+        yield f"{len(board.metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()"
 
 
 def group_letters(found: Significance) -> dict[str, str]:
@@ -198,29 +203,6 @@ def as_html(overview: Overview, warnings: Sequence[str]) -> str:
     """Render the overview, and lines of warning, as a piece of HTML, for notebooks."""
     table = FragmentTable(overview.header, overview.rows, overview.to_the_right)
     return fragment(tables=[table], lines=overview.remarks, warnings=warnings)
-
-
-def page(overview: str, size: str, summary: Sequence[Mapping[str, Any]]) -> str:
-    """Render overview and summary of all metrics as one HTML page that needs nothing from outside."""
-    columns = list(summary[0])
-    body = [
-        [
-            _figure(row[name]) if isinstance(row[name], float) else str(row[name] if row[name] is not None else "")
-            for name in columns
-        ]
-        for row in summary
-    ]
-    table = FragmentTable(columns, body, [name not in ("detector", "metric") for name in columns])
-    return "\n".join(
-        [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Leaderboard</title></head>',
-            f"<body><h1>Leaderboard</h1><p>{size}</p>",
-            overview,
-            "<h2>All metrics</h2>",
-            fragment(tables=[table]),
-            "</body></html>",
-        ]
-    )
 
 
 def _figure(value: float | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,42 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.catalog import canonical_id
-from pateval.evaluation.threshold_rules import ORACLE
-from pateval.io.atomic import write_text
 from pateval.io.table_files import write_csv, write_parquet
 from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
-from pateval.leaderboards.summary import (
-    ChanceLevels,
-    MetricFacts,
-    MetricRanks,
-    mean,
-    mean_limits,
-    number,
-    rank_detectors,
-    skills,
-)
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, default_rank_by, mean, number
 from pateval.output.frame_builder import choose_backend
 from pateval.output.results import Result
 from pateval.output.text_table import plain
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
 
     from pateval.evaluation.bootstrap import Interval
+    from pateval.evaluation.measures import Measures
+    from pateval.io.plan import Plan
+    from pateval.leaderboards.collect import RunTable, Timings
     from pateval.leaderboards.diagnostics import BoardCheck
-    from pateval.leaderboards.doubt_result import LabelDoubt
-    from pateval.leaderboards.plan import Plan
-    from pateval.leaderboards.runs import RunTable
-    from pateval.leaderboards.timings import Timings
+    from pateval.leaderboards.doubt import LabelDoubt
     from pateval.report import Written
 
     Values = npt.NDArray[np.float64]
 
 ROWS_AT_ONCE = 100_000
+POOLED = "pooled"
+"""What stands in place of a series where all series are one sample."""
 _SUMMARY = {
     "detector": "string",
     "metric": "string",
@@ -58,7 +48,6 @@ _SUMMARY = {
     "median": "float64",
     "low": "float64",
     "high": "float64",
-    "pooled": "float64",
     "chance": "float64",
     "skill": "float64",
     "mean_rank": "float64",
@@ -92,7 +81,14 @@ class Leaderboard(Result):
     rank_by : str
         The metric that orders the detectors: `pate_ap` where it is there, else the first one, unless another was named.
     signatures : mapping of str to str
-        Of each metric, everything that decided its values, in one line; `pateval.parse_signature` reads it.
+        Of each metric, everything that decided its values on one series, in one line; `pateval.parse_signature` reads
+        it.
+    own_signatures : mapping of str to mapping
+        The same for detectors with a threshold of their own, or with scores of 0 and 1, by their names.
+    measures : Measures or None
+        What was computed; None where the values were computed elsewhere.
+    pooled : int
+        How many series were taken for one sample; 0 where values are those of single series.
     coverage : ndarray or None
         Detectors, or their runs, by series: share of the steps that have a score, where some may be missing.
     coarse : tuple of str
@@ -107,8 +103,8 @@ class Leaderboard(Result):
         Files and series that could not be evaluated, one line each.
     run : dict
         What was run: versions, parameters, inputs, counts.
-    contents : ndarray of bytes or None
-        For each job of the plan a digest of the labels and scores it was computed from.
+    digests : mapping
+        For each detector, series and run (empty where there are none) a digest of what its values were computed from.
     plan : Plan or None
         Where those are, for a report that shows them.
     """
@@ -124,7 +120,9 @@ class Leaderboard(Result):
     rank_by: str = ""
     signatures: Mapping[str, str] = field(default_factory=dict)
     chance: ChanceLevels | None = None
-    pooled: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    own_signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    measures: Measures | None = None
+    pooled: int = 0
     intervals: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     runs: RunTable | None = None
     doubt: LabelDoubt | None = None
@@ -136,7 +134,7 @@ class Leaderboard(Result):
     checks: tuple[BoardCheck, ...] = ()
     failures: tuple[str, ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
-    contents: npt.NDArray[np.bytes_] | None = None
+    digests: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
     plan: Plan | None = None
 
     def __post_init__(self) -> None:
@@ -159,7 +157,13 @@ class Leaderboard(Result):
         import pyarrow as pa
 
         metrics = len(self.metrics)
-        signatures = [self.signatures.get(metric, "") for metric in self.metrics]
+        signatures = {
+            name: [self.own_signatures.get(name, self.signatures).get(metric, "") for metric in self.metrics]
+            for name in self.detectors
+        }
+        texts = list(dict.fromkeys(text for several in signatures.values() for text in several))
+        places = {text: place for place, text in enumerate(texts)}
+        numbers = np.array([[places[text] for text in several] for several in signatures.values()])
         table = self if self.runs is None else self.runs
         e, s = np.nonzero(table.present)
         step = max(1, ROWS_AT_ONCE // max(metrics, 1))
@@ -184,7 +188,7 @@ class Leaderboard(Result):
                     "metric": board_files.strings(names, self.metrics),
                     "value": pa.array(table.values[rows, columns].ravel(), pa.float64()),
                     "reason": board_files.strings(codes, self.reason_texts, nulls=codes == 0),
-                    "signature": board_files.strings(names, signatures),
+                    "signature": board_files.strings(numbers[detectors].ravel(), texts),
                 }
                 | covered
             )
@@ -192,32 +196,32 @@ class Leaderboard(Result):
     def summary(self) -> Any:
         """One row per detector and metric (pyarrow Table).
 
-        Columns: ``n`` series with a value and ``undefined`` ones; ``mean`` and ``median`` over series (macro); ``low``
-        and ``high``, 95 % bootstrap limits of the mean over series, or over the events of the only series; ``pooled``,
-        the value over all series together (micro), where the metric can be pooled; ``chance``, the mean of what random
-        scores reach on the same series, and ``skill``, the mean share of the way from chance to perfect; ``mean_rank``
-        over the series where all detectors have a value. Where there are runs also ``runs``, how many, and ``run_std``,
-        the standard deviation over them of the mean over series; all else is of the means over runs. Where scores may
-        be missing also ``coverage``, the mean share of steps for which the detector has one. Where labels are in doubt
-        also ``doubt_std``, the standard deviation of the mean over labels with moved edges, and ``rank_kept``, the
-        share of these in which the detector has the same place.
+        Columns: ``n`` series with a value and ``undefined`` ones; ``mean`` and ``median`` over series; ``low`` and
+        ``high``, 95 % bootstrap limits of the mean over series, or over the events of the only series; ``chance``, the
+        mean of what random scores reach on the same series, and ``skill``, the mean share of the way from chance to
+        perfect; ``mean_rank`` over the series where all detectors have a value. Where there are runs also ``runs``, how
+        many, and ``run_std``, the standard deviation over them of the mean over series; all else is of the means over
+        runs. Where scores may be missing also ``coverage``, the mean share of steps for which the detector has one.
+        Where labels are in doubt also ``doubt_std``, the standard deviation of the mean over labels with moved edges,
+        and ``rank_kept``, the share of these in which the detector has the same place.
         """
         import pyarrow as pa
 
         columns = _SUMMARY | ({} if self.runs is None else _RUN_SUMMARY)
         columns |= {} if self.coverage is None else {"coverage": "float64"}
         columns |= {} if self.doubt is None else _DOUBT_SUMMARY
-        return pa.Table.from_pylist(self._summary_rows, schema=_schema(columns))
+        return pa.Table.from_pylist(self.summary_rows, schema=_schema(columns))
 
     @cached_property
-    def _summary_rows(self) -> list[dict[str, Any]]:
-        limits = mean_limits(self.values)
+    def summary_rows(self) -> list[dict[str, Any]]:
+        """The rows of `summary`."""
+        limits = statistics.mean_limits(self.values)
         present = self.present.sum(axis=1)
         rows: dict[tuple[int, int], dict[str, Any]] = {}
         for m, metric in enumerate(self.metrics):
             values = self.values[:, :, m]
             chance = None if self.chance is None else self.chance.of_metric(m)
-            above_chance = skills(values, chance, self.facts[metric])
+            above_chance = None if chance is None else statistics.skill(values, chance, best=self.facts[metric].best)
             ranks = self._ranks(metric)
             for d, detector in enumerate(self.detectors):
                 defined = ~np.isnan(values[d])
@@ -231,10 +235,9 @@ class Leaderboard(Result):
                     "median": float(np.median(values[d, defined])) if defined.any() else None,
                     "low": number(low),
                     "high": number(high),
-                    "pooled": number(self.pooled.get((detector, metric), math.nan)),
                     "chance": None if chance is None else mean(chance[d, defined]),
                     "skill": None if above_chance is None else mean(above_chance[d]),
-                    "mean_rank": ranks.mean_rank(d),
+                    "mean_rank": None if self.pooled else ranks.mean_rank(d),
                 }
                 if self.runs is not None:
                     rows[d, m] |= {"runs": self.runs.number(d), "run_std": self.runs.spread(d, m)}
@@ -256,6 +259,7 @@ class Leaderboard(Result):
         """
         import pyarrow as pa
 
+        self._require_series()
         rows = []
         for id_ in self.metrics if metric is None else [self._id(metric)]:
             found = self._ranks(id_)
@@ -285,6 +289,7 @@ class Leaderboard(Result):
         -------
         Significance
         """
+        self._require_series()
         metric = self.rank_by if metric is None else self._id(metric)
         order = self._ranks(metric).best_first()
         names = [self.detectors[d] for d in order]
@@ -322,15 +327,29 @@ class Leaderboard(Result):
 
     def overview(self) -> render.Overview:
         """Return the table for people: one row per detector, the best under `rank_by` first, and remarks on it."""
-        oracle = dict(self.run.get("parameters", {})).get("threshold") == ORACLE
-        return render.make_overview(
-            self.significance(),
-            self._summary_rows,
-            metrics=self.metrics,
-            uses_oracle={metric for metric in self.metrics if oracle and self.facts[metric].needs_threshold},
-            coarse=self.coarse,
-            doubt=self.doubt,
-        )
+        return render.make_overview(self)
+
+    def best_first(self, metric: str) -> list[str]:
+        """Detectors in the order of their mean ranks, or of their values where there are no ranks; the others last."""
+        if self.pooled:
+            values = self.values[:, 0, self.metrics.index(metric)]
+            sign = -1 if self.facts[metric].higher_is_better else 1
+            order = np.argsort(np.where(np.isnan(values), np.inf, sign * values), kind="stable").tolist()
+        else:
+            order = self._ranks(metric).best_first()
+        names = [self.detectors[d] for d in order]
+        return [*names, *(name for name in self.detectors if name not in names)]
+
+    def label(self, metric: str) -> str:
+        """Name of a metric for tables, with "(oracle)" or "(best)" where its threshold has used the labels."""
+        return metric if self.measures is None else self.measures.labels.get(metric, metric)
+
+    def is_above_chance(self, row: Mapping[str, Any]) -> bool | None:
+        """Whether the mean in a row of the summary is better than what random scores reach; None where not known."""
+        if row["chance"] is None or row["mean"] is None or row["metric"] not in self.facts:
+            return None
+        gain: float = row["mean"] - row["chance"]
+        return gain > 0 if self.facts[row["metric"]].higher_is_better else gain < 0
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the scores as a data frame.
@@ -362,7 +381,7 @@ class Leaderboard(Result):
                 "rank_by": self.rank_by,
                 "signatures": dict(self.signatures),
                 "summary": self.summary().to_pylist(),
-                "significance": self.significance().to_dict(),
+                **({} if self.pooled else {"significance": self.significance().to_dict()}),
                 **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
                 "warnings": self.warnings,
                 "failures": self.failures,
@@ -382,14 +401,6 @@ class Leaderboard(Result):
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as Parquet."""
         write_parquet(self.score_parts(), path)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the tables as one HTML page without outside references, and write it where a path is given."""
-        size = f"{len(self.detectors)} detectors, {len(self.series)} series, {len(self.metrics)} metrics"
-        page = render.page(self._repr_html_(), size, self._summary_rows)
-        if path is not None:
-            write_text(page, path)
-        return page
 
     def to_report(self, path: str | os.PathLike[str], *, budget: float = 25.0, title: str = "Leaderboard") -> Written:
         """Write the report: an HTML page in which every number can be opened up to the events behind it.
@@ -413,14 +424,33 @@ class Leaderboard(Result):
 
         return report_of_board(self, path, budget=budget, title=title)
 
+    to_html = to_report
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Leaderboard:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+            The folder of a leaderboard.
+
+        Raises
+        ------
+        TableError
+            If it holds no leaderboard, one of another release, or one that was not written whole; the sentence says
+            what to do.
+        """
+        return board_files.load(folder)
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write everything into a folder, each file whole or not at all.
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
         hold no times, so equal results are equal bytes. Where chance was computed also ``chance.parquet``, with its
-        level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with means and places
-        of every draw.
+        level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with the values of
+        every draw. ``run.json`` is written last, with a digest of every file.
         """
         board_files.save(self, folder)
 
@@ -443,33 +473,26 @@ class Leaderboard(Result):
         if metric in self.metrics:
             return metric
         with suppress(ValueError, TypeError):
-            found = canonical_id(metric, global_values=dict(self.run.get("parameters", {})))
+            found = canonical_id(metric) if self.measures is None else self.measures.id_of(metric)
             if found in self.metrics:
                 return found
         raise ValueError(f"metric {metric!r} is not in this leaderboard; it has {', '.join(self.metrics)}")
+
+    def _require_series(self) -> None:
+        if self.pooled:
+            raise ValueError("a pooled board has one value for each detector, and so no ranks and no tests over series")
 
     def _table(self, metric: str) -> Values:
         return self.values[:, :, self.metrics.index(metric)].T
 
     def _ranks(self, metric: str) -> MetricRanks:
         if metric not in self._known_ranks:
-            self._known_ranks[metric] = rank_detectors(self._table(metric), self.facts[metric])
+            self._known_ranks[metric] = statistics.rank_detectors(self._table(metric), self.facts[metric])
         return self._known_ranks[metric]
 
     @cached_property
     def _known_ranks(self) -> dict[str, MetricRanks]:
         return {}
-
-
-def default_rank_by(metrics: Sequence[str]) -> str:
-    """Return the metric to rank by where none is named: one that coarse scores do not fool.
-
-    Examples
-    --------
-    >>> default_rank_by(["pate", "pate_ap"]), default_rank_by(["auc_roc", "pate"])
-    ('pate_ap', 'auc_roc')
-    """
-    return next((metric for metric in metrics if metric.partition("(")[0] == "pate_ap"), metrics[0])
 
 
 def _schema(columns: Mapping[str, str]) -> Any:

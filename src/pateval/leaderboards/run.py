@@ -2,50 +2,45 @@
 
 from __future__ import annotations
 
-import os
-import time
-from contextlib import closing, suppress
+import time as clock
+from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pateval.catalog import canonical_id, find_metrics
-from pateval.catalog.signatures import signature
-from pateval.evaluation.circumstances import clock_field, what_needs_times
-from pateval.evaluation.threshold_rules import ORACLE, check_threshold, threshold_rule
-from pateval.io import TableError
+import numpy as np
+
+from pateval.catalog import GROUPS, canonical_id, find_metrics
+from pateval.catalog.metric import ORACLE
+from pateval.evaluation.files import ScoredFiles
+from pateval.evaluation.measures import CHANCE_DRAWS, Measures
+from pateval.evaluation.notes import clock_field
+from pateval.evaluation.run import evaluate_detectors
+from pateval.io import Reading, TableError
+from pateval.io.batches import CHANCE, SCORES, batches_of, make_batches, read_batch
+from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards import cache as result_cache
-from pateval.leaderboards import diagnostics, pooled
-from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, make_batches, make_chance_batches
+from pateval.leaderboards import diagnostics
 from pateval.leaderboards.collect import Collector
 from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
 from pateval.leaderboards.executors import WorkerPool
-from pateval.leaderboards.partial import PartialScores
-from pateval.leaderboards.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
-from pateval.leaderboards.progress import reporter
-from pateval.leaderboards.result import default_rank_by
-from pateval.leaderboards.run_record import describe_run
-from pateval.leaderboards.steps import MissingInSeries, left_out_lines
-from pateval.leaderboards.summary import MetricFacts
-from pateval.leaderboards.tasks import Settings, record_of, token_of
-from pateval.time.clocks import canonical_lengths, duration_text, is_duration
-from pateval.validation.arrays import MISSING as WAYS_WITH_MISSING
-from pateval.validation.arrays import choice, count, flag, non_negative_integer, positive_integer, window_length
-from pateval.validation.wording import in_words
+from pateval.leaderboards.progress import PartialScores, RunState, reporter, run_record
+from pateval.leaderboards.result import POOLED, Leaderboard
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
+from pateval.leaderboards.tasks import Settings
+from pateval.validation.arrays import count, flag, positive_integer, scores_with_gaps
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    import os
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Executor
 
     from pateval.catalog import MetricLike
-    from pateval.leaderboards.batches import Batch
+    from pateval.evaluation.measures import Threshold
     from pateval.leaderboards.progress import Report
-    from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.tasks import SeriesResult
     from pateval.time.clocks import Duration
     from pateval.validation.arrays import Buffers
 
-CHANCE_DRAWS = 5
 EVENT_DRAWS = 200
 # Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
 EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")
@@ -71,9 +66,10 @@ def leaderboard(
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
     window: int | Duration = 100,
-    threshold: float | str = ORACLE,
+    threshold: Threshold = ORACLE,
     max_gap: Duration | None = None,
     missing: str = "error",
+    pooled: bool = False,
     executor: Executor | None = None,
     workers: int | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -120,7 +116,8 @@ def leaderboard(
         Whether the stop of an event belongs to it; by default it does not.
     metrics : str, Metric, function, or iterable of these, optional
         Metric ids, with options or without, such as ``"pate(early=20,delay=20)"``; functions of your own, or what
-        :func:`pateval.define_metric` made of them; ``"package.module:function"``. All of the catalogue by default.
+        :func:`pateval.define_metric` made of them; ``"package.module:function"``; "all" and the other groups of
+        :func:`pateval.evaluate`. By default the nine of `pateval.DEFAULT_METRICS`.
         What workers cannot import, a closure for example, is computed in this process, which ``notes`` say; what has no
         file whose content could tell versions apart is not kept in the cache.
     rank_by : str, Metric or function, optional
@@ -132,6 +129,9 @@ def leaderboard(
         What to do where a score is missing: refuse it; leave the step out, for all detectors of the series, so that all
         are judged on the same steps; or count it as never predicted. A detector without scores for more than half of
         a series has no value there where such steps are ignored, and does not shrink it for the others.
+    pooled : bool
+        Take all steps of a detector's series for one sample, with one threshold: the board has one value for each
+        detector and metric, and no ranks. Metrics that cannot be pooled are refused where they are named.
     executor : concurrent.futures.Executor, optional
         Where to compute: a Dask cluster is ``distributed.Client(address).get_executor()``. It is not shut down.
     workers : int, optional
@@ -146,8 +146,8 @@ def leaderboard(
     keep_going : bool
         Leave out files and series that cannot be used, with their reasons in ``failures``, instead of raising.
     chance : int
-        Random score vectors per series for the chance level; 0 skips it. They lie between 0 and 1, and are cut by the
-        threshold rule; at a threshold that is a number, by that number, which docs/ranks.md discusses.
+        Random score vectors per series for the chance level; 0 skips it. They are cut by the threshold rule; where a
+        threshold is a number or comes from training scores, as many steps are predicted as the detector predicts.
     event_draws : int
         Where all is one series: resamples of its events for confidence limits, of the metrics named, or else of a few
         quick ones; 0 skips them. Several series are resampled themselves, which costs nothing.
@@ -183,91 +183,107 @@ def leaderboard(
     1.0
     """
     settings = choose(
-        metrics=metrics,
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
+        Measures.of(
+            metrics=metrics,
+            early=early,
+            delay=delay,
+            window=window,
+            threshold=threshold,
+            max_gap=max_gap,
+            missing=missing,
+            pooled=pooled,
+            chance=chance,
+            seed=seed,
+        ),
+        is_named=metrics is not None and not (isinstance(metrics, str) and metrics in GROUPS),
         cache=cache,
-        chance=chance,
         event_draws=event_draws,
         doubt=doubt,
         doubt_draws=doubt_draws,
-        seed=seed,
     )
-    for name, value in (("sort", sort), ("keep_going", keep_going)):
-        flag(value, name)
-    rank_by = choose_rank_by(rank_by, settings)
-    with WorkerPool(executor, workers) as pool:
-        plan = make_plan(
-            data,
-            label=label,
-            score=score,
-            series=series,
-            detector=detector,
-            run=run,
-            time=time,
-            time_unit=time_unit,
-            ignore=ignore,
-            sort=sort,
-            positive=positive,
-            events=events,
-            closed_events=closed_events,
-            needs_times=settings.needs_times,
-            keep_going=keep_going,
-        )
-        board = compute(
-            plan, settings, pool=pool, rank_by=rank_by, output=output, keep_going=keep_going, progress=progress
-        )
+    reading = Reading(
+        label=label,
+        score=score,
+        series=series,
+        detector=detector,
+        run=run,
+        time=time,
+        time_unit=time_unit,
+        ignore=ignore,
+        sort=sort,
+        positive=positive,
+        events=events,
+        closed_events=closed_events,
+        defaults=True,
+    )
+    board = make_board(
+        data,
+        reading,
+        settings,
+        rank_by=rank_by,
+        executor=executor,
+        workers=workers,
+        output=output,
+        keep_going=keep_going,
+        progress=progress,
+    )
     if output is not None:
         board.save(output)
     return board
 
 
-def choose(
+def make_board(
+    data: object,
+    reading: Reading,
+    settings: Settings,
     *,
-    metrics: Iterable[MetricLike] | MetricLike | None = None,
-    early: Buffers = (0, 100),
-    delay: Buffers = (0, 100),
-    window: int | Duration = 100,
-    threshold: float | str = ORACLE,
-    max_gap: Duration | None = None,
-    missing: str = "error",
+    rank_by: MetricLike | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    keep_going: bool = False,
+    progress: bool | Report | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Leaderboard:
+    """Read and compute a leaderboard, without writing it; ``tell`` gets the notes of reading before anything else."""
+    flag(keep_going, "keep_going")
+    chosen = choose_rank_by(rank_by, settings)
+    with WorkerPool(executor, workers) as pool:
+        plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
+        tell = tell or (lambda _line: None)
+        for line in plan.notes:
+            tell(line)
+        # Only now, so that files that cannot be read leave no empty folder behind.
+        if settings.cache is not None:
+            settings = replace(settings, cache=result_cache.prepare(settings.cache))
+        board = compute(
+            plan, settings, pool=pool, rank_by=chosen, output=output, keep_going=keep_going, progress=progress
+        )
+    for line in board.notes[len(plan.notes) :]:
+        tell(line)
+    return board
+
+
+def choose(
+    measures: Measures,
+    *,
+    is_named: bool = True,
     cache: str | os.PathLike[str] | None = None,
-    chance: int = CHANCE_DRAWS,
     event_draws: int = EVENT_DRAWS,
     doubt: int | Duration | None = None,
     doubt_draws: int = DOUBT_DRAWS,
-    seed: int = 0,
 ) -> Settings:
-    """Check what is to be computed, before any file is opened; the options are those of :func:`leaderboard`."""
-    parameters: dict[str, Any] = {
-        "early": canonical_lengths(early, "early"),
-        "delay": canonical_lengths(delay, "delay"),
-        "window": duration_text(window) if is_duration(window) else window_length(window, "window"),
-        "threshold": check_threshold(threshold),
-    }
-    if max_gap is not None:
-        parameters["max_gap"] = duration_text(max_gap, "max_gap")
-    if choice(missing, "missing", WAYS_WITH_MISSING) != "error":
-        parameters["missing"] = missing
-    chosen = tuple(find_metrics(metrics, global_values=parameters))
+    """Check what is computed beside the measures; ``is_named`` says whether the caller has named the metrics."""
     return Settings(
-        chosen,
-        parameters,
-        {metric.id: metric.cache_token() for metric in chosen},
-        cache=None if cache is None else result_cache.prepare(cache),
+        measures,
+        {metric.id: metric.cache_token() for metric in measures.metrics},
+        cache=None if cache is None else result_cache.checked_folder(cache),
         code=result_cache.fingerprint(),
-        draws=count(chance, "chance"),
-        seed=non_negative_integer(seed, "seed"),
         event_draws=count(event_draws, "event_draws"),
-        event_metrics=tuple(metric.id for metric in chosen if metrics is not None or metric.id in EVENT_METRICS),
-        needs_times=what_needs_times(chosen, parameters, threshold=threshold, max_gap=max_gap),
+        event_metrics=tuple(metric for metric in measures.ids if is_named or metric in EVENT_METRICS),
         doubt=read_doubt(doubt),
         doubt_draws=count(positive_integer(doubt_draws, "doubt_draws"), "doubt_draws"),
-        doubt_metrics=tuple(metric.id for metric in chosen) if metrics is not None else (),
+        doubt_metrics=measures.ids if is_named else (),
     )
 
 
@@ -275,11 +291,13 @@ def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
     """Return the metric to rank by, or refuse one that is not computed."""
     if rank_by is None:
         return default_rank_by(settings.ids)
+    measures = settings.measures
+    given = measures.options | {"threshold": measures.threshold}
     if not isinstance(rank_by, str):
-        rank_by = find_metrics([rank_by], global_values=settings.parameters)[0].id
+        rank_by = find_metrics([rank_by], global_values=given)[0].id
     found = rank_by
     with suppress(ValueError, TypeError):
-        found = canonical_id(rank_by, settings.metrics, global_values=settings.parameters)
+        found = canonical_id(rank_by, settings.metrics, global_values=given)
     if found not in settings.ids:
         raise ValueError(
             f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"
@@ -297,6 +315,7 @@ def compute(
     output: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
     progress: bool | Report | None = None,
+    binary: frozenset[str] | None = None,
 ) -> Leaderboard:
     """Run a plan and put the results together.
 
@@ -310,153 +329,153 @@ def compute(
         Where to compute it.
     rank_by, output, keep_going, progress
         As in :func:`leaderboard`.
+    binary : frozenset of str, optional
+        The detectors whose scores are 0 and 1 only, where the plan is a part of the series that say so.
 
     Returns
     -------
     Leaderboard
     """
-    started = time.perf_counter()
-    settings = _fitted(settings, plan, rank_by or default_rank_by(settings.ids))
+    started = clock.perf_counter()
+    rank_by = rank_by or default_rank_by(settings.ids)
+    settings.measures.require_detectors(plan.detectors)
+    if settings.measures.pooled:
+        board = _pooled_board(plan, settings, rank_by)
+        return replace(board, run=run_record(plan, settings, None, pool, clock.perf_counter() - started))
+    settings = _fitted(settings, plan, rank_by)
     workers = pool.decide_workers(plan)
     elsewhere, here, notes = pool.divide(settings)
+    parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
+    if binary is None:
+        binary = binary_detectors(plan) if settings.measures.needs_predictions else frozenset()
     collector = Collector(plan, settings.ids, settings.doubt_metrics, settings.doubt_draws)
-    with closing(collector), reporter(progress) as report, PartialScores(output, plan) as partial:
-        run = _Run(collector, partial, keep_going, report)
-        if elsewhere.metrics:
-            run.look_for_missing(make_batches(plan, workers=workers), elsewhere, pool)
-            # The labels of most series are known when the last scores are under way; chance fills the gaps at the end.
-            batches = chain(make_batches(plan, workers=workers), run.chance_batches(elsewhere))
-            run.all(batches, elsewhere, pool)
-            run.all(run.chance_batches(elsewhere), elsewhere, pool)
-        if here.metrics:
-            this_process = WorkerPool(workers=1)
-            if not elsewhere.metrics:
-                run.look_for_missing(make_batches(plan), here, this_process)
-            run.all(make_batches(plan), here, this_process)
-            run.all(make_chance_batches(plan, collector.known_labels() if here.draws else []), here, this_process)
-        board = collector.board(facts_of(settings), settings, rank_by, _signatures(settings, plan))
+    with reporter(progress) as report, PartialScores(output, plan) as partial:
+        state = RunState(collector, partial, binary, keep_going, report)
+        state.look_for_missing(make_batches(plan, workers=workers), *parts[0])
+        for wanted, where in parts:
+            state.compute(make_batches(plan, workers=workers if where is pool else 1), wanted, where)
+        for wanted, where in parts if settings.measures.chance else ():
+            state.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
+        facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
+        board = collector.board(facts, settings, rank_by, *_signatures(settings, plan, binary))
     has_buffers = any("early" in metric.global_options for metric in settings.metrics)
     checks = [
         *diagnostics.label_differences(plan, collector.labels),
-        *(diagnostics.too_long_buffers(plan, collector.labels, settings.parameters) if has_buffers else ()),
+        *(diagnostics.too_long_buffers(collector.spacings.values(), settings.measures) if has_buffers else ()),
         *diagnostics.find_warnings(board, collector.coarse_detectors()),
     ]
-    lines = [*(check.sentence for check in checks), *run.cache_errors(), *partial.warnings]
-    described = describe_run(plan, settings, collector, pool, time.perf_counter() - started)
-    left_out = left_out_lines(plan, collector.steps, settings.parameters.get("missing", "error"))
+    left_out = diagnostics.left_out_lines(plan, collector.steps, settings.measures.missing)
     return replace(
-        board, notes=(*board.notes, *notes, *left_out), warnings=tuple(lines), checks=tuple(checks), run=described
+        board,
+        notes=(*board.notes, *notes, *binary_note(binary), *left_out),
+        warnings=(*(check.sentence for check in checks), *state.cache_errors(), *partial.warnings),
+        checks=tuple(checks),
+        run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
     )
 
 
-def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
-    """Decide what depends on the number of series: limits over events for one, pooling for several.
+def binary_detectors(plan: Plan) -> frozenset[str]:
+    """Detectors whose scores are 0 and 1 only, on all their series: they give predictions, and no rule is applied.
 
-    Labels are doubted for the metric that ranks and those that were named.
+    A detector is given up at its first other score, so that usually one series of each is read.
+    """
+    codes, jobs = plan.jobs.detector_code, np.arange(len(plan.jobs))
+    values: dict[int, set[float]] = {}
+    _, first = np.unique(codes, return_index=True)
+    for some in (first, np.setdiff1d(jobs, first)):
+        for batch in batches_of(plan, [job for job in some if values.get(int(codes[job]), {0.0})], SCORES):
+            with suppress(TableError, OSError):  # what is wrong with a file is said when it is evaluated
+                for job, item in read_batch(batch):
+                    d = int(codes[job.number])
+                    if d in values and not values[d]:
+                        continue
+                    try:
+                        found = scores_with_gaps(item.scores, channels=item.scores.ndim == 2)
+                    except (TypeError, ValueError):
+                        found = np.full(1, 0.5)
+                    seen = set(np.unique(found[~np.isnan(found)])[:3].tolist())
+                    values[d] = values.get(d, set()) | seen if seen <= {0.0, 1.0} else set()
+    return frozenset(plan.detectors[d] for d, seen in values.items() if len(seen) == 2)
+
+
+def binary_note(binary: frozenset[str]) -> list[str]:
+    """Say which detectors give predictions, where some do."""
+    if not binary:
+        return []
+    names = listed(sorted(binary), 8)
+    are = "has scores of 0 and 1 only: they are" if len(binary) == 1 else "have scores of 0 and 1 only: these are"
+    return [f"{names} {are} taken as predictions, and no threshold rule is applied"]
+
+
+def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
+    """Decide what depends on the number of series, and on the metric that ranks.
+
+    Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
     """
     if settings.doubt:
         settings = replace(settings, doubt_metrics=tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))))
     else:
         settings = replace(settings, doubt_metrics=(), doubt_draws=0)
-    series = len(plan.series)
-    if series == 1:
-        return settings
-    wanted = pooled.poolable(settings.metrics, settings.parameters, series)
-    return replace(
-        settings,
-        event_draws=0,
-        pooled_buffers=tuple(dict.fromkeys((how.early, how.delay) for how in wanted.values())),
-        pooled_thresholds=pooled.thresholds_per_series(series),
+    return settings if len(plan.series) == 1 else replace(settings, event_draws=0)
+
+
+def _signatures(
+    settings: Settings, plan: Plan, binary: frozenset[str]
+) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more."""
+    measures = settings.measures
+    steps: dict[str, Any] = {"ignored": "mask"} if any(layout.ignore for layout in plan.layouts) else {}
+    steps |= {"missing": measures.missing} if measures.missing != "error" else {}
+
+    def of(own: Measures, given: bool) -> dict[str, str]:
+        clocks = {metric: clock_field(bound, None, own.max_gap) for metric, bound in own.bound.items()}
+        return {
+            metric.id: own.signature(metric, given=given, **(steps | ({"clock": clock} if clock else {})))
+            for metric, clock in zip(own.metrics, clocks.values(), strict=True)
+        }
+
+    special = dict.fromkeys([*dict(measures.thresholds), *sorted(binary)])
+    own = {name: of(measures.of_detector(name), name in binary) for name in special}
+    return of(measures, False), own
+
+
+def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
+    """A board whose values go over all steps of a detector's series taken for one sample."""
+    recordings = ScoredFiles.read(plan, settings.measures).detectors()
+    table = evaluate_detectors(recordings, settings.measures)
+    texts: dict[str, int] = {"": 0}
+    values = np.array([[[found[metric] for metric in settings.ids]] for found in table.values()])
+    codes = [
+        [[texts.setdefault(found.reasons.get(metric, ""), len(texts)) for metric in settings.ids]]
+        for found in table.values()
+    ]
+    levels = np.array([[found.chance.get(metric, np.nan) for metric in settings.ids] for found in table.values()])
+    rows = np.arange(len(table), dtype=np.int32)[:, None]
+    first = next(iter(table.values()))
+    left_out = first.measures.not_pooled
+    return Leaderboard(
+        tuple(table),
+        (POOLED,),
+        settings.ids,
+        values,
+        np.ones(values.shape[:2], dtype=np.bool_),
+        np.array(codes, dtype=np.int16),
+        tuple(texts),
+        {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
+        rank_by=rank_by,
+        signatures=first.signatures,
+        own_signatures={name: found.signatures for name, found in table.items()},
+        measures=settings.measures,
+        pooled=len(plan.series),
+        chance=ChanceLevels(levels, rows) if settings.measures.chance else None,
+        digests={
+            (name, POOLED, ""): " ".join(map(result_cache.content_digest, runs)) for name, runs in recordings.items()
+        },
+        plan=plan,
+        notes=(
+            *plan.notes,
+            f"all steps of {len(plan.series)} series are one sample",
+            *([f"left out, since series cannot be pooled for them: {', '.join(left_out)}"] if left_out else []),
+            *binary_note(frozenset(name for name, found in table.items() if found.given)),
+        ),
     )
-
-
-def facts_of(settings: Settings) -> dict[str, MetricFacts]:
-    """Return which way each metric points, and what a perfect detector gets."""
-    return {
-        metric.id: MetricFacts(metric.higher_is_better, metric.best, metric.needs_threshold)
-        for metric in settings.metrics
-    }
-
-
-def _signatures(settings: Settings, plan: Plan) -> dict[str, str]:
-    parameters = settings.parameters
-    return {
-        metric.id: signature(
-            metric,
-            parameters,
-            predictions=threshold_rule(parameters["threshold"]).signature,
-            clock=clock_field(metric, parameters, None, parameters.get("max_gap")),
-            ignored="mask" if any(layout.ignore for layout in plan.layouts) else None,
-            missing=parameters.get("missing"),
-        )
-        for metric in settings.metrics
-    }
-
-
-class _Run:
-    """The state of one run: which batches are done, what has been reported, and what could not be cached."""
-
-    def __init__(self, collector: Collector, partial: PartialScores, keep_going: bool, report: Report) -> None:
-        self._collector, self._partial, self._keep_going, self._report = collector, partial, keep_going, report
-        self._done = {SCORES: 0, CHANCE: 0}
-        self._total = {SCORES: 0, CHANCE: 0}
-        self._lost: dict[str, int] = {}
-        self._missing = MissingInSeries(collector.plan)
-
-    def look_for_missing(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
-        """Find the steps at which a detector of a series has no score, where they are left out for all of them."""
-        if settings.parameters.get("missing") != "ignore":
-            return
-        done, total = 0, len(self._collector.plan.jobs)
-        looking = (replace(batch, purpose=MISSING) for batch in batches)
-        with closing(pool.map(looking, settings)) as arriving:
-            for results in arriving:
-                for result in results:
-                    # A series that cannot be read is reported when its scores are computed.
-                    if result.missing is not None:
-                        self._missing.add(result.job, result.missing)
-                done += len(results)
-                self._report(MISSING, done, total)
-
-    def all(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
-        """Compute all batches, and hand on every result as it comes."""
-        if not self._total[SCORES]:
-            self._total[SCORES] = len(self._collector.plan.jobs)
-            self._tell(SCORES)
-        with closing(pool.map(self._missing.given_to(batches), settings)) as arriving:
-            for results in arriving:
-                for result in results:
-                    if result.bad_input and not self._keep_going:
-                        raise TableError(result.failure)
-                    self._keep(result, settings, pool)
-                    self._collector.add(result, settings.ids)
-                    self._partial.add(result, settings.ids)
-                    self._done[result.purpose] += 1
-                for purpose in dict.fromkeys(result.purpose for result in results):
-                    self._tell(purpose)
-
-    def chance_batches(self, settings: Settings) -> Iterator[Batch]:
-        """Return batches of random scores for the labels met so far that have had none yet."""
-        if settings.draws:
-            jobs = self._collector.unknown_labels()
-            self._total[CHANCE] += len(jobs)
-            yield from make_chance_batches(self._collector.plan, jobs)
-
-    def cache_errors(self) -> list[str]:
-        """Say what could not be written to the cache."""
-        return [f"{line}: {number:,} results are in memory only" for line, number in self._lost.items()]
-
-    def _tell(self, purpose: str) -> None:
-        done = self._done[purpose]
-        self._report(purpose, done, max(done, self._total[purpose]))
-
-    def _keep(self, result: SeriesResult, settings: Settings, pool: WorkerPool) -> None:
-        """Write a result that was computed on another machine to the cache of this one."""
-        folder, line = settings.cache, result.cache_error
-        elsewhere = folder is not None and pool.executor is not None
-        for key, cells in ((result.key, result.cells), (result.doubt_key, result.doubt)):
-            if elsewhere and key and not line and not result_cache.has(folder, key):
-                tokens = {name: token for name in cells if (token := token_of(name, settings)) is not None}
-                line = result_cache.store(folder, key, record_of(cells, tokens, result.seconds))
-        if line:
-            self._lost[line] = self._lost.get(line, 0) + 1

@@ -9,11 +9,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.bootstrap import MeanBootstrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pateval.catalog.metric import Metric
+
+_MOST_QUANTILES_ONE_BY_ONE = 500
+_LONGEST_RANGE = 20.0  # which normal numbers, however many, exceed with a probability below 1e-40
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
@@ -195,9 +204,16 @@ def studentized_range(quantiles: FloatArray, size: int) -> FloatArray:
     """
     from scipy.special import ndtr
 
+    given = np.asarray(quantiles, dtype=np.float64)
+    if given.size > _MOST_QUANTILES_ONE_BY_ONE:
+        # The probability is an analytic function: a polynomial through 257 nodes is exact to rounding (2e-12 in tests).
+        curve = np.polynomial.Chebyshev.interpolate(
+            lambda nodes: studentized_range(nodes, size), 256, [0, _LONGEST_RANGE]
+        )
+        return np.where(given > _LONGEST_RANGE, 0.0, np.clip(curve(np.minimum(given, _LONGEST_RANGE)), 0.0, 1.0))
     nodes, step = np.linspace(-10, 10, 401, retstep=True)
     density = np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
-    inside = ndtr(nodes) - ndtr(nodes - np.asarray(quantiles)[:, None])
+    inside = ndtr(nodes) - ndtr(nodes - given[:, None])
     return np.clip(1 - size * float(step) * (inside ** (size - 1) @ density), 0.0, 1.0)
 
 
@@ -249,32 +265,38 @@ def groups_alike(p_values: npt.ArrayLike, order: npt.ArrayLike, *, alpha: float 
     [(0, 1), (1, 2)]
     """
     matrix = np.asarray(p_values, dtype=np.float64)
-    places = np.asarray(order, dtype=np.float64)
-    size = matrix.shape[0]
-    alike = {i: {j for j in range(size) if j != i and not matrix[i, j] < alpha} for i in range(size)}
-    found: list[set[int]] = []
-    _expand_clique(set(), set(range(size)), set(), alike, found)
+    by_rank = np.lexsort((np.arange(len(matrix)), np.asarray(order, dtype=np.float64)))
+    alike = ~(matrix[np.ix_(by_rank, by_rank)] < alpha)
+    np.fill_diagonal(alike, False)
+    # Sets of detectors are the bits of integers; the first bit is the detector with the best rank.
+    neighbours = [int.from_bytes(np.packbits(row, bitorder="little").tobytes(), "little") for row in alike]
+    found: list[int] = []
+    if len(matrix):
+        _expand_clique(0, (1 << len(matrix)) - 1, 0, neighbours, found)
+    groups = sorted(list(_members(clique)) for clique in found)
+    return [tuple(int(by_rank[member]) for member in group) for group in groups]
 
-    def place(member: int) -> tuple[float, int]:
-        return (float(places[member]), member)
 
-    groups = [tuple(sorted(group, key=place)) for group in found if group]
-    return sorted(groups, key=lambda group: [place(member) for member in group])
+def _members(clique: int) -> Iterator[int]:
+    """The numbers of the bits that are set, lowest first."""
+    while clique:
+        lowest = clique & -clique
+        yield lowest.bit_length() - 1
+        clique ^= lowest
 
 
-def _expand_clique(
-    clique: set[int], candidates: set[int], seen: set[int], alike: dict[int, set[int]], found: list[set[int]]
-) -> None:
+def _expand_clique(clique: int, candidates: int, seen: int, neighbours: list[int], found: list[int]) -> None:
     """Bron and Kerbosch's search for maximal cliques, with the pivot that has most neighbours among the candidates."""
-    if not candidates and not seen:
-        found.append(clique)
+    if not candidates:
+        if not seen:
+            found.append(clique)
         return
-    pivot = max(candidates | seen, key=lambda member: (len(alike[member] & candidates), -member), default=None)
-    skipped = alike[pivot] if pivot is not None else set()
-    for member in sorted(candidates - skipped):
-        _expand_clique(clique | {member}, candidates & alike[member], seen & alike[member], alike, found)
-        candidates = candidates - {member}
-        seen = seen | {member}
+    pivot = max(_members(candidates | seen), key=lambda member: (neighbours[member] & candidates).bit_count())
+    for member in _members(candidates & ~neighbours[pivot]):
+        own = neighbours[member]
+        _expand_clique(clique | 1 << member, candidates & own, seen & own, neighbours, found)
+        candidates ^= 1 << member
+        seen |= 1 << member
 
 
 def kendall(rankings: npt.ArrayLike) -> FloatArray:
@@ -304,10 +326,11 @@ def kendall(rankings: npt.ArrayLike) -> FloatArray:
         return np.asarray((signs @ signs.T) / np.sqrt(apart * apart.T), dtype=np.float64)
 
 
-def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float = 1.0) -> Any:
+def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float | None = 1.0) -> Any:
     r"""Share of the way from chance to perfection, :math:`(value - chance) / (best - chance)`.
 
-    0 is what random scores reach, 1 is perfect, below 0 is worse than chance. NaN where chance is already perfect.
+    0 is what random scores reach, 1 is perfect, below 0 is worse than chance. NaN where chance is already perfect, or
+    nothing is best.
 
     Examples
     --------
@@ -317,6 +340,127 @@ def skill(value: npt.ArrayLike, chance: npt.ArrayLike, *, best: float = 1.0) -> 
     0.75
     """
     values, level = np.asarray(value, dtype=np.float64), np.asarray(chance, dtype=np.float64)
-    room = best - level
+    room = (math.nan if best is None else best) - level
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.abs(room) > 1e-12, (values - level) / room, np.nan)
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """Which way a metric points, what a perfect detector gets (None where nothing is best), and what it takes."""
+
+    higher_is_better: bool = True
+    best: float | None = 1.0
+    needs_threshold: bool = False
+
+    @classmethod
+    def of(cls, metric: Metric) -> MetricFacts:
+        """Take them from the catalogue."""
+        return cls(metric.higher_is_better, metric.best, metric.needs_threshold)
+
+
+@dataclass(frozen=True)
+class ChanceLevels:
+    """What random scores reach, once for each distinct labels.
+
+    Attributes
+    ----------
+    levels : ndarray
+        Distinct labels by metrics.
+    rows : ndarray of int32
+        Detectors by series: the row of ``levels`` that belongs to their labels, -1 where there is none.
+    """
+
+    levels: FloatArray
+    rows: npt.NDArray[np.int32]
+
+    def of_metric(self, metric: int) -> FloatArray:
+        """Return the levels of one metric, detectors by series."""
+        return np.asarray(np.where(self.rows >= 0, self.levels[self.rows, metric], np.nan))
+
+
+@dataclass(frozen=True)
+class MetricRanks:
+    """Ranks of the detectors that have any value of a metric.
+
+    Attributes
+    ----------
+    ranked : list of int
+        Their numbers, in the order of the leaderboard; one without any value would leave no series to compare on.
+    means : ndarray
+        Their mean ranks.
+    used, dropped : int
+        Series where all of them have a value, and the others.
+    """
+
+    ranked: list[int]
+    means: FloatArray
+    used: int
+    dropped: int
+
+    def mean_rank(self, detector: int) -> float | None:
+        """Return the mean rank of a detector, None where it has none."""
+        return number(float(self.means[self.ranked.index(detector)])) if detector in self.ranked else None
+
+    def best_first(self) -> list[int]:
+        """Return the detectors in the order of their mean ranks, then of the leaderboard."""
+        by_rank = sorted(range(len(self.ranked)), key=lambda place: (float(self.means[place]), place))
+        return [self.ranked[place] for place in by_rank]
+
+
+def rank_detectors(table: FloatArray, facts: MetricFacts) -> MetricRanks:
+    """Rank the detectors by the values of one metric, given as series by detectors."""
+    ranked = np.flatnonzero(~np.isnan(table).all(axis=0)).tolist()
+    ranks = rank_table(table[:, ranked], higher_is_better=facts.higher_is_better)
+    return MetricRanks(ranked, ranks.mean, ranks.used, ranks.dropped)
+
+
+def mean_limits(values: FloatArray) -> FloatArray:
+    """Return bootstrap limits of the means over series: detectors by metrics by (low, high).
+
+    Columns defined on the same series share their resamples, and few columns are copied at a time.
+    """
+    detectors, series, metrics = values.shape
+    limits = np.full((detectors, metrics, 2), np.nan)
+    defined_alike: dict[bytes, list[tuple[int, int]]] = {}
+    for d in range(detectors):
+        packed = np.packbits(~np.isnan(values[d]), axis=0)
+        for m in range(metrics):
+            defined_alike.setdefault(packed[:, m].tobytes(), []).append((d, m))
+    for pattern, columns in defined_alike.items():
+        defined = np.unpackbits(np.frombuffer(pattern, dtype=np.uint8), count=series).astype(np.bool_)
+        bootstrap = MeanBootstrap(int(defined.sum()))
+        for first in range(0, len(columns), 128):
+            d, m = np.array(columns[first : first + 128]).T
+            limits[d, m] = bootstrap.intervals(values[d[None, :], np.flatnonzero(defined)[:, None], m[None, :]])
+    return limits
+
+
+def mean(values: FloatArray) -> float | None:
+    """Return the mean of the defined values, None where there are none.
+
+    Examples
+    --------
+    >>> mean(np.array([0.5, np.nan])), mean(np.array([np.nan]))
+    (0.5, None)
+    """
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else None
+
+
+def number(value: float) -> float | None:
+    """Return a number, or None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
+def default_rank_by(metrics: Sequence[str]) -> str:
+    """Return the metric to rank by where none is named: one that coarse scores do not fool.
+
+    Examples
+    --------
+    >>> default_rank_by(["pate", "pate_ap(early=0)", "pate_ap"]), default_rank_by(["auc_roc", "pate"])
+    ('pate_ap', 'auc_roc')
+    """
+    if "pate_ap" in metrics:
+        return "pate_ap"
+    return next((metric for metric in metrics if metric.partition("(")[0] == "pate_ap"), metrics[0])

@@ -1,35 +1,36 @@
 """What a worker does: read a batch of series, compute all that is wanted of each, keep each result as it is finished.
 
-Every series is read once: metrics, coarseness, the digest of the labels, limits over events and counts for pooling all
-come from the same arrays. Nothing raises from here: a series that cannot be read or computed comes back as a result
-with its reason.
+Every series is read once: metrics, chance, coarseness, digests, limits over events and moved labels all come from the
+same recording. Nothing raises from here: a series that cannot be read or computed comes back as a result with its
+reason.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pateval.catalog.metric import Metric
-from pateval.evaluation import evaluate
 from pateval.evaluation.bootstrap import event_intervals
-from pateval.evaluation.threshold_rules import share_of, uses_training_scores
-from pateval.evaluation.training_thresholds import level_in_file
+from pateval.evaluation.buffers import EventSpacing
+from pateval.evaluation.chance import chance_key, chance_of, has_own_chance
+from pateval.evaluation.files import recording_of
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.threshold_rules import uses_training_scores
+from pateval.evaluation.values import Value, values_of
 from pateval.io import TableError
+from pateval.io.batches import CHANCE, LOOK, SCORES, Batch, read_batch
 from pateval.kernels.coarse import coarseness
-from pateval.leaderboards import cache, pooled
-from pateval.leaderboards.batches import CHANCE, MISSING, SCORES, Batch, read_batch
+from pateval.leaderboards import cache
 from pateval.leaderboards.doubt import doubt_in_steps, moved_labels
-from pateval.leaderboards.steps import MOSTLY_MISSING, MissingSteps, SeriesSteps, missing_steps, read_steps
-from pateval.time.timelines import StepCounts
 from pateval.validation.arrays import without_gaps
-from pateval.validation.large_integers import ordered_floats
 from pateval.validation.wording import named_error
 
 if TYPE_CHECKING:
@@ -37,19 +38,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.io import ScoredSeries
-    from pateval.leaderboards.plan import Job
-    from pateval.validation.arrays import BoolArray
+    from pateval.io.plan import Job
+    from pateval.time.timelines import Recording, StepCounts
+    from pateval.validation.arrays import BoolArray, FloatArray
 
-    Compute = Callable[[Sequence[str]], dict[str, "Cell"]]
+    Compute = Callable[[Measures], Mapping[str, Any]]
     Iterate = Callable[[Batch, "Settings"], Iterator[Any]]
-
-
-class Cell(NamedTuple):
-    """One value of one metric, or the reason why there is none."""
-
-    value: float
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,18 +52,14 @@ class Settings:
 
     Attributes
     ----------
-    metrics : tuple of Metric
-        In the order of the table.
-    parameters : dict
-        Options handed to `evaluate`.
+    measures : Measures
+        Metrics with their options, chance and seed.
     tokens : dict of str to str or None
         What each metric's results are kept under, by its id; None where they cannot be kept.
     cache : str or None
         Folder of finished results.
     code : str
-        Fingerprint of the metrics' code; a worker that runs other code refuses.
-    draws, seed : int
-        Random score vectors per series for the chance level, and their seed.
+        How this package evaluates; a worker that runs other code refuses.
     event_draws : int
         Resamples of events for the confidence limits of a single series; 0 for none.
     event_metrics : tuple of str
@@ -80,34 +70,62 @@ class Settings:
         How often they are moved.
     doubt_metrics : tuple of str
         The metrics that are computed each time.
-    pooled_buffers : tuple
-        Sets of early and delay buffers for which each series is counted, for values over all series together.
-    pooled_thresholds : int
-        At how many thresholds it is counted.
-    needs_times : str
-        What is given as a duration and so needs the times of the steps, in words; empty where nothing is.
     """
 
-    metrics: tuple[Metric, ...]
-    parameters: dict[str, Any] = field(default_factory=dict)
+    measures: Measures
     tokens: dict[str, str | None] = field(default_factory=dict)
     cache: str | None = None
     code: str = ""
-    draws: int = 0
-    seed: int = 0
     event_draws: int = 0
     event_metrics: tuple[str, ...] = ()
     doubt: int | str = 0
     doubt_draws: int = 0
     doubt_metrics: tuple[str, ...] = ()
-    pooled_buffers: tuple[tuple[tuple[int, ...] | tuple[str, ...], tuple[int, ...] | tuple[str, ...]], ...] = ()
-    pooled_thresholds: int = 0
-    needs_times: str = ""
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Metric ids, in the order of the table."""
-        return tuple(metric.id for metric in self.metrics)
+        return self.measures.ids
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in the order of the table."""
+        return self.measures.metrics
+
+    def record(self) -> dict[str, Any]:
+        """Plain data that says what was computed; metrics of the user's own with the module they are in."""
+        doubt = {"amount": self.doubt, "draws": self.doubt_draws, "metrics": list(self.doubt_metrics)}
+        return {
+            "measures": self.measures.record() | {"metrics": [_spelling(metric) for metric in self.metrics]},
+            "event_draws": self.event_draws,
+            "event_metrics": list(self.event_metrics),
+            "doubt": doubt if self.doubt else None,
+        }
+
+    def restricted(self, metrics: Sequence[Metric]) -> Settings:
+        """The same for some of the metrics."""
+        ids = {metric.id for metric in metrics}
+        return replace(
+            self,
+            measures=replace(self.measures, metrics=tuple(metrics)),
+            event_metrics=tuple(name for name in self.event_metrics if name in ids),
+            doubt_metrics=tuple(name for name in self.doubt_metrics if name in ids),
+        )
+
+
+def _spelling(metric: Metric) -> str:
+    """A text that names a metric to another process: its id, with the module of a user's own where it has one."""
+    if metric.in_package:
+        return metric.id
+    module = getattr(metric.function, "__module__", "")
+    ending = "" if metric.field is None else f"_{metric.field}"
+    name = metric.name.removesuffix(ending)
+    for attribute, item in vars(sys.modules.get(module)).items() if module in sys.modules else ():
+        if item is metric.function or (isinstance(item, Metric) and item.function is metric.function):
+            known = item.name if isinstance(item, Metric) else getattr(item, "__name__", "")
+            if known == name:
+                return f"{module}:{attribute}{metric.id[len(name) :]}"
+    return metric.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +137,19 @@ class SeriesResult:
     job : int
         Its place in the plan.
     purpose : str
-        ``scores``, or ``chance`` where the cells are what random scores reach.
-    cells : dict of str to Cell
-        Value or reason per metric; empty where the job failed as a whole.
+        ``scores``, ``chance`` where only what random scores reach was wanted, or ``missing scores``.
+    values : dict of str to Value
+        By metric; empty where the job failed as a whole.
+    chance : dict of str to float
+        What random scores reach under each metric, as far as it was found out; NaN where that is undefined.
+    own_chance : tuple of str
+        Metrics under which that hangs on how many steps the detector predicts.
+    chance_key : str
+        Equal where random scores reach the same under all other metrics.
     limits : dict of str to tuple
         Confidence limits over events, where asked for.
-    doubt : dict of str to Cell
-        Values on labels whose edges were moved, by metric and number of the draw; and the name they are kept under.
-    counts : tuple of ndarray
-        Weighted counts for pooling, one for each set of buffers asked for.
+    doubt : dict of str to list
+        By metric its values on labels whose edges were moved.
     failure : str
         Why the job failed, or empty.
     bad_input : bool
@@ -135,41 +157,45 @@ class SeriesResult:
     labels : str
         Digest of the labels.
     content : str
-        Digest of labels and scores.
+        Digest of all that the values were computed from.
+    spacing : EventSpacing or None
+        How events lie, for jobs that are the first of their series.
     coarse : bool
         The scores have at most two distinct values, or one that most steps share.
     seconds : float
         Time the metrics took, now or when they were first computed.
     computed : bool
         False where everything came from the cache.
-    key : str
-        Name in the cache.
+    records : dict
+        What is to be kept in the cache, by key.
     cache_error : str
         One line where the result could not be written to the cache.
     steps : StepCounts or None
         How many steps and events were left out, where any were.
-    missing : MissingSteps or None
+    absent : ndarray of bool or None
         Where scores are missing, for the pass that looks for them.
     """
 
     job: int
     purpose: str = SCORES
-    cells: dict[str, Cell] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+    chance: dict[str, float] = field(default_factory=dict)
+    own_chance: tuple[str, ...] = ()
+    chance_key: str = ""
     limits: dict[str, tuple[float, float]] = field(default_factory=dict)
-    doubt: dict[str, Cell] = field(default_factory=dict)
-    doubt_key: str = ""
-    counts: tuple[npt.NDArray[np.float64], ...] = ()
+    doubt: dict[str, list[float]] = field(default_factory=dict)
     failure: str = ""
     bad_input: bool = False
     labels: str = ""
     content: str = ""
+    spacing: EventSpacing | None = None
     coarse: bool = False
     seconds: float = 0.0
     computed: bool = False
-    key: str = ""
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
     cache_error: str = ""
     steps: StepCounts | None = None
-    missing: MissingSteps | None = None
+    absent: BoolArray | None = None
 
 
 def failed(job: Job, purpose: str, reason: str, *, bad_input: bool = False) -> SeriesResult:
@@ -195,20 +221,7 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
                 return
             del waiting[job.number]
             try:
-                if batch.purpose == MISSING:
-                    yield SeriesResult(job.number, MISSING, missing=missing_steps(item))
-                    continue
-                steps = read_steps(
-                    item,
-                    missing=settings.parameters.get("missing", "error"),
-                    needs_times=settings.needs_times,
-                    with_scores=batch.purpose == SCORES,
-                    left_out=batch.left_out.get(job.number),
-                )
-                if batch.purpose == CHANCE:
-                    yield chance_of_series(steps, job, settings)
-                else:
-                    yield score_series(steps, job, _for_series(settings, item))
+                yield _result(job, _prepared(job, item, batch, settings), batch, settings)
             except TableError as error:
                 yield failed(job, batch.purpose, str(error), bad_input=True)
             except Exception as error:
@@ -217,6 +230,27 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
         # The file turned out to be damaged while it was read; results of the series before stay valid.
         for job in waiting.values():
             yield failed(job, batch.purpose, str(error), bad_input=True)
+
+
+def _prepared(job: Job, item: Any, batch: Batch, settings: Settings) -> Recording:
+    """One series as it is evaluated: less the steps that other detectors have no score for, 0 and 1 as predictions."""
+    recording = recording_of(item, settings.measures)
+    left_out = batch.left_out.get(job.number)
+    if left_out is not None:
+        recording = replace(recording, of_others=np.unpackbits(left_out, count=len(recording.labels)).astype(np.bool_))
+    if job.number in batch.binary:
+        recording = replace(recording, predictions=np.equal(cast("FloatArray", recording.scores), 1))
+    return recording
+
+
+def _result(job: Job, recording: Recording, batch: Batch, settings: Settings) -> SeriesResult:
+    if batch.purpose == LOOK:
+        has_say = recording.absent is not None and not recording.is_mostly_missing
+        return SeriesResult(job.number, LOOK, absent=recording.absent if has_say else None)
+    task = SeriesTask(job, recording, replace(settings, measures=settings.measures.of_detector(job.detector)))
+    if batch.purpose == CHANCE:
+        return task.chance_alone()
+    return task.result(with_chance=job.number in batch.first)
 
 
 def other_code(settings: Settings) -> str:
@@ -233,235 +267,212 @@ def other_code(settings: Settings) -> str:
 _token = lru_cache(maxsize=1024)(Metric.cache_token)
 
 
-def score_series(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
-    """Compute all that is wanted of one series and not in the cache yet, and keep it."""
-    labels, scores = steps.labels, steps.scores
-    if steps.is_mostly_missing:
-        nothing = Cell(math.nan, MOSTLY_MISSING)
-        cells = dict.fromkeys(settings.ids, nothing)
-        return SeriesResult(job.number, cells=cells, labels=steps.labels_digest(), steps=steps.counts)
-    key = cache.content_key("unit", settings.parameters, settings.code, *steps.content())
-    result = _completed(job, key, settings.ids, settings, lambda missing: _evaluated(steps, missing, settings))
-    limits, cache_error = result.limits, result.cache_error
-    if settings.event_draws:
-        limits, cache_error = _limits_over_events(steps, job, settings)
-    counts: tuple[npt.NDArray[np.float64], ...] = ()
-    if settings.pooled_buffers:
-        # Series are compared with each other by their values, so integers beyond 2**53 are rounded here.
-        floats = scores if scores.dtype.kind == "f" else ordered_floats(scores)
-        if scores.dtype.kind in "iu":
-            floats = scores.astype(np.float64)
-        thresholds = pooled.choose_thresholds(np.sort(floats[~np.isnan(floats)]), settings.pooled_thresholds)
-        others = {name: settings.parameters[name] for name in ("missing", "max_gap") if name in settings.parameters}
-        counts = tuple(
-            pooled.count_series(labels, floats, early, delay, thresholds, steps.data | others)
-            for early, delay in settings.pooled_buffers
-        )
-    doubted = _on_moved_labels(steps, job, settings) if settings.doubt else result
-    return replace(
-        result,
-        limits=limits,
-        doubt=doubted.cells if settings.doubt else {},
-        doubt_key=doubted.key if settings.doubt else "",
-        computed=result.computed or doubted.computed,
-        counts=counts,
-        labels=steps.labels_digest(),
-        content=cache.content_digest(labels, scores),
-        coarse=coarseness(without_gaps(scores) if scores.dtype.kind == "f" else scores) is not None,
-        steps=steps.counts,
-        cache_error=result.cache_error or cache_error or doubted.cache_error,
-    )
+class SeriesTask:
+    """One detector on one series: all that is wanted of it and not in the cache yet, computed and kept.
 
-
-def _on_moved_labels(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
-    """Compute metrics on labels whose edges were moved, alike for all detectors that have the same labels."""
-    reach, draws = int(settings.doubt), settings.doubt_draws
-    parameters = settings.parameters | {"doubt": reach, "draws": draws, "seed": settings.seed}
-    key = cache.content_key("doubt", parameters, settings.code, *steps.content())
-
-    def compute(missing: Sequence[str]) -> dict[str, Cell]:
-        metrics = list(dict.fromkeys(name.rpartition(" ")[0] for name in missing))
-        generator = np.random.default_rng([settings.seed, reach, int(cache.labels_digest(steps.labels), 16)])
-        return {
-            draw_name(metric, draw): cell
-            for draw, moved in enumerate(moved_labels(steps.labels, reach, draws, generator))
-            for metric, cell in _evaluated(replace(steps, labels=moved), metrics, settings).items()
-        }
-
-    wanted = [draw_name(metric, draw) for metric in settings.doubt_metrics for draw in range(draws)]
-    return _completed(job, key, wanted, settings, compute)
-
-
-def draw_name(metric: str, draw: int) -> str:
-    """Name a value on moved labels; `token_of` takes the metric before the space."""
-    return f"{metric} draw{draw}"
-
-
-def chance_of_series(steps: SeriesSteps, job: Job, settings: Settings) -> SeriesResult:
-    """Average the metrics over random scores, drawn alike for the same labels whoever asks."""
-    digest, size = steps.labels_digest(), steps.labels.size
-    settings = _with_own_quantile(settings)
-    parameters = settings.parameters | {"draws": settings.draws, "seed": settings.seed}
-    key = cache.content_key("chance", parameters, settings.code, digest)
-
-    def compute(missing: Sequence[str]) -> dict[str, Cell]:
-        generator = np.random.default_rng([settings.seed, int(digest, 16)])
-        draws = [
-            _evaluated(replace(steps, scores=generator.random(size)), missing, settings) for _ in range(settings.draws)
-        ]
-        cells = {}
-        for metric in missing:
-            values = np.array([draw[metric].value for draw in draws])
-            defined = values[~np.isnan(values)]
-            reason = next((draw[metric].reason for draw in draws if draw[metric].reason), "")
-            cells[metric] = Cell(float(defined.mean())) if defined.size else Cell(math.nan, reason)
-        return cells
-
-    return replace(_completed(job, key, settings.ids, settings, compute), purpose=CHANCE, labels=digest)
-
-
-def _limits_over_events(steps: SeriesSteps, job: Job, settings: Settings) -> tuple[dict[str, tuple[float, float]], str]:
-    """Compute confidence limits over the events of one series, kept in the cache as ``pate low`` and ``pate high``."""
-    parameters = settings.parameters | {"draws": settings.event_draws, "seed": settings.seed}
-    key = cache.content_key("events", parameters, settings.code, *steps.content())
-
-    def compute(missing: Sequence[str]) -> dict[str, Cell]:
-        metrics = list(dict.fromkeys(name.rsplit(" ", 1)[0] for name in missing))
-
-        def values(truth: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
-            scores, data = steps.drawn(drawn)
-            return [cell.value for cell in _evaluated(SeriesSteps(truth, scores, data), metrics, settings).values()]
-
-        everywhere: npt.NDArray[Any] = np.arange(steps.labels.size)
-        found = event_intervals(steps.labels, everywhere, values, draws=settings.event_draws, seed=settings.seed)
-        cells: dict[str, Cell] = {}
-        for metric, (low, high) in zip(metrics, found, strict=True):
-            reason = "too few events to resample" if math.isnan(low) else ""
-            cells |= {f"{metric} low": Cell(float(low), reason), f"{metric} high": Cell(float(high), reason)}
-        return cells
-
-    wanted = [f"{metric} {end}" for metric in settings.event_metrics for end in ("low", "high")]
-    result = _completed(job, key, wanted, settings, compute)
-    cells = result.cells
-    limits = {
-        metric: (cells[f"{metric} low"].value, cells[f"{metric} high"].value) for metric in settings.event_metrics
-    }
-    return limits, result.cache_error
-
-
-def _for_series(settings: Settings, item: ScoredSeries) -> Settings:
-    """Replace what depends on the series by numbers."""
-    if settings.doubt:
-        settings = replace(settings, doubt=doubt_in_steps(settings.doubt, item))
-    return _with_level(settings, item)
-
-
-def _with_level(settings: Settings, item: ScoredSeries) -> Settings:
-    """Replace a rule on training scores, which stand in the score file, by its threshold."""
-    threshold = settings.parameters.get("threshold")
-    if not uses_training_scores(threshold) or not any(metric.needs_threshold for metric in settings.metrics):
-        return settings
-    level = level_in_file(str(threshold), item.where, series=item.series, run=item.run)
-    # Strictly above the level is at or above the next number; it is part of the key that the result is kept under.
-    return replace(settings, parameters=settings.parameters | {"threshold": float(np.nextafter(level, np.inf))})
-
-
-def _with_own_quantile(settings: Settings) -> Settings:
-    """Let random scores be cut at their own quantile: those of training steps would be alike."""
-    threshold = settings.parameters.get("threshold")
-    if not uses_training_scores(threshold):
-        return settings
-    _, share = share_of(str(threshold))
-    return replace(settings, parameters=settings.parameters | {"threshold": f"quantile:{share}"})
-
-
-def _completed(job: Job, key: str, wanted: Sequence[str], settings: Settings, compute: Compute) -> SeriesResult:
-    """Take what the cache has, compute what is missing, and keep both."""
-    tokens = {name: token for name in wanted if (token := token_of(name, settings)) is not None}
-    cells, seconds, record = _recalled(settings, key, tokens)
-    missing = [name for name in wanted if name not in cells]
-    cache_error = ""
-    if missing:
-        started = time.perf_counter()
-        cells |= compute(missing)
-        seconds += time.perf_counter() - started
-        cache_error = cache.store(settings.cache, key, record_of(cells, tokens, seconds, record))
-    return SeriesResult(
-        job.number,
-        cells={name: cells[name] for name in wanted},
-        seconds=seconds,
-        computed=bool(missing),
-        key=key,
-        cache_error=cache_error,
-    )
-
-
-_FAILED = "failed: "
-
-
-def is_failure(cell: Cell) -> bool:
-    """Tell a metric that broke from one that is undefined."""
-    return cell.reason.startswith(_FAILED)
-
-
-def _evaluated(steps: SeriesSteps, metrics: Sequence[str], settings: Settings) -> dict[str, Cell]:
-    """Evaluate all metrics together; where one raises, each by itself, so that the others keep their values."""
-    if not metrics:
-        return {}
-    with warnings.catch_warnings():
-        # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
-        warnings.simplefilter("ignore")
-        try:
-            chosen = [metric for metric in settings.metrics if metric.id in metrics]
-            found = evaluate(steps.labels, steps.scores, metrics=chosen, chance=0, **settings.parameters, **steps.data)
-        except Exception as error:
-            if len(metrics) == 1:
-                return {metrics[0]: Cell(math.nan, f"{_FAILED}{named_error(error)}")}
-            alone = [_evaluated(steps, [metric], settings) for metric in metrics]
-            return {metric: cell for cells in alone for metric, cell in cells.items()}
-    return {metric: Cell(found.values_by_id[metric], found.reasons.get(metric, "")) for metric in metrics}
-
-
-def token_of(name: str, settings: Settings) -> str | None:
-    """Return what a value is kept under: the token of its metric, with the end of an interval where it is one."""
-    metric, space, end = name.rpartition(" ")
-    if not space:
-        return settings.tokens.get(name)
-    token = settings.tokens.get(metric)
-    return None if token is None else f"{token} {end}"
-
-
-def _recalled(settings: Settings, key: str, tokens: Mapping[str, str]) -> tuple[dict[str, Cell], float, dict[str, Any]]:
-    """Take a result back from the cache; an entry that makes no sense counts as absent."""
-    record = cache.load(settings.cache, key) or {}
-    try:
-        values, reasons = record.get("values", {}), record.get("reasons", {})
-        cells = {
-            name: Cell(math.nan if values[token] is None else float(values[token]), str(reasons.get(token, "")))
-            for name, token in tokens.items()
-            if token in values
-        }
-        return cells, float(record.get("seconds", 0.0)), record
-    except (AttributeError, TypeError, ValueError):
-        return {}, 0.0, {}
-
-
-def record_of(
-    cells: Mapping[str, Cell], tokens: Mapping[str, str], seconds: float, before: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Put a result in the form it is kept in, beside what is kept already.
-
-    Metrics that broke are left out, so that they are tried again, and so are those that have no token.
+    Parameters
+    ----------
+    job : Job
+        Its place in the plan.
+    recording : Recording
+        The series.
+    settings : Settings
+        What is wanted, with the threshold of this detector.
     """
-    sound = {tokens[name]: cell for name, cell in cells.items() if name in tokens and not is_failure(cell)}
-    values = {token: None if math.isnan(cell.value) else cell.value for token, cell in sound.items()}
-    reasons = {token: cell.reason for token, cell in sound.items() if cell.reason}
-    before = before or {}
-    return {
-        "values": {**before.get("values", {}), **values},
-        "reasons": {**before.get("reasons", {}), **reasons},
-        "seconds": seconds,
-    }
+
+    def __init__(self, job: Job, recording: Recording, settings: Settings) -> None:
+        self.job, self.recording, self.settings = job, recording, settings
+        self.measures = settings.measures
+        self.content = cache.content_digest(recording)
+        self.seconds = 0.0
+        self.records: dict[str, dict[str, Any]] = {}
+        self.cache_error = ""
+        self.computed = False
+
+    def result(self, *, with_chance: bool) -> SeriesResult:
+        """All that is wanted; what random scores reach on the steps alone only where asked for."""
+        recording, settings = self.recording, self.settings
+        result = SeriesResult(self.job.number, labels=cache.labels_digest(recording), steps=self._left_out())
+        spacing = None
+        if with_chance and recording.labels.ndim == 1:
+            spacing = EventSpacing.of(
+                self.job.series, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore
+            )
+        if recording.is_mostly_missing or (recording.is_left_out is not None and recording.is_left_out.all()):
+            return replace(result, values=values_of(recording, self.measures), content=self.content, spacing=spacing)
+        values = self.values()
+        chance = self.chance(values, shared=with_chance) if self.measures.chance else {}
+        limits = self.limits() if settings.event_draws and settings.event_metrics else {}
+        doubt = self.on_moved_labels() if settings.doubt else {}
+        scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
+        return replace(
+            result,
+            values=values,
+            chance=chance,
+            own_chance=self._shared(own=True).ids,
+            chance_key=self.chance_key(values) if self.measures.chance else "",
+            limits=limits,
+            doubt=doubt,
+            content=self.content,
+            spacing=spacing,
+            coarse=coarseness(without_gaps(scores)) is not None,
+            seconds=self.seconds,
+            computed=self.computed,
+            records=self.records,
+            cache_error=self.cache_error,
+        )
+
+    def chance_alone(self) -> SeriesResult:
+        """What random scores reach on the steps of the series."""
+        values = self.values()
+        chance = self.chance(values, shared=True)
+        return SeriesResult(
+            self.job.number,
+            CHANCE,
+            chance=chance,
+            own_chance=self._shared(own=True).ids,
+            chance_key=self.chance_key(values),
+            cache_error=self.cache_error,
+        )
+
+    def values(self) -> dict[str, Value]:
+        """Value or reason of each metric."""
+        found = self._completed("values", self._parameters(), self.measures, self._evaluated, _plain_value)
+        return {metric: Value(*payload) if isinstance(payload, list) else payload for metric, payload in found.items()}
+
+    def chance_key(self, values: Mapping[str, Value]) -> str:
+        """Equal where random scores reach the same under all metrics whose chance does not depend on the detector."""
+        return chance_key(self.recording, self._shared(own=False), values)
+
+    def chance(self, values: Mapping[str, Value], *, shared: bool) -> dict[str, float]:
+        """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
+        measures = self.measures if shared else self._shared(own=True)
+        if not measures.metrics:
+            return {}
+        parameters = [self._parameters(), measures.chance, measures.seed]
+        content = chance_key(self.recording, measures, values)
+
+        def drawn(wanted: Measures) -> dict[str, float]:
+            return {metric: value.value for metric, value in chance_of(self.recording, wanted, values).items()}
+
+        found = self._completed("chance", parameters, measures, drawn, _plain_number, content)
+        return {metric: math.nan if level is None else float(level) for metric, level in found.items()}
+
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Confidence limits over the events of the series."""
+        draws, seed = self.settings.event_draws, self.measures.seed
+
+        def computed(wanted: Measures) -> dict[str, list[float]]:
+            def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
+                return [value.value for value in self._evaluated(wanted, self.recording.drawn(drawn)).values()]
+
+            everywhere: npt.NDArray[Any] = np.arange(len(self.recording.labels))
+            found = event_intervals(self.recording.labels, everywhere, values, draws=draws, seed=seed)
+            return {metric: [float(low), float(high)] for metric, (low, high) in zip(wanted.ids, found, strict=True)}
+
+        wanted = self._only(self.settings.event_metrics)
+        found = self._completed("events", [self._parameters(), draws, seed], wanted, computed, _plain_numbers)
+        return {metric: (_number(low), _number(high)) for metric, (low, high) in found.items()}
+
+    def on_moved_labels(self) -> dict[str, list[float]]:
+        """Values on labels whose edges were moved, alike for all detectors that have the same labels."""
+        reach = doubt_in_steps(self.settings.doubt, self.recording)
+        draws, seed = self.settings.doubt_draws, self.measures.seed
+
+        def computed(wanted: Measures) -> dict[str, list[float]]:
+            generator = np.random.default_rng([seed, reach, int(cache.labels_digest(self.recording), 16)])
+            moved = [
+                self._evaluated(wanted, replace(self.recording, labels=labels))
+                for labels in moved_labels(self.recording.labels, reach, draws, generator)
+            ]
+            return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
+
+        wanted = self._only(self.settings.doubt_metrics)
+        parameters = [self._parameters(), reach, draws, seed]
+        found = self._completed("doubt", parameters, wanted, computed, _plain_numbers)
+        return {metric: [_number(value) for value in values] for metric, values in found.items()}
+
+    def _evaluated(self, wanted: Measures, recording: Recording | None = None) -> dict[str, Value]:
+        with warnings.catch_warnings():
+            # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
+            warnings.simplefilter("ignore")
+            return values_of(recording or self.recording, wanted, keep_going=True)
+
+    def _completed(
+        self,
+        purpose: str,
+        parameters: object,
+        wanted: Measures,
+        compute: Compute,
+        plain: Callable[[Any], Any],
+        content: str | None = None,
+    ) -> dict[str, Any]:
+        """Take what the cache has, compute what is missing, and keep both."""
+        folder, tokens = self.settings.cache, self.settings.tokens
+        key = cache.result_key(purpose, parameters, content or self.content, self.recording)
+        kept = {} if folder is None else cache.opened(folder).load(key)
+        found = {
+            metric: kept[token] for metric in wanted.ids if (token := tokens.get(metric)) is not None and token in kept
+        }
+        missing = tuple(metric for metric in wanted.metrics if metric.id not in found)
+        self.seconds += kept[cache.SECONDS] if found else 0.0
+        if missing:
+            started = time.perf_counter()
+            computed = compute(replace(wanted, metrics=missing))
+            seconds = time.perf_counter() - started
+            self.seconds += seconds
+            self.computed = self.computed or purpose != "chance"
+            found |= computed
+            sound = {
+                token: plain(value)
+                for metric, value in computed.items()
+                # Metrics that broke are tried again.
+                if (token := tokens.get(metric)) is not None and not getattr(value, "failed", False)
+            }
+            if folder is not None and sound:
+                self.records[key] = {**sound, cache.SECONDS: seconds}
+                self.cache_error = self.cache_error or cache.opened(folder).store(key, self.records[key])
+        return {metric: found[metric] for metric in wanted.ids if metric in found}
+
+    def _parameters(self) -> list[Any]:
+        """Options that change numbers, beside those in the metrics' own tokens."""
+        measures = self.measures
+        levels: list[float] = []
+        if measures.needs_predictions and self.recording.predictions is None:
+            texts = {measures.rule(metric).text for metric in measures.metrics if metric.needs_threshold}
+            chosen = sorted(str(text) for text in texts if uses_training_scores(text))
+            levels = [level(text) for text in chosen for level in self.recording.training]
+        lengths = [measures.early, measures.delay, measures.window]
+        return [*lengths, measures.threshold, measures.max_gap, measures.missing, levels]
+
+    def _shared(self, *, own: bool) -> Measures:
+        """The metrics whose chance hangs on the detector, or the others."""
+        metrics = self.measures.metrics
+        chosen = (one for one in metrics if has_own_chance(one, self.recording, self.measures) == own)
+        return replace(self.measures, metrics=tuple(chosen))
+
+    def _only(self, names: Sequence[str]) -> Measures:
+        return replace(self.measures, metrics=tuple(self.measures.by_id[name] for name in names))
+
+    def _left_out(self) -> StepCounts | None:
+        recording = self.recording
+        return None if recording.is_left_out is None and recording.absent is None else recording.counts
+
+
+def _plain_value(value: Value) -> list[Any]:
+    return [_plain_number(value.value), value.reason, value.threshold, value.flagged]
+
+
+def _plain_number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _plain_numbers(values: Sequence[float]) -> list[float | None]:
+    return [_plain_number(value) for value in values]
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
 
 
 _stop: Any = None

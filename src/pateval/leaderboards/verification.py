@@ -1,48 +1,41 @@
-"""Is a saved leaderboard what its inputs give? Values are computed again from the files it names, some or all of them.
+"""Is a saved leaderboard what its inputs give? It is loaded, computed again, and compared.
 
-Digests that were stored beside the values only tell which file changed. What decides is the number that comes out of
-the inputs now, so a value that was changed by hand is found even where all digests were rewritten to match. What
-follows from the values, such as ranks and tests, is made again from them always; see
-`pateval.leaderboards.saved_tables`.
+Digests tell which file is not as it was written. What decides is the number that comes out of the inputs now, so a
+value that was changed by hand is found even where all digests were rewritten to match; and what follows from the
+values, such as ranks and tests, is made again from them. What cannot be made again is covered by digests alone: times,
+counts of what came from the cache, versions, where the work was done, and notes on how the inputs were read.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
+import os
 from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval.io import TableError, open_table, saved_layout
-from pateval.io.source import is_missing
+from pateval.evaluation.measures import Measures
+from pateval.io import TableError, saved_plan
+from pateval.io.table_files import as_csv
+from pateval.leaderboards import board_files
 from pateval.leaderboards.executors import WorkerPool
-from pateval.leaderboards.plan import Plan, plan_of
-from pateval.leaderboards.run import choose, compute, facts_of
-from pateval.leaderboards.saved_tables import (
-    Difference,
-    Key,
-    SavedCell,
-    cell_number,
-    cells_of,
-    compare_tables,
-    first_difference,
-    read_chance,
-    read_csv,
-    read_parquet,
-    same,
-)
+from pateval.leaderboards.run import binary_detectors, choose, compute
 from pateval.output.frame_builder import build_frame
 from pateval.output.results import Result
 from pateval.output.text_table import plain
 from pateval.validation.arrays import count, non_negative_integer, positive_integer
-from pateval.validation.wording import in_words
+from pateval.validation.wording import named_error, one_line, shortened
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from pateval.io.plan import Plan
     from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.tasks import Settings
@@ -50,6 +43,26 @@ if TYPE_CHECKING:
 SAMPLE = 200
 _SURE = 0.95
 _SHOWN = 20
+_TOLERANCE = 1e-9  # Other versions of NumPy round sums otherwise; a change by hand is larger.
+_FROM_VALUES = "the values in scores.parquet give"
+_FROM_INPUTS = "the inputs give"
+# What run.json says of the board and can be found out again.
+_FOUND_AGAIN = (
+    *("measures", "event_draws", "event_metrics", "doubt", "units", "rank_by", "signatures"),
+    *("own_signatures", "facts", "detectors", "series", "metrics", "pooled", "intervals", "coarse", "checks"),
+)
+
+
+class Difference(NamedTuple):
+    """One thing that is not as it should be: what it is about, and a sentence.
+
+    The kinds are ``file`` (not as it was written), ``table`` (does not follow from the values), ``input`` (gone, or
+    not the one that was evaluated), ``pair`` (of a detector and a series, on one side only), ``value``, ``chance``,
+    ``definition`` (of a metric), and ``record`` (what the board says of itself).
+    """
+
+    kind: str
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -73,10 +86,10 @@ class Verification(Result):
 
     folder: str
     differences: tuple[Difference, ...]
-    checked: int
-    pairs: int
-    values: int
-    detectable: float
+    checked: int = 0
+    pairs: int = 0
+    values: int = 0
+    detectable: float = 0.0
 
     @property
     def agrees(self) -> bool:
@@ -120,8 +133,8 @@ class Verification(Result):
         if self.detectable:
             lines.append(
                 f"had {100 * self.detectable:.2g} % of the pairs a wrong value, this sample would have met one with a "
-                f"probability of {100 * _SURE:.0f} %; --all leaves no doubt, and also computes pooled values and moved "
-                f"labels again"
+                f"probability of {100 * _SURE:.0f} %; --all leaves no doubt, and also computes moved labels and "
+                f"warnings again"
             )
         return "\n".join(lines)
 
@@ -142,7 +155,7 @@ def verify(
     folder : path
         What ``leaderboard(..., output=folder)`` or ``pateval leaderboard -o`` wrote.
     all : bool
-        Compute everything again instead of a sample.
+        Compute everything again instead of a sample. A pooled board is always computed again as a whole.
     sample : int
         How many pairs of a detector and a series to compute again.
     seed : int
@@ -155,8 +168,10 @@ def verify(
     Returns
     -------
     Verification
-        Values, signatures, chance and the digests of the inputs, of the sample or of everything; and all tables that
-        follow from the values. Pooled values and moved labels are computed again with ``all`` only.
+        Values, reasons, signatures, chance and the digests of the inputs, of the sample or of everything; every file
+        against its digest; and all tables that follow from the values. Moved labels, warnings and what else the board
+        says of itself are computed again with ``all`` only. Times, counts of what came from the cache, versions, where
+        the work was done, and notes on how the inputs were read are covered by digests alone.
 
     Raises
     ------
@@ -175,37 +190,53 @@ def verify(
     (True, 2)
     """
     target = Path(folder)
-    run = _read_run(target)
-    scores = read_parquet(target / "scores.parquet", "detector", "series", "metric", "value", "reason", "signature")
-    saved = cells_of(scores)
-    settings = _settings(target, run, everything=all)
-    plan, missing = _saved_plan(target, run)
-    keys = _keys(plan)
-    differences = [Difference("input", sentence) for sentence in missing]
-    differences += _compare_pairs(set(saved), set(keys), complete=not missing)
-    places = [place for place, key in enumerate(keys) if key in saved]
-    chosen = places if all else _sample(places, positive_integer(sample, "sample"), non_negative_integer(seed, "seed"))
-    if run["parameters"].get("missing") == "ignore":
-        # What is missing in one detector is left out for all of the series, so they are computed together.
-        series = {keys[place][1] for place in chosen}
-        chosen = [place for place in places if keys[place][1] in series]
-    values = 0
-    if chosen:
+    sample, seed = positive_integer(sample, "sample"), non_negative_integer(seed, "seed")
+    run = board_files.read_run(target)
+    changed = board_files.changed_files(target, run)
+    if run.get("computed_elsewhere") and not changed:
+        raise TableError(f"{target}: its values were computed elsewhere, so there are no inputs to compute them from")
+    found = Verification(str(folder), ())
+    try:
+        saved = board_files.load(target, check=False)
+        found = replace(found, differences=tuple(_table_differences(target, saved)))
+        plan, problems = saved_plan(run, target)
+        if plan is None:
+            raise TableError(f"{target}: none of its inputs can be read again; {problems[-1]}")
+        pairs, chosen = _chosen_pairs(plan, saved, 0 if all else sample, seed)
+        whole, part = chosen.size == pairs.size, _part(plan, chosen)
+        settings = _settings(target, run, part.detectors, with_doubt=whole)
         with WorkerPool(None, None if workers is None else count(workers, "workers")) as pool:
             board = compute(
-                _part(plan, chosen), settings, pool=pool, rank_by=run["rank_by"], keep_going=True, progress=progress
+                part,
+                settings,
+                pool=pool,
+                rank_by=saved.rank_by,
+                keep_going=True,
+                progress=progress,
+                binary=binary_detectors(plan) if settings.measures.needs_predictions else frozenset(),
             )
-        computed = cells_of(board.scores)
-        values = sum(map(len, computed.values()))
-        differences += [Difference("input", line) for line in board.failures]
-        differences += _compare_digests(target, board)
-        for key, cells in computed.items():
-            differences += _compare_cells(key, saved[key], cells)
-        differences += _compare_chance(target, board)
-        differences += _compare_whole(target, board, complete=all and not missing and computed.keys() == saved.keys())
-    differences += compare_tables(target, run, scores, facts_of(settings))
-    wrong = 0.0 if len(chosen) == len(places) else detectable_share(len(places), len(chosen))
-    return Verification(str(folder), tuple(differences), len(chosen), len(places), values, wrong)
+        differences = [
+            *(Difference("input", line) for line in problems),
+            *(_cell_differences(saved, board, run, complete=whole and not problems)),
+            *(_whole_differences(saved, board, run) if whole and not problems else ()),
+        ]
+        found = Verification(
+            str(folder),
+            (*differences, *found.differences),
+            chosen.size,
+            pairs.size,
+            board.scores.num_rows,
+            0.0 if whole else detectable_share(pairs.size, chosen.size),
+        )
+    except Exception as error:
+        if not changed:
+            raise
+        # Files that were changed may no longer make sense; which ones they are is said in any case.
+        sentence = str(error) if isinstance(error, TableError) else f"{target}: {named_error(error)}"
+        found = replace(found, differences=(*found.differences, Difference("file", sentence)))
+    named = {difference.sentence.partition(":")[0] for difference in found.differences}
+    files = (Difference("file", f"{name}: it {what}") for name, what in changed.items() if name not in named)
+    return replace(found, differences=(*files, *found.differences))
 
 
 def detectable_share(pairs: int, checked: int) -> float:
@@ -226,64 +257,30 @@ def detectable_share(pairs: int, checked: int) -> float:
     return wrong / pairs
 
 
-def _read_run(folder: Path) -> dict[str, Any]:
-    try:
-        run: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise TableError(
-            f"{folder}: no leaderboard, which has run.json and scores.parquet; make one with "
-            f"'pateval leaderboard FILE... -o {folder}'"
-        ) from None
-    if run.get("computed_elsewhere"):
-        raise TableError(f"{folder}: its values were computed elsewhere, so there are no inputs to compute them from")
-    needed = ("reading", "parameters", "metrics", "chance_draws", "event_draws")
-    if not run.get("metrics") or not run.get("reading") or any(name not in run for name in needed):
-        raise TableError(f"{folder}: run.json does not say how the inputs were read; compute the leaderboard again")
-    return run
+def _chosen_pairs(plan: Plan, saved: Leaderboard, sample: int, seed: int) -> tuple[Any, Any]:
+    """All pairs of a detector and a series in the plan, as numbers, and those to compute again (a sample of 0: all)."""
+    pairs = np.unique(_pair_of_job(plan))
+    if saved.pooled or not 0 < sample < pairs.size:
+        return pairs, pairs
+    chosen = np.sort(np.random.default_rng(seed).choice(pairs, sample, replace=False))
+    if saved.measures is not None and saved.measures.missing == "ignore":
+        # What is missing in one detector is left out for all of the series, so they are computed together.
+        chosen = pairs[np.isin(pairs % len(plan.series), chosen % len(plan.series))]
+    return pairs, chosen
 
 
-def _saved_plan(folder: Path, run: Mapping[str, Any]) -> tuple[Plan, list[str]]:
-    """Open the inputs as they were read before; returns sentences for those that are gone."""
-    reading = run["reading"]
-    layouts = [saved_layout(layout) for layout in reading["layouts"]]  # with the events that were read from a file then
-    places = [Path(reading["directory"]), Path.cwd(), folder.parent, folder]
-    opened, problems = [], []
-    for path, number in zip(run["inputs"], reading["layout_of_input"], strict=True):
-        found = next((place / path for place in places if (place / path).exists()), None)
-        if found is None:
-            problems.append(f"{path}: the input is gone, or was a table in memory")
-            continue
-        try:
-            opened.append((open_table(found), layouts[number]))
-        except TableError as error:
-            problems.append(f"{path}: the input can no longer be read: {error}")
-    if not opened:
-        raise TableError(f"{folder}: none of its inputs can be read again; {problems[0]}")
-    try:
-        return plan_of(opened), problems
-    except (TableError, KeyError) as error:
-        raise TableError(f"{folder}: its inputs can no longer be read as they were: {error}") from error
+def _pair_of_job(plan: Plan) -> Any:
+    return plan.jobs.detector_code.astype(np.int64) * len(plan.series) + plan.jobs.series_code
 
 
-def _keys(plan: Plan) -> list[Key]:
-    return [(job.detector, job.series, job.run) for job in plan.jobs]
-
-
-def _sample(places: Sequence[int], size: int, seed: int) -> list[int]:
-    if size >= len(places):
-        return list(places)
-    drawn = np.random.default_rng(seed).choice(len(places), size, replace=False)
-    return [places[place] for place in sorted(drawn.tolist())]
-
-
-def _part(plan: Plan, chosen: Sequence[int]) -> Plan:
-    jobs = plan.jobs
+def _part(plan: Plan, pairs: Any) -> Plan:
+    """The jobs of some pairs; names that none of them has would be detectors and series without values."""
+    jobs, chosen = plan.jobs, np.isin(_pair_of_job(plan), pairs)
     arrays = {
-        field.name: getattr(jobs, field.name)[list(chosen)]
+        field.name: getattr(jobs, field.name)[chosen]
         for field in fields(jobs)
         if isinstance(getattr(jobs, field.name), np.ndarray)
     }
-    # Names that no job has any longer would be detectors and series without values.
     names: dict[str, Any] = {}
     for axis, codes in (("detectors", "detector_code"), ("series", "series_code"), ("runs", "run_code")):
         used, numbers = np.unique(arrays[codes], return_inverse=True)
@@ -292,121 +289,207 @@ def _part(plan: Plan, chosen: Sequence[int]) -> Plan:
     return replace(plan, jobs=replace(jobs, **arrays, **names))
 
 
-def _settings(folder: Path, run: Mapping[str, Any], *, everything: bool) -> Settings:
-    """Return what was computed; doubt about the labels takes as long as all the rest, and is left out of a sample."""
-    parameters = {name: value for name, value in run["parameters"].items() if value is not None}
-    doubt = (run.get("doubt") if everything else None) or {}
-    if doubt:
-        parameters |= {"doubt": doubt["amount"], "doubt_draws": doubt["draws"]}
+def _settings(folder: Path, run: Mapping[str, Any], detectors: Sequence[str], *, with_doubt: bool) -> Settings:
+    """What was computed of some detectors; moved labels take as long as all the rest, and are left out of a sample."""
+    doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
     try:
-        settings = choose(
-            metrics=run["metrics"],
-            chance=run["chance_draws"],
-            event_draws=run["event_draws"],
-            seed=run["seed"],
-            **parameters,
-        )
-    except (TypeError, ValueError) as error:
-        raise TableError(f"{folder}: its metrics cannot be computed here: {error}") from error
-    return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt.get("metrics", ())))
+        measures = Measures.from_record(run["measures"])
+        own = tuple(pair for pair in measures.thresholds if pair[0] in detectors)
+        measures = replace(measures, thresholds=own)
+        settings = choose(measures, event_draws=run["event_draws"], doubt=doubt["amount"], doubt_draws=doubt["draws"])
+    except (TypeError, ValueError, KeyError) as error:
+        raise TableError(f"{folder}: its metrics cannot be computed here: {one_line(error)}") from error
+    return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt["metrics"]))
 
 
-def _compare_digests(folder: Path, board: Leaderboard) -> list[Difference]:
-    stored = read_csv(folder / "contents.csv")
-    digests = {(row["detector"], row["series"], row.get("run") or ""): row["digest"] for row in stored}
-    differences = []
-    for row in board.content_table().to_pylist():
-        key = row["detector"], row["series"], row.get("run") or ""
-        if digests.get(key) != row["digest"]:
-            differences.append(
-                Difference("input", f"{_name(key)}: its input is not the one the leaderboard was computed from")
-            )
-    return differences
+def _cell_differences(
+    saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any], *, complete: bool
+) -> Iterator[Difference]:
+    """Compare values, reasons, signatures, coverage, chance and digests of what was computed again."""
+    import pyarrow.compute as pc
 
-
-def _compare_pairs(saved: set[Key], given: set[Key], *, complete: bool) -> list[Difference]:
-    """Pairs that only the inputs have, or only the leaderboard."""
-    lines = [Difference("pair", f"{_name(key)}: in the inputs, but not in the leaderboard") for key in given - saved]
-    if complete:
-        lost = "in the leaderboard, but not in the inputs"
-        lines += [Difference("pair", f"{_name(key)}: {lost}") for key in saved - given]
-    return sorted(lines)
-
-
-def _compare_cells(key: Key, saved: Mapping[str, SavedCell], computed: Mapping[str, SavedCell]) -> list[Difference]:
-    found = []
-    for metric, cell in computed.items():
-        if metric not in saved:
-            found.append(Difference("value", f"{_name(key)}: the leaderboard lacks {metric}"))
+    cells = _cells(saved)
+    known = {
+        _key(row): row for row in cells.filter(pc.is_in(cells["series"], board.scores["series"].unique())).to_pylist()
+    }
+    lines: dict[Difference, None] = {}
+    for row in _cells(board).to_pylist():
+        old, where, metric = known.pop(_key(row), None), _name(row), row["metric"]
+        if old is None:
+            lines[Difference("pair", f"{where}: in the inputs, but not in the leaderboard")] = None
             continue
-        stored = saved[metric]
-        if _definition(stored.signature) != _definition(cell.signature):
-            found.append(
-                Difference(
-                    "definition",
-                    f"{_name(key)}: {metric} is of another definition, {in_words(_definition(stored.signature))}; "
-                    f"here it is {in_words(_definition(cell.signature))}",
-                )
-            )
-        for what, old, new in ((metric, stored.value, cell.value), ("coverage", stored.coverage, cell.coverage)):
-            if not same(old, new):
-                found.append(Difference("value", f"{_name(key)}: {what} is {_text(old)}; the inputs give {_text(new)}"))
-    return found
+        if not _same(old["digest"], row["digest"]):
+            lines[Difference("input", f"{where}: its input is not the one the leaderboard was computed from")] = None
+        texts = [tuple(_comparable(one[name], run) for one in (old, row)) for name in ("signature", "reason")]
+        for kind, what, (written, right) in (
+            ("definition", f"{metric} is of the definition", texts[0]),
+            ("value", f"{metric} is", (old["value"], row["value"])),
+            ("value", f"{metric} has the reason", texts[1]),
+            ("value", "coverage is", (old.get("coverage"), row.get("coverage"))),
+            ("chance", f"chance of {metric} is", (old["chance"], row["chance"])),
+        ):
+            if not _same(written, right):
+                lines[Difference(kind, f"{where}: {what} {_text(written)}; {_FROM_INPUTS} {_text(right)}")] = None
+    if complete:
+        for row in known.values():
+            lines[Difference("pair", f"{_name(row)}: in the leaderboard, but not in the inputs")] = None
+    yield from lines
 
 
-def _compare_chance(folder: Path, board: Leaderboard) -> list[Difference]:
-    """Compare what random scores reach on the series that were computed again."""
-    saved = read_chance(folder)
-    if saved is None or board.chance is None:  # a file that is missing is told with the other tables
-        return []
-    found: dict[str, None] = {}
-    for d, s in np.argwhere(board.chance.rows >= 0).tolist():
-        detector, series = board.detectors[d], board.series[s]
-        stored = saved.get((detector, series)) or saved.get(("", series)) or {}
-        for metric, level in zip(board.metrics, board.chance.levels[board.chance.rows[d, s]].tolist(), strict=True):
-            if not same(stored.get(metric), level):
-                written = _text(stored.get(metric))
-                found[f"chance.parquet: {metric} on {series} is {written}; the inputs give {_text(level)}"] = None
-    return [Difference("chance", sentence) for sentence in found]
+def _cells(board: Leaderboard) -> Any:
+    """The scores of a board with chance and the digest of the input beside each (pyarrow Table)."""
+    import pyarrow as pa
+
+    e, s = np.nonzero(board.present if board.runs is None else board.runs.present)
+    d = e if board.runs is None else board.runs.entries.detector_code[e]
+    runs = [""] * e.size if board.runs is None else [board.runs.entries.names[entry] for entry in e.tolist()]
+    chance = np.full((e.size, len(board.metrics)), np.nan)
+    if board.chance is not None:
+        rows = board.chance.rows[d, s]
+        chance[rows >= 0] = board.chance.levels[rows[rows >= 0]]
+    pairs = zip(d.tolist(), s.tolist(), runs, strict=True)
+    digests = [board.digests.get((board.detectors[one], board.series[other], run)) for one, other, run in pairs]
+    repeated = np.repeat(np.array(digests, dtype=object), len(board.metrics))
+    table = board.scores.append_column("chance", pa.array(chance.ravel()))
+    return table.append_column("digest", pa.array(repeated, pa.string()))
 
 
-def _compare_whole(folder: Path, board: Leaderboard, *, complete: bool) -> list[Difference]:
-    """Compare what does not follow from the values of single series.
+def _whole_differences(saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any]) -> Iterator[Difference]:
+    """Compare what only all pairs together tell: moved labels, warnings, and what the board says of itself."""
+    if board.doubt is not None and saved.doubt is not None:
+        right, written = (as_csv(one.doubt.value_table(board.series)) for one in (board, saved) if one.doubt)
+        if sentence := first_difference(right, written, _FROM_INPUTS):
+            yield Difference("value", f"{board_files.DOUBT}: {sentence}")
+    described = board_files.describe(board)
+    for name in _FOUND_AGAIN:
+        for where, right, written in _unequal(_comparable(described.get(name), run), _comparable(run.get(name), run)):
+            yield Difference("record", f"run.json: {name}{where} is {_text(written)}; {_FROM_INPUTS} {_text(right)}")
+            break
+    for name in ("warnings", "failures"):
+        known = _comparable(run.get(name), run)
+        for line in _comparable(described[name], run):
+            if line not in known:
+                yield Difference("record", f"run.json: {name} lack a line; {_FROM_INPUTS} {_text(line)}")
+                break
 
-    Limits over the events of a single series need its detector alone; values over all series together, and moved
-    labels, need everything.
+
+def _table_differences(folder: Path, board: Leaderboard) -> Iterator[Difference]:
+    """Compare the tables of a folder with what follows from its values, at most one difference for each file."""
+    of_scores = board.scores, "scores.parquet has"
+    tables = dict.fromkeys((board_files.SCORES, board_files.SCORES_AS_TEXT), of_scores)
+    tables |= {name: (table, _FROM_VALUES) for name, table in board_files.tables_of(board).items()}
+    for name, (table, source) in tables.items():
+        try:
+            is_text = name.endswith(".csv")
+            written = (folder / name).read_text("utf-8") if is_text else as_csv(board_files.read_parquet(folder / name))
+            sentence = first_difference(as_csv(table), written, source)
+        except (OSError, ValueError, csv.Error) as error:
+            sentence = f"it cannot be read ({one_line(error, 100)})" if (folder / name).exists() else "it is not there"
+        if sentence:
+            yield Difference("table", f"{name}: {sentence}")
+    if board.pooled:
+        return
+    path = folder / board_files.SIGNIFICANCE
+    try:
+        tests = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        yield Difference("table", f"{path.name}: it cannot be read ({one_line(error, 100)})")
+        return
+    right = {metric: board.significance(metric).to_dict() for metric in board.metrics}
+    for where, expected, written in _unequal(right, tests):
+        sentence = f"{where.lstrip('.')} is {_text(written)}; {_FROM_VALUES} {_text(expected)}"
+        yield Difference("table", f"{path.name}: {sentence}")
+        break
+
+
+def first_difference(expected: str, written: str, source: str) -> str:
+    r"""Compare a table with what it should be, both as CSV: nothing, or a sentence with the first cell that differs.
+
+    Examples
+    --------
+    >>> right = "detector,mean\na,0.5\nb,\n"
+    >>> first_difference(right, "detector,mean\na,0.50\nb,\n", "the values give")
+    ''
+    >>> first_difference(right, "detector,mean\na,0.6\nb,\n", "the values give")
+    'mean in row 1 (a) is 0.6; the values give 0.5'
     """
-    summary = read_csv(folder / "summary.csv")
-    lines: list[str] = []
-    for row in summary:
-        key = row.get("detector", ""), row.get("metric", "")
-        given: dict[str, float | None] = {}
-        if key in board.intervals:
-            given |= dict(zip(("low", "high"), board.intervals[key], strict=True))
-        if complete:
-            given["pooled"] = board.pooled.get(key)
-        for column, value in given.items():
-            written = cell_number(row.get(column) or "")
-            if not same(written, value):
-                lines.append(
-                    f"summary.csv: {column} of {key[0]} under {key[1]} is {_text(written)}; the inputs "
-                    f"give {_text(value)}"
-                )
-    if complete and board.doubt is not None and (folder / "doubt.parquet").is_file():
-        drawn, saved = board.doubt.draw_table().to_pylist(), read_parquet(folder / "doubt.parquet").to_pylist()
-        lines += first_difference("doubt.parquet", "the inputs give", drawn, saved, ("metric", "detector", "draw"))
-    return [Difference("value", line) for line in lines]
+    if expected == written:
+        return ""
+    (header, *right), (names, *rows) = (
+        [*csv.reader(io.StringIO(text, newline=""))] or [[]] for text in (expected, written)
+    )
+    if names != header:
+        return f"its columns are {', '.join(names)}; {source} {', '.join(header)}"
+    if len(rows) != len(right):
+        return f"it has {len(rows):,} rows; {source} {len(right):,}"
+    wrong = [
+        (row, column, old, true)
+        for row, (cells, expected_cells) in enumerate(zip(rows, right, strict=True))
+        for column, (old, true) in enumerate(zip_longest(cells, expected_cells, fillvalue=""))
+        if not _same_text(old, true)
+    ]
+    if not wrong:
+        return ""
+    row, column, old, true = wrong[0]
+    name = header[column] if column < len(header) else "a further cell"
+    keys = (place for place, title in enumerate(header) if title in ("metric", "detector", "series", "run", "draw"))
+    which = ", ".join(right[row][place] for place in keys)
+    more = f" (and {len(wrong) - 1:,} more cell{'s' if len(wrong) > 2 else ''})" if len(wrong) > 1 else ""
+    return (
+        f"{name} in row {row + 1} ({which}) is {shortened(old) or 'empty'}; {source} {shortened(true) or 'empty'}{more}"
+    )
 
 
-def _definition(signature: str) -> str:
-    """A signature without the version of the package: definitions go up when numbers change."""
-    return "|".join(part for part in (signature or "").split("|") if not part.startswith("pateval:"))
+def _unequal(expected: Any, given: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield where two structures of lists, mappings and plain values differ, and what stands there."""
+    if isinstance(expected, dict) and isinstance(given, dict):
+        for key in {**expected, **given}:
+            yield from _unequal(expected.get(key), given.get(key), f"{where}.{key}")
+    elif isinstance(expected, list) and isinstance(given, list) and len(expected) == len(given):
+        for place, (value, other) in enumerate(zip(expected, given, strict=True)):
+            yield from _unequal(value, other, f"{where}[{place}]")
+    elif not _same(expected, given):
+        yield where, expected, given
 
 
-def _name(key: Key) -> str:
-    detector, series, run = key
-    return f"{detector} on {series}" + (f", run {run}" if run else "")
+def _comparable(value: Any, run: Mapping[str, Any]) -> Any:
+    """A value without what may differ: the version in signatures, and the folder that relative paths are in."""
+    if isinstance(value, dict):
+        return {key: _comparable(item, run) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_comparable(item, run) for item in value]
+    if not isinstance(value, str):
+        return value
+    for folder in (run["reading"]["directory"], Path.cwd()):
+        value = value.replace(f"{folder}{os.sep}", "")
+    # Definitions go up when numbers change; the version does not matter.
+    return "|".join(part for part in value.split("|") if not part.startswith("pateval:"))
 
 
-def _text(value: float | None) -> str:
-    return "undefined" if is_missing(value) else f"{value:.12g}"
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return row["detector"], row["series"], row.get("run") or "", row["metric"]
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['detector']} on {row['series']}" + (f", run {row['run']}" if row.get("run") else "")
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Tell whether two plain values are the same, numbers but for rounding; what is missing is the same."""
+    first, second = (None if isinstance(value, float) and math.isnan(value) else value for value in (first, second))
+    if isinstance(first, float) and isinstance(second, int | float):
+        return math.isclose(first, second, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+    return bool(first == second) and isinstance(first, bool) == isinstance(second, bool)
+
+
+def _same_text(first: str, second: str) -> bool:
+    try:
+        return first == second or _same(float(first), float(second))
+    except ValueError:
+        return False
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "undefined"
+    return f"{value:.12g}" if isinstance(value, float) else shortened(str(value), 200)

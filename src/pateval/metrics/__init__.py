@@ -1,141 +1,76 @@
 """Metrics from the literature, one file per idea."""
 
-from pateval.metrics.affected_channels import affected_channels, affected_channels_f_beta
-from pateval.metrics.affiliation import affiliation, affiliation_events
-from pateval.metrics.affiliation_chance import normalised_affiliation, unbiased_affiliation
-from pateval.metrics.balanced_point_adjusted import balanced_point_adjusted
-from pateval.metrics.channel_ranking import ChannelRanking, channel_hit_rate, channel_ndcg, channel_ranking
-from pateval.metrics.confidence_consistency import confidence_consistency
-from pateval.metrics.delays import (
-    censored_detection_delay,
-    false_alarm_rate,
-    mean_detection_delay,
-    mean_detection_offset,
-    onset_detection_rate,
-)
-from pateval.metrics.detection_quality import (
-    DetectionQuality,
-    detection_quality,
-    detection_quality_parts,
-    detection_quality_predictions,
-)
-from pateval.metrics.event_based import (
-    alarming_precision,
-    composite,
-    event_wise,
-    event_wise_f_beta,
-    revised_point_adjusted,
-    segment,
-)
-from pateval.metrics.event_weighted import (
-    EventWeightedCurve,
-    event_weighted,
-    event_weighted_average_precision,
-    event_weighted_best_f1,
-    event_weighted_curve,
-    pa_average_precision,
-)
-from pateval.metrics.latency import latency_sparsity_aware
-from pateval.metrics.nab import nab
-from pateval.metrics.operator_interest import operator_interest
-from pateval.metrics.point import point
-from pateval.metrics.point_adjusted import (
-    delay_adjusted,
-    pa_auc_roc,
-    point_adjusted,
-    point_adjusted_k,
-    point_adjusted_k_area,
-)
-from pateval.metrics.range_based import range_based
-from pateval.metrics.ranking import (
-    auc_pr,
-    auc_roc,
-    average_precision,
-    f1_at_k,
-    f1_at_k_ranges,
-    precision_at_k,
-    precision_at_k_ranges,
-    ucr_score,
-)
-from pateval.metrics.soft_event import soft_event
-from pateval.metrics.szcore import szcore_event, szcore_false_alarm_rate
-from pateval.metrics.tapr import etapr, tapr
-from pateval.metrics.timing import timing_after_rate, timing_quality, timing_quality_events
-from pateval.metrics.tolerant import temporal_distance, time_tolerant
-from pateval.metrics.ts_auprc import TsCurve, ts_auprc, ts_average_precision, ts_curve
-from pateval.metrics.vus import VusAreas, range_auc_pr, range_auc_roc, vus_areas, vus_pr, vus_predictions, vus_roc
+from pateval.metrics.affected_channels import affected_channels as affected_channels
+from pateval.metrics.affected_channels import affected_channels_f_beta as affected_channels_f_beta
+from pateval.metrics.affiliation import affiliation as affiliation
+from pateval.metrics.affiliation import affiliation_events as affiliation_events
+from pateval.metrics.affiliation_chance import normalised_affiliation as normalised_affiliation
+from pateval.metrics.affiliation_chance import unbiased_affiliation as unbiased_affiliation
+from pateval.metrics.balanced_point_adjusted import balanced_point_adjusted as balanced_point_adjusted
+from pateval.metrics.channel_ranking import ChannelRanking as ChannelRanking
+from pateval.metrics.channel_ranking import channel_hit_rate as channel_hit_rate
+from pateval.metrics.channel_ranking import channel_ndcg as channel_ndcg
+from pateval.metrics.channel_ranking import channel_ranking as channel_ranking
+from pateval.metrics.confidence_consistency import confidence_consistency as confidence_consistency
+from pateval.metrics.delays import censored_detection_delay as censored_detection_delay
+from pateval.metrics.delays import false_alarm_rate as false_alarm_rate
+from pateval.metrics.delays import mean_detection_delay as mean_detection_delay
+from pateval.metrics.delays import mean_detection_offset as mean_detection_offset
+from pateval.metrics.delays import onset_detection_rate as onset_detection_rate
+from pateval.metrics.detection_quality import DetectionQuality as DetectionQuality
+from pateval.metrics.detection_quality import detection_quality as detection_quality
+from pateval.metrics.detection_quality import detection_quality_parts as detection_quality_parts
+from pateval.metrics.detection_quality import detection_quality_predictions as detection_quality_predictions
+from pateval.metrics.event_based import alarming_precision as alarming_precision
+from pateval.metrics.event_based import composite as composite
+from pateval.metrics.event_based import event_wise as event_wise
+from pateval.metrics.event_based import event_wise_f_beta as event_wise_f_beta
+from pateval.metrics.event_based import revised_point_adjusted as revised_point_adjusted
+from pateval.metrics.event_based import segment as segment
+from pateval.metrics.event_weighted import EventWeightedCurve as EventWeightedCurve
+from pateval.metrics.event_weighted import event_weighted as event_weighted
+from pateval.metrics.event_weighted import event_weighted_average_precision as event_weighted_average_precision
+from pateval.metrics.event_weighted import event_weighted_best_f1 as event_weighted_best_f1
+from pateval.metrics.event_weighted import event_weighted_curve as event_weighted_curve
+from pateval.metrics.event_weighted import pa_average_precision as pa_average_precision
+from pateval.metrics.latency import latency_sparsity_aware as latency_sparsity_aware
+from pateval.metrics.nab import nab as nab
+from pateval.metrics.operator_interest import operator_interest as operator_interest
+from pateval.metrics.point import point as point
+from pateval.metrics.point_adjusted import delay_adjusted as delay_adjusted
+from pateval.metrics.point_adjusted import pa_auc_roc as pa_auc_roc
+from pateval.metrics.point_adjusted import point_adjusted as point_adjusted
+from pateval.metrics.point_adjusted import point_adjusted_k as point_adjusted_k
+from pateval.metrics.point_adjusted import point_adjusted_k_area as point_adjusted_k_area
+from pateval.metrics.range_based import range_based as range_based
+from pateval.metrics.ranking import auc_pr as auc_pr
+from pateval.metrics.ranking import auc_roc as auc_roc
+from pateval.metrics.ranking import average_precision as average_precision
+from pateval.metrics.ranking import f1_at_k as f1_at_k
+from pateval.metrics.ranking import f1_at_k_ranges as f1_at_k_ranges
+from pateval.metrics.ranking import precision_at_k as precision_at_k
+from pateval.metrics.ranking import precision_at_k_ranges as precision_at_k_ranges
+from pateval.metrics.ranking import ucr_score as ucr_score
+from pateval.metrics.soft_event import soft_event as soft_event
+from pateval.metrics.szcore import szcore_event as szcore_event
+from pateval.metrics.szcore import szcore_false_alarm_rate as szcore_false_alarm_rate
+from pateval.metrics.tapr import etapr as etapr
+from pateval.metrics.tapr import tapr as tapr
+from pateval.metrics.timing import timing_after_rate as timing_after_rate
+from pateval.metrics.timing import timing_quality as timing_quality
+from pateval.metrics.timing import timing_quality_events as timing_quality_events
+from pateval.metrics.tolerant import temporal_distance as temporal_distance
+from pateval.metrics.tolerant import time_tolerant as time_tolerant
+from pateval.metrics.ts_auprc import TsCurve as TsCurve
+from pateval.metrics.ts_auprc import ts_auprc as ts_auprc
+from pateval.metrics.ts_auprc import ts_average_precision as ts_average_precision
+from pateval.metrics.ts_auprc import ts_curve as ts_curve
+from pateval.metrics.vus import VusAreas as VusAreas
+from pateval.metrics.vus import range_auc_pr as range_auc_pr
+from pateval.metrics.vus import range_auc_roc as range_auc_roc
+from pateval.metrics.vus import vus_areas as vus_areas
+from pateval.metrics.vus import vus_pr as vus_pr
+from pateval.metrics.vus import vus_predictions as vus_predictions
+from pateval.metrics.vus import vus_roc as vus_roc
 
-__all__ = [
-    "ChannelRanking",
-    "DetectionQuality",
-    "EventWeightedCurve",
-    "TsCurve",
-    "VusAreas",
-    "affected_channels",
-    "affected_channels_f_beta",
-    "affiliation",
-    "affiliation_events",
-    "alarming_precision",
-    "auc_pr",
-    "auc_roc",
-    "average_precision",
-    "balanced_point_adjusted",
-    "censored_detection_delay",
-    "channel_hit_rate",
-    "channel_ndcg",
-    "channel_ranking",
-    "composite",
-    "confidence_consistency",
-    "delay_adjusted",
-    "detection_quality",
-    "detection_quality_parts",
-    "detection_quality_predictions",
-    "etapr",
-    "event_weighted",
-    "event_weighted_average_precision",
-    "event_weighted_best_f1",
-    "event_weighted_curve",
-    "event_wise",
-    "event_wise_f_beta",
-    "f1_at_k",
-    "f1_at_k_ranges",
-    "false_alarm_rate",
-    "latency_sparsity_aware",
-    "mean_detection_delay",
-    "mean_detection_offset",
-    "nab",
-    "normalised_affiliation",
-    "onset_detection_rate",
-    "operator_interest",
-    "pa_auc_roc",
-    "pa_average_precision",
-    "point",
-    "point_adjusted",
-    "point_adjusted_k",
-    "point_adjusted_k_area",
-    "precision_at_k",
-    "precision_at_k_ranges",
-    "range_auc_pr",
-    "range_auc_roc",
-    "range_based",
-    "revised_point_adjusted",
-    "segment",
-    "soft_event",
-    "szcore_event",
-    "szcore_false_alarm_rate",
-    "tapr",
-    "temporal_distance",
-    "time_tolerant",
-    "timing_after_rate",
-    "timing_quality",
-    "timing_quality_events",
-    "ts_auprc",
-    "ts_average_precision",
-    "ts_curve",
-    "ucr_score",
-    "unbiased_affiliation",
-    "vus_areas",
-    "vus_pr",
-    "vus_predictions",
-    "vus_roc",
-]
+__all__ = sorted(name for name, value in globals().items() if callable(value))

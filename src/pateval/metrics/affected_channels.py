@@ -9,23 +9,19 @@ import numpy as np
 
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import (
-    BoolArray,
-    IntArray,
-    binary_channels,
-    number_array,
-    positive_number,
-    require_anomaly,
-)
+from pateval.validation.arrays import BoolArray, IntArray, number_array, require_anomaly
+from pateval.validation.checked import on_channel_predictions
+from pateval.validation.options import BETA
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+@on_channel_predictions()
 def affected_channels(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     anomalies: ArrayLike | None = None,
     subsystems: Iterable[object] | None = None,
@@ -84,13 +80,14 @@ def affected_channels(
     >>> affected_channels(labels, predictions, subsystems=["power", "power", "thermal"])
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    found = _per_anomaly(labels, predictions, anomalies, subsystems)
-    return PRF(*(float(np.mean(column)) for column in zip(*found, strict=True)))
+    per_anomaly = _per_anomaly(labels, predictions, anomalies, subsystems)
+    return PRF(*(float(np.mean(column)) for column in zip(*per_anomaly, strict=True)))
 
 
+@on_channel_predictions(beta=BETA)
 def affected_channels_f_beta(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     anomalies: ArrayLike | None = None,
     subsystems: Iterable[object] | None = None,
@@ -143,19 +140,17 @@ def affected_channels_f_beta(
     >>> round(affected_channels_f_beta(labels, [[0, 0], [0, 1], [0, 1], [0, 0]]), 4)
     0.8333
     """
-    beta = positive_number(beta, "beta")
-    found = _per_anomaly(labels, predictions, anomalies, subsystems)
-    return float(np.mean([prf.f_beta(beta) for prf in found]))
+    per_anomaly = _per_anomaly(labels, predictions, anomalies, subsystems)
+    return float(np.mean([prf.f_beta(beta) for prf in per_anomaly]))
 
 
 def _per_anomaly(
-    labels: ArrayLike, predictions: ArrayLike, anomalies: ArrayLike | None, subsystems: Iterable[object] | None
+    labels: BoolArray, predictions: BoolArray, anomalies: ArrayLike | None, subsystems: Iterable[object] | None
 ) -> list[PRF]:
-    labels, predictions = binary_channels(labels, predictions)
     units = _units(subsystems, labels.shape[1])
     numbers = None if anomalies is None else _checked_anomalies(anomalies, labels)
     require_anomaly(labels)
-    found = []
+    per_anomaly = []
     for extent, affected in _extents(labels) if numbers is None else _numbered(numbers):
         flagged = predictions[extent]
         detected = flagged.any(axis=0)
@@ -165,8 +160,8 @@ def _per_anomaly(
             np.bincount(units, weights=mask) > 0 for mask in (affected, detected, detected & ~excused)
         )
         counts = unit_affected & unit_detected, ~unit_affected & unit_blamed, unit_affected & ~unit_detected
-        found.append(PRF.from_counts(*(int(np.count_nonzero(count)) for count in counts)))
-    return found
+        per_anomaly.append(PRF.from_counts(*(int(np.count_nonzero(count)) for count in counts)))
+    return per_anomaly
 
 
 def _extents(labels: BoolArray) -> Iterator[tuple[slice, BoolArray]]:

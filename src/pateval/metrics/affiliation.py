@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.kernels.affiliation_zones import affiliation_of_events
 from pateval.output.prf import PRF
-from pateval.validation.arrays import FloatArray, binary_pair, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
+from pateval.validation.checked import on_predictions
 
 
-def affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Affiliation precision, recall and F1.
 
     The series is cut into one zone per event, at the middle of the gaps between events. In each zone, precision asks
@@ -56,7 +53,6 @@ def affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> affiliation([0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0, 0, 0]).precision
     0.8125
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -64,7 +60,8 @@ def affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     return PRF.of(float(np.nanmean(precision)), float(np.mean(recall)))
 
 
-def affiliation_events(labels: ArrayLike, predictions: ArrayLike) -> tuple[FloatArray, FloatArray]:
+@on_predictions()
+def affiliation_events(labels: BoolArray, predictions: BoolArray) -> tuple[FloatArray, FloatArray]:
     r"""Affiliation precision and recall of each event.
 
     Steps are intervals of length one. With J the event, E its zone, I the predictions inside E and U uniform on E,
@@ -105,6 +102,5 @@ def affiliation_events(labels: ArrayLike, predictions: ArrayLike) -> tuple[Float
     >>> precision.tolist(), recall.tolist()
     ([1.0, nan], [1.0, 0.0])
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     return affiliation_of_events(labels, predictions)

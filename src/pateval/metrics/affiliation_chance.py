@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.kernels.affiliation_zones import affiliation_of_events, room_above_chance
 from pateval.output.prf import PRF
-from pateval.validation.arrays import BoolArray, UndefinedMetricError, binary_pair, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions
 
 
-def normalised_affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def normalised_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Affiliation with its precision stretched so that one half becomes 0.
 
     .. math:: P' = \frac{P - \frac12}{1 - \frac12}, \qquad F' = \pm\frac{2 |P'| R}{|P'| + R}
@@ -56,12 +54,12 @@ def normalised_affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> normalised_affiliation([0, 0, 0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]).precision
     -0.75
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     return _above_chance(labels, predictions, 0.5)
 
 
-def unbiased_affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Affiliation with its precision stretched so that chance on these labels becomes 0.
 
     .. math:: P' = \frac{P - c}{1 - c}, \qquad F' = \pm\frac{2 |P'| R}{|P'| + R}
@@ -111,7 +109,6 @@ def unbiased_affiliation(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> unbiased_affiliation(labels, [1] * 8)
     PRF(precision=0.0, recall=1.0, f1=0.0)
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     if labels.all():
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so chance is perfect")
@@ -123,5 +120,5 @@ def _above_chance(labels: BoolArray, predictions: BoolArray, room: float) -> PRF
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
     precision, recall = affiliation_of_events(labels, predictions)
-    raised, found = 1 - (1 - float(np.nanmean(precision))) / room, float(np.mean(recall))
-    return PRF(raised, found, math.copysign(PRF.of(abs(raised), found).f1, raised))
+    raised, mean_recall = 1 - (1 - float(np.nanmean(precision))) / room, float(np.mean(recall))
+    return PRF(raised, mean_recall, math.copysign(PRF.of(abs(raised), mean_recall).f1, raised))

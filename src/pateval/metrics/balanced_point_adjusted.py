@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import binary_pair, non_negative_integer, require_anomaly
+from pateval.validation.arrays import BoolArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import STEPS
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-
-def balanced_point_adjusted(labels: ArrayLike, predictions: ArrayLike, *, width: int = 2) -> PRF:
+@on_predictions(width=STEPS)
+def balanced_point_adjusted(labels: BoolArray, predictions: BoolArray, *, width: int = 2) -> PRF:
     """Precision, recall and F1 after balanced point adjustment.
 
     Every step within ``width`` steps of a predicted one counts as predicted, inside events and outside, and so does
@@ -61,8 +59,7 @@ def balanced_point_adjusted(labels: ArrayLike, predictions: ArrayLike, *, width:
     >>> balanced_point_adjusted([0, 0, 1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1, 0, 0, 0, 0], width=1).precision
     0.8
     """
-    labels, predictions = binary_pair(labels, predictions)
-    width = min(non_negative_integer(width, "width"), labels.size)
+    width = min(width, labels.size)
     require_anomaly(labels)
     starts, stops = runs(labels)
     hit = count_inside(predictions, starts, stops) > 0

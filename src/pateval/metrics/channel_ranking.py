@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pateval.output.results import Result
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, positive_number, require_anomaly, scored_channels
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
+from pateval.validation.checked import on_channel_scores
+from pateval.validation.options import number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -136,8 +138,9 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, 
     return channel_ranking(labels, scores, percent=percent, missing=missing).ndcg
 
 
+@on_channel_scores(percent=number(100.0))
 def channel_ranking(
-    labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error"
+    labels: BoolArray, scores: FloatArray, *, percent: float = 100, missing: str = "error"
 ) -> ChannelRanking:
     """Both `channel_hit_rate` and `channel_ndcg`, from one ranking.
 
@@ -168,8 +171,7 @@ def channel_ranking(
     >>> channel_ranking([[1, 0], [0, 1]], [[0.9, 0.1], [0.5, 0.5]]).hit_rate
     0.75
     """
-    labels, scores = scored_channels(labels, scores, missing)
-    share = Fraction(positive_number(percent, "percent", least=100.0))
+    share = Fraction(percent)
     require_anomaly(labels)
     affected = labels.any(axis=1)
     labels, scores = labels[affected], scores[affected]
@@ -190,6 +192,6 @@ def _labels_by_rank(labels: BoolArray, scores: FloatArray) -> FloatArray:
     begins = np.ones(labels.shape, dtype=np.bool_)
     begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     tie: IntArray = np.cumsum(begins.ravel()) - 1
-    found = np.bincount(tie, weights=np.take_along_axis(labels, order, axis=1).ravel()) / np.bincount(tie)
-    means: FloatArray = found[tie].reshape(labels.shape)
+    tie_means = np.bincount(tie, weights=np.take_along_axis(labels, order, axis=1).ravel()) / np.bincount(tie)
+    means: FloatArray = tie_means[tie].reshape(labels.shape)
     return means

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from pateval.validation.arrays import FloatArray, IntArray, UndefinedMetricError, require_anomaly, scored_pair
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_scores
 
 
-def confidence_consistency(labels: ArrayLike, scores: ArrayLike) -> float:
+@on_scores()
+def confidence_consistency(labels: BoolArray, scores: FloatArray) -> float:
     r"""Confidence-consistency of scores (CCE).
 
     The scores are scaled to [0, 1] by their minimum and maximum. A set of values with mean m and population variance v
@@ -64,7 +61,6 @@ def confidence_consistency(labels: ArrayLike, scores: ArrayLike) -> float:
     >>> confidence_consistency([0, 1, 1, 0], [0.2, 0.2, 0.2, 0.2])
     0.0
     """
-    labels, scores = scored_pair(labels, scores)
     require_anomaly(labels)
     if labels.all():
         raise UndefinedMetricError("the metric is undefined: every step is anomalous, so nothing is normal")
@@ -86,5 +82,5 @@ def _confidence(values: FloatArray, starts: IntArray, steps: IntArray) -> FloatA
     """Mean minus one half, damped by the population variance, of consecutive runs."""
     mean = np.add.reduceat(values, starts) / steps
     variance = np.add.reduceat((values - np.repeat(mean, steps)) ** 2, starts) / steps
-    found: FloatArray = (mean - 0.5) * np.exp(-variance)
-    return found
+    confidence: FloatArray = (mean - 0.5) * np.exp(-variance)
+    return confidence

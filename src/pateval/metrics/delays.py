@@ -7,29 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.labels.events import count_inside, first_inside, runs
-from pateval.time.clocks import Clock, nanoseconds, read_clock
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    UndefinedMetricError,
-    binary_pair,
-    count,
-    non_negative_integer,
-    positive_integer,
-    require_anomaly,
-)
+from pateval.time.clocks import Clock, read_clock, unit_length, unit_text
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import PERIOD, STEPS, OptionKind
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_LONGEST_PERIOD = 10**15  # steps
+UNIT = OptionKind(unit_text, is_unit=True).or_word(None, "steps")
 
 
+@on_predictions(unit=UNIT)
 def mean_detection_delay(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     unit: str | None = None,
     times: ArrayLike | None = None,
@@ -47,7 +40,7 @@ def mean_detection_delay(
     predictions : array-like of 0 and 1
         What the detector flagged, one value per time step.
     unit : str, optional
-        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
     times, time_unit
         When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
@@ -77,15 +70,15 @@ def mean_detection_delay(
     >>> mean_detection_delay([0, 1, 1, 1, 0], [0, 0, 0, 1, 0], unit="min", times=[0, 30, 60, 120, 150], time_unit="s")
     1.5
     """
-    labels, predictions = binary_pair(labels, predictions)
     delays, lengths = _delays(labels, predictions)
-    found = _require_detected(delays < lengths)
-    return float(np.mean(_measured(runs(labels)[0][found], delays[found], labels.size, unit, times, time_unit)))
+    detected = _require_detected(delays < lengths)
+    return float(np.mean(_measured(runs(labels)[0][detected], delays[detected], labels.size, unit, times, time_unit)))
 
 
+@on_predictions(unit=UNIT)
 def censored_detection_delay(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     unit: str | None = None,
     times: ArrayLike | None = None,
@@ -103,7 +96,7 @@ def censored_detection_delay(
     predictions : array-like of 0 and 1
         What the detector flagged, one value per time step.
     unit : str, optional
-        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
     times, time_unit
         When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
@@ -126,7 +119,6 @@ def censored_detection_delay(
     >>> censored_detection_delay([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 0, 1, 0, 0, 0, 0])
     2.5
     """
-    labels, predictions = binary_pair(labels, predictions)
     delays, lengths = _delays(labels, predictions)
     if unit is None:
         return float(np.mean(delays))
@@ -134,13 +126,14 @@ def censored_detection_delay(
     is_missed = delays == lengths
     waited = _measured(runs(labels)[0], delays - is_missed, labels.size, unit, times, time_unit)
     clock = _clock(labels.size, unit, times, time_unit)
-    interval = (clock.median_interval() or 0.0) / clock.length(nanoseconds(f"1{unit}", "unit"))
+    interval = (clock.median_interval() or 0.0) / clock.length(unit_length(unit))
     return float(np.mean(waited + interval * is_missed))
 
 
+@on_predictions(early=STEPS, delay=STEPS, unit=UNIT)
 def mean_detection_offset(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     early: int = 100,
     delay: int = 100,
@@ -162,7 +155,7 @@ def mean_detection_offset(
     early, delay : int, default 100
         How far before and after the onset an alarm still belongs to it, in steps.
     unit : str, optional
-        Measure the delay in this unit of time, such as "s" or "min", on ``times``, instead of in steps.
+        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
     times, time_unit
         When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
@@ -186,14 +179,13 @@ def mean_detection_offset(
     >>> mean_detection_offset([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
     -2.0
     """
-    labels, predictions = binary_pair(labels, predictions)
-    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     offsets = _onset_offsets(labels, predictions, early)
     near = _require_detected(offsets <= min(delay, labels.size))
     return float(np.mean(_measured(runs(labels)[0][near], offsets[near], labels.size, unit, times, time_unit)))
 
 
-def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: int = 100, delay: int = 100) -> float:
+@on_predictions(early=STEPS, delay=STEPS)
+def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: int = 100, delay: int = 100) -> float:
     """Share of events with an alarm near their onset.
 
     An alarm is the first step of a predicted run; it is near if it lies from ``early`` steps before the event's first
@@ -227,12 +219,11 @@ def onset_detection_rate(labels: ArrayLike, predictions: ArrayLike, *, early: in
     >>> onset_detection_rate([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
     0.5
     """
-    labels, predictions = binary_pair(labels, predictions)
-    early, delay = non_negative_integer(early, "early"), non_negative_integer(delay, "delay")
     return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
 
 
-def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1) -> float:
+@on_predictions(per=PERIOD)
+def false_alarm_rate(labels: BoolArray, predictions: BoolArray, *, per: int = 1) -> float:
     """Rate of false alarms per unit of time.
 
     A false alarm is a predicted run that touches no event, however long it is; their number is divided by the length
@@ -268,8 +259,6 @@ def false_alarm_rate(labels: ArrayLike, predictions: ArrayLike, *, per: int = 1)
     >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per=60)
     12.0
     """
-    labels, predictions = binary_pair(labels, predictions)
-    per = count(positive_integer(per, "per"), "per", most=_LONGEST_PERIOD)
     require_anomaly(labels)
     false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
     return false_alarms * per / labels.size
@@ -290,7 +279,7 @@ def _measured(
         return delays.astype(np.float64)
     clock = _clock(size, unit, times, time_unit)
     waited = clock.times[onsets + delays] - clock.times[onsets]
-    return waited.astype(np.float64) / clock.length(nanoseconds(f"1{unit}", "unit"))
+    return waited.astype(np.float64) / clock.length(unit_length(unit))
 
 
 def _clock(size: int, unit: str, times: object, time_unit: str | None) -> Clock:

@@ -8,23 +8,15 @@ import numpy as np
 
 from pateval.labels.events import runs
 from pateval.output.results import Result
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    UndefinedMetricError,
-    binary_pair,
-    count,
-    positive_integer,
-    positive_number,
-    require_anomaly,
-    scored_pair,
-)
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions, on_scores
+from pateval.validation.options import integer_from, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
+_NEAR = number(counts_steps=True)
 
 
 class _DetectionQualityFields(NamedTuple):
@@ -48,7 +40,8 @@ class DetectionQuality(_DetectionQualityFields, Result):
     __slots__ = ()
 
 
-def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125, thresholds: int = 100) -> float:
+@on_scores(near=_NEAR, thresholds=integer_from(1, _MOST_THRESHOLDS))
+def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 125, thresholds: int = 100) -> float:
     r"""Mean detection quality over thresholds (DQE).
 
     .. math:: \frac1n \sum_{j=1}^{n} Q\Bigl(\text{score} \ge \frac jn\Bigr)
@@ -91,8 +84,6 @@ def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125
     >>> round(detection_quality(labels, scores, near=2, thresholds=10), 4)
     0.7801
     """
-    labels, scores = scored_pair(labels, scores)
-    near, thresholds = positive_number(near, "near"), _threshold_count(thresholds)
     require_anomaly(labels)
     lowest, highest = float(scores.min()), float(scores.max())
     if lowest < 0 or highest > 1:
@@ -103,10 +94,6 @@ def detection_quality(labels: ArrayLike, scores: ArrayLike, *, near: float = 125
     scores = scores.astype(np.float64, copy=False)  # so that a threshold is not rounded
     levels = [level / thresholds for level in range(1, thresholds + 1)]
     return sum(_parts(zones, scores >= level).quality for level in levels if level <= highest) / thresholds
-
-
-def _threshold_count(thresholds: object) -> int:
-    return count(positive_integer(thresholds, "thresholds"), "thresholds", most=_MOST_THRESHOLDS)
 
 
 def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, near: float = 125) -> float:
@@ -164,7 +151,8 @@ def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, 
     return detection_quality_parts(labels, predictions, near=near).quality
 
 
-def detection_quality_parts(labels: ArrayLike, predictions: ArrayLike, *, near: float = 125) -> DetectionQuality:
+@on_predictions(near=_NEAR)
+def detection_quality_parts(labels: BoolArray, predictions: BoolArray, *, near: float = 125) -> DetectionQuality:
     """Detection quality and its three parts, each the mean over the events; see `detection_quality_predictions`.
 
     Parameters
@@ -195,8 +183,6 @@ def detection_quality_parts(labels: ArrayLike, predictions: ArrayLike, *, near: 
     >>> detection_quality_parts([0, 0, 0, 0, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0, 0, 0, 0], near=2)
     DetectionQuality(quality=0.6123724356957945, capture=0.0, near_miss=0.75, false_alarm=1.0)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    near = positive_number(near, "near")
     require_anomaly(labels)
     return _parts(_Zones.around(labels, near), predictions)
 

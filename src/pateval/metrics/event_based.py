@@ -9,13 +9,16 @@ import numpy as np
 
 from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF, ratio
-from pateval.validation.arrays import BoolArray, binary_pair, positive_number, require_anomaly
+from pateval.validation.arrays import BoolArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import BETA
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    pass
 
 
-def composite(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Composite F1: precision of steps, recall of events.
 
     Precision is the share of predicted steps that are anomalous; recall the share of events with at least one
@@ -56,14 +59,15 @@ def composite(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> composite([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    counts = _count_events(*binary_pair(labels, predictions))
+    counts = _count_events(labels, predictions)
     return PRF.of(
         ratio(counts.predicted - counts.false_steps, counts.predicted),
         ratio(counts.found, counts.found + counts.missed),
     )
 
 
-def segment(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Segment-wise precision, recall and F1.
 
     Events touched by a prediction are hits, the others misses; predicted runs that touch no event are false alarms.
@@ -104,11 +108,12 @@ def segment(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> segment([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    counts = _count_events(*binary_pair(labels, predictions))
+    counts = _count_events(labels, predictions)
     return PRF.from_counts(counts.found, counts.false_runs, counts.missed)
 
 
-def event_wise(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Event-wise precision, recall and F1: segments, with a price on flagged normal steps.
 
     Recall as in `segment`; precision as in `segment`, times the share of normal steps left unflagged:
@@ -147,14 +152,19 @@ def event_wise(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> event_wise([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
     """
-    counts = _count_events(*binary_pair(labels, predictions))
+    return _event_wise(labels, predictions)
+
+
+def _event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
+    counts = _count_events(labels, predictions)
     precision = ratio(counts.found, counts.found + counts.false_runs)
     return PRF.of(
         precision * (1 - ratio(counts.false_steps, counts.normal)), ratio(counts.found, counts.found + counts.missed)
     )
 
 
-def revised_point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Revised point adjustment: an event found or missed counts once, a flagged normal step once each.
 
     .. math:: P = TP / (TP + FP), \quad R = TP / (TP + FN)
@@ -192,11 +202,12 @@ def revised_point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> revised_point_adjusted([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.3333333333333333, recall=0.5, f1=0.4)
     """
-    counts = _count_events(*binary_pair(labels, predictions))
+    counts = _count_events(labels, predictions)
     return PRF.from_counts(counts.found, counts.false_steps, counts.missed)
 
 
-def event_wise_f_beta(labels: ArrayLike, predictions: ArrayLike, *, beta: float = 0.5) -> float:
+@on_predictions(beta=BETA)
+def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float = 0.5) -> float:
     r"""F-beta of `event_wise`: its precision and recall, weighted (the corrected event-wise score of ESA-ADB).
 
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
@@ -239,11 +250,11 @@ def event_wise_f_beta(labels: ArrayLike, predictions: ArrayLike, *, beta: float 
     >>> round(event_wise_f_beta([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0]), 4)
     0.2778
     """
-    beta = positive_number(beta, "beta")
-    return event_wise(labels, predictions).f_beta(beta)
+    return _event_wise(labels, predictions).f_beta(beta)
 
 
-def alarming_precision(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def alarming_precision(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Share of alarms that are not repeated: one alarm per event found is best.
 
     .. math:: \frac{H}{H + \sum_{i=1}^{H} (n_i - 1)}
@@ -282,7 +293,6 @@ def alarming_precision(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> alarming_precision([0, 1, 1, 1, 0, 0, 1, 1], [0, 1, 0, 1, 0, 0, 1, 0])
     0.6666666666666666
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     starts, stops = runs(labels)
     run_starts, run_stops = runs(predictions)
@@ -306,10 +316,10 @@ def _count_events(labels: BoolArray, predictions: BoolArray) -> _EventCounts:
     require_anomaly(labels)
     starts, stops = runs(labels)
     hits = count_inside(predictions, starts, stops)
-    found, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
+    hit_events, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
     return _EventCounts(
-        found=found,
-        missed=starts.size - found,
+        found=hit_events,
+        missed=starts.size - hit_events,
         false_runs=int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0)),
         false_steps=predicted - int(hits.sum()),
         predicted=predicted,

@@ -10,21 +10,18 @@ from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs, within
 from pateval.output.prf import PRF
 from pateval.output.results import Result
-from pateval.validation.arrays import (
-    FloatArray,
-    IntArray,
-    binary_pair,
-    choice,
-    non_negative_integer,
-    require_anomaly,
-    scored_pair,
-)
-from pateval.validation.wording import in_words
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
+from pateval.validation.checked import on_predictions, on_scores
+from pateval.validation.options import STEPS, integer_from, word_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_WEIGHTS = ("log", "sqrt", "one", "length")
+_OPTIONS = {
+    "weight": word_of(("log", "sqrt", "one", "length")),
+    "base": integer_from(2),
+    "delay": STEPS.or_word(None),
+}
 
 
 class _EventWeightedFields(NamedTuple):
@@ -55,8 +52,9 @@ class EventWeightedCurve(_EventWeightedFields, Result):
         return float(np.dot(np.diff(self.recall, prepend=0.0), self.precision))
 
 
+@on_predictions(**_OPTIONS)
 def event_weighted(
-    labels: ArrayLike, predictions: ArrayLike, *, weight: str = "log", base: int = 3, delay: int | None = None
+    labels: BoolArray, predictions: BoolArray, *, weight: str = "log", base: int = 3, delay: int | None = None
 ) -> PRF:
     r"""Precision, recall and F1 with events that count for some points each (TimeSeriesBench).
 
@@ -111,14 +109,12 @@ def event_weighted(
     >>> event_weighted([0, 1, 1, 1, 1, 1, 1, 0, 1, 0], [0, 0, 0, 1, 0, 0, 0, 0, 0, 1])
     PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    weight, base, delay = _options(weight, base, delay)
     require_anomaly(labels)
     starts, stops = runs(labels)
     points = _points(stops - starts, weight, base)
-    found = count_inside(predictions, starts, _in_time(starts, stops, delay)) > 0
+    is_detected = count_inside(predictions, starts, _in_time(starts, stops, delay)) > 0
     false_positive = int(np.count_nonzero(predictions)) - int(count_inside(predictions, starts, stops).sum())
-    return PRF.from_counts(points[found].sum(), false_positive, points[~found].sum())
+    return PRF.from_counts(points[is_detected].sum(), false_positive, points[~is_detected].sum())
 
 
 def event_weighted_best_f1(
@@ -243,7 +239,8 @@ def event_weighted_average_precision(
     return curve.average_precision
 
 
-def pa_average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
+@on_scores()
+def pa_average_precision(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> float:
     """Average precision of single steps after every event took its highest score (PA-AUPRC).
 
     It is `event_weighted_average_precision` with ``weight="length"`` and any delay.
@@ -281,12 +278,13 @@ def pa_average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str =
     >>> pa_average_precision([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
     0.9166666666666666
     """
-    return event_weighted_curve(labels, scores, weight="length", missing=missing).average_precision
+    return _curve(labels, scores, "length", 1, None).average_precision
 
 
+@on_scores(**_OPTIONS)
 def event_weighted_curve(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     weight: str = "log",
     base: int = 3,
@@ -328,8 +326,10 @@ def event_weighted_curve(
     >>> curve.precision.tolist(), curve.recall.tolist()
     ([1.0, 0.6666666666666666], [0.5, 1.0])
     """
-    labels, scores = scored_pair(labels, scores, missing)
-    weight, base, delay = _options(weight, base, delay)
+    return _curve(labels, scores, weight, base, delay)
+
+
+def _curve(labels: BoolArray, scores: FloatArray, weight: str, base: int, delay: int | None) -> EventWeightedCurve:
     require_anomaly(labels)
     starts, stops = runs(labels)
     lengths = _in_time(starts, stops, delay) - starts
@@ -344,17 +344,6 @@ def event_weighted_curve(
     false_positive = count_at_thresholds(normal, -thresholds)[0] if count else np.zeros(thresholds.size)
     true_positive = np.cumsum(gained)
     return EventWeightedCurve(true_positive / (true_positive + false_positive), true_positive / points.sum())
-
-
-def _options(weight: str, base: int, delay: int | None) -> tuple[str, int, int | None]:
-    base = non_negative_integer(base, "base")
-    if base < 2:
-        raise ValueError(f"base must be an integer of 2 or more; got {in_words(base)}")
-    return (
-        choice(weight, "weight", _WEIGHTS),
-        base,
-        None if delay is None else non_negative_integer(delay, "delay"),
-    )
 
 
 def _in_time(starts: IntArray, stops: IntArray, delay: int | None) -> IntArray:

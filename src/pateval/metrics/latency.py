@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import first_inside, runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import BoolArray, binary_pair, positive_integer, require_anomaly
+from pateval.validation.arrays import BoolArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import POSITIVE_STEPS
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-
-def latency_sparsity_aware(labels: ArrayLike, predictions: ArrayLike, *, window: int = 5) -> PRF:
+@on_predictions(window=POSITIVE_STEPS)
+def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window: int = 5) -> PRF:
     """Latency- and sparsity-aware precision, recall and F1.
 
     The series is looked at in windows of ``window`` steps, counted from its start; a window is anomalous, or
@@ -62,8 +60,7 @@ def latency_sparsity_aware(labels: ArrayLike, predictions: ArrayLike, *, window:
     >>> latency_sparsity_aware([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 1, 0, 0, 0, 1, 1], window=2)
     PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    window = min(positive_integer(window, "window"), labels.size)
+    window = min(window, labels.size)
     require_anomaly(labels)
     labels, predictions = _windows(labels, window), _windows(predictions, window)
     starts, stops = runs(labels)

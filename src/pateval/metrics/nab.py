@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import first_inside, runs
-from pateval.validation.arrays import FloatArray, UndefinedMetricError, binary_pair, choice, fraction, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import FRACTION, word_of
 
 # What a detected window earns, a false alarm costs at most, and a missed window costs.
 PROFILES = {"standard": (1.0, 0.11, 1.0), "low_fp": (1.0, 0.22, 1.0), "low_fn": (1.0, 0.11, 2.0)}
 
 
-def nab(labels: ArrayLike, predictions: ArrayLike, *, profile: str = "standard", probation: float = 0.15) -> float:
+@on_predictions(profile=word_of(PROFILES), probation=FRACTION)
+def nab(labels: BoolArray, predictions: BoolArray, *, profile: str = "standard", probation: float = 0.15) -> float:
     r"""Score of the Numenta Anomaly Benchmark (NAB), for predictions.
 
     The events are NAB's windows. The first predicted step t of a window [a, b] of L steps earns
@@ -69,9 +67,7 @@ def nab(labels: ArrayLike, predictions: ArrayLike, *, profile: str = "standard",
     >>> nab(labels, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
     0.0
     """
-    labels, predictions = binary_pair(labels, predictions)
-    gain, alarm, miss = PROFILES[choice(profile, "profile", PROFILES)]
-    probation = fraction(probation, "probation")
+    gain, alarm, miss = PROFILES[profile]
     require_anomaly(labels)
     starts, stops = runs(labels)
     lengths = stops - starts

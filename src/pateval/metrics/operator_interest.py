@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF, ratio
-from pateval.validation.arrays import BoolArray, FloatArray, binary_pair, fraction, require_anomaly, window_length
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import FRACTION, WINDOW
 
 _VANISHED = 70.5  # lengths after which a faded interest is taken as nothing: a logistic function beyond 700
 
 
+@on_predictions(discovery=WINDOW.or_word("auto"), observation=WINDOW.or_word("auto"), bound=FRACTION)
 def operator_interest(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     discovery: int | str = 5,
     observation: int | str = 20,
@@ -84,27 +82,13 @@ def operator_interest(
     >>> operator_interest([0, 0, 1, 1, 0, 0], [0, 0, 1, 0, 0, 0], observation=0).recall
     0.5051790296373222
     """
-    labels, predictions = binary_pair(labels, predictions)
-    bound = fraction(bound, "bound")
-    lengths = {"discovery": discovery, "observation": observation}
-    checked = {
-        name: None if isinstance(value, str) and value == "auto" else _length(value, name)
-        for name, value in lengths.items()
-    }
     require_anomaly(labels)
     anomalous, events = int(np.count_nonzero(labels)), runs(labels)[0].size
-    half = -(-anomalous // (2 * events)) if checked["discovery"] is None else checked["discovery"]
-    whole = -(-anomalous // events) if checked["observation"] is None else checked["observation"]
+    half = -(-anomalous // (2 * events)) if isinstance(discovery, str) else discovery
+    whole = -(-anomalous // events) if isinstance(observation, str) else observation
     wanted, given = (_curve(values, half, whole, bound) for values in (labels, predictions))
     shared = np.minimum(wanted, given).sum()
     return PRF.of(ratio(shared, given.sum()), ratio(shared, wanted.sum()))
-
-
-def _length(value: object, name: str) -> int:
-    try:
-        return window_length(value, name)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{error} (or 'auto')") from None
 
 
 def _curve(values: BoolArray, discovery: int, observation: int, bound: float) -> FloatArray:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.output.prf import PRF
-from pateval.validation.arrays import binary_pair, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, require_anomaly
+from pateval.validation.checked import on_predictions
 
 
-def point(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def point(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Precision, recall and F1 of single time steps.
 
     Every step stands for itself: with TP the steps that are anomalous and predicted,
@@ -47,7 +44,6 @@ def point(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> point([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])
     PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     anomalous, predicted = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
     true_positive = int(np.count_nonzero(labels & predictions))

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.prf import PRF, ratio
-from pateval.validation.arrays import (
-    BoolArray,
-    IntArray,
-    UndefinedMetricError,
-    binary_pair,
-    non_negative_integer,
-    require_anomaly,
-)
-from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import PERCENTAGE, STEPS
 
 
-def point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
+@on_predictions()
+def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Precision, recall and F1 after point adjustment (PA).
 
     An event of which at least one step is predicted counts as predicted from its first step to its last; steps
@@ -73,11 +64,12 @@ def point_adjusted(labels: ArrayLike, predictions: ArrayLike) -> PRF:
     >>> point_adjusted([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
     PRF(precision=0.8, recall=1.0, f1=0.888888888888889)
     """
-    counts = _count_hits(*binary_pair(labels, predictions))
+    counts = _count_hits(labels, predictions)
     return counts.prf(counts.lengths[counts.hits > 0].sum())
 
 
-def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Area under the ROC curve of point-adjusted predictions.
 
     Adjusted predictions take two values only, so the curve has one corner and its area is
@@ -117,7 +109,6 @@ def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> pa_auc_roc([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
     0.875
     """
-    labels, predictions = binary_pair(labels, predictions)
     counts = _count_hits(labels, predictions)
     anomalous = int(counts.lengths.sum())
     if anomalous == labels.size:
@@ -126,7 +117,8 @@ def pa_auc_roc(labels: ArrayLike, predictions: ArrayLike) -> float:
     return (1 + recall - ratio(counts.false_positive, labels.size - anomalous)) / 2
 
 
-def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) -> PRF:
+@on_predictions(k=PERCENTAGE)
+def point_adjusted_k(labels: BoolArray, predictions: BoolArray, *, k: int = 20) -> PRF:
     r"""Precision, recall and F1 after point adjustment of the events hit for more than k percent (PA%K).
 
     An event of L steps, c of them predicted, counts as predicted throughout where
@@ -171,14 +163,12 @@ def point_adjusted_k(labels: ArrayLike, predictions: ArrayLike, *, k: int = 20) 
     >>> point_adjusted_k([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0], k=25).recall
     0.25
     """
-    k = non_negative_integer(k, "k")
-    if k > 100:
-        raise ValueError(f"k must be a percentage from 0 to 100; got {in_words(k)}")
-    counts = _count_hits(*binary_pair(labels, predictions))
+    counts = _count_hits(labels, predictions)
     return counts.prf(np.where(100 * counts.hits > k * counts.lengths, counts.lengths, counts.hits).sum())
 
 
-def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Area under the F1 of `point_adjusted_k` over k from 0 to 100 percent.
 
     .. math:: \int_0^1 F_1(\mathrm{PA\%K})\, dK
@@ -214,7 +204,7 @@ def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> round(point_adjusted_k_area([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0]), 3)
     0.547
     """
-    counts = _count_hits(*binary_pair(labels, predictions))
+    counts = _count_hits(labels, predictions)
     # An event with c of L steps is filled for every k below 100 c / L: the last such k, and -1 (no k) where c = 0.
     last = np.minimum((100 * counts.hits - 1) // counts.lengths, 100)
     gained = np.bincount(last + 1, weights=counts.lengths - counts.hits, minlength=102)
@@ -223,7 +213,8 @@ def point_adjusted_k_area(labels: ArrayLike, predictions: ArrayLike) -> float:
     return float(np.trapezoid(2 * true_positive / total) / 100)
 
 
-def delay_adjusted(labels: ArrayLike, predictions: ArrayLike, *, delay: int = 7) -> PRF:
+@on_predictions(delay=STEPS)
+def delay_adjusted(labels: BoolArray, predictions: BoolArray, *, delay: int = 7) -> PRF:
     """Precision, recall and F1 after point adjustment of the events that are hit in time.
 
     An event with a predicted step among its first ``delay + 1`` steps counts as predicted throughout; any other event
@@ -264,8 +255,7 @@ def delay_adjusted(labels: ArrayLike, predictions: ArrayLike, *, delay: int = 7)
     >>> delay_adjusted([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0], delay=1).recall
     0.0
     """
-    delay = non_negative_integer(delay, "delay")
-    counts = _count_hits(*binary_pair(labels, predictions))
+    counts = _count_hits(labels, predictions)
     return counts.prf(counts.lengths[(counts.hits > 0) & (counts.delays <= delay)].sum())
 
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import IntArray, binary_pair, choice, fraction, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import FRACTION, word_of
 
 CARDINALITIES = ("one", "reciprocal")
 BIASES = ("flat", "front", "middle", "back")
 
 
+@on_predictions(alpha=FRACTION, precision_alpha=FRACTION, cardinality=word_of(CARDINALITIES), bias=word_of(BIASES))
 def range_based(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     alpha: float = 0.0,
     precision_alpha: float = 0.0,
@@ -77,9 +75,6 @@ def range_based(
     >>> range_based([0, 1, 1, 1, 1, 0], [1, 1, 0, 0, 0, 0], bias="front").recall
     0.4
     """
-    labels, predictions = binary_pair(labels, predictions)
-    alpha, precision_alpha = fraction(alpha, "alpha"), fraction(precision_alpha, "precision_alpha")
-    cardinality, bias = choice(cardinality, "cardinality", CARDINALITIES), choice(bias, "bias", BIASES)
     require_anomaly(labels)
     # A common run belongs to one event and one predicted run, and each touching pair has exactly one.
     common = runs(labels & predictions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,23 +12,14 @@ from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    UndefinedMetricError,
-    non_negative_integer,
-    positive_integer,
-    require_anomaly,
-    scored_pair,
-)
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_scores
+from pateval.validation.options import POSITIVE_INTEGER, STEPS
 from pateval.validation.wording import in_words
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-
-def auc_roc(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
+@on_scores()
+def auc_roc(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> float:
     r"""Area under the ROC curve: the chance that an anomalous step scores higher than a normal one.
 
     .. math:: \text{AUC-ROC} = P(s_a > s_n) + \tfrac12 P(s_a = s_n)
@@ -67,7 +58,6 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> 
     >>> auc_roc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
     """
-    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
     normal = int(labels.size - np.count_nonzero(labels))
     if not normal:
@@ -80,7 +70,8 @@ def auc_roc(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> 
     return float(1 - (gained / counts.true_positive[-1] * ((higher + not_lower) / (2 * normal))).sum())
 
 
-def average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
+@on_scores()
+def average_precision(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> float:
     r"""Average precision: the mean, over anomalous steps, of the precision at the threshold that just flags the step.
 
     .. math:: AP = \sum_k (R_k - R_{k-1}) P_k
@@ -119,12 +110,12 @@ def average_precision(labels: ArrayLike, scores: ArrayLike, *, missing: str = "e
     >>> average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.8333...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
     return _precision_recall_area(labels, scores, AVERAGE_PRECISION)
 
 
-def auc_pr(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> float:
+@on_scores()
+def auc_pr(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> float:
     r"""Area under the precision-recall curve by the trapezoid rule, from recall 0 and precision 1.
 
     .. math:: \text{AUC-PR} = \sum_k (R_k - R_{k-1}) \frac{P_k + P_{k-1}}{2}, \qquad R_0 = 0, \; P_0 = 1
@@ -165,13 +156,13 @@ def auc_pr(labels: ArrayLike, scores: ArrayLike, *, missing: str = "error") -> f
     >>> auc_pr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.7916...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     require_anomaly(labels)
     warn_if_coarse(scores, "auc_pr", "average_precision")
     return _precision_recall_area(labels, scores, TRAPEZOID)
 
 
-def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
+@on_scores(k=POSITIVE_INTEGER.or_word(None, "anomalies"))
+def precision_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """Precision among the ``k`` highest scores, and those equal to the last of them.
 
     Parameters
@@ -212,11 +203,11 @@ def precision_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
     >>> precision_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     1.0
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _at_k(labels, scores, k).precision
 
 
-def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
+@on_scores(k=POSITIVE_INTEGER.or_word(None, "anomalies"))
+def f1_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the steps flagged by `precision_at_k`.
 
     Parameters
@@ -254,12 +245,12 @@ def f1_at_k(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missi
     >>> f1_at_k([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], k=1)
     0.6666...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _at_k(labels, scores, k).f1
 
 
+@on_scores(k=POSITIVE_INTEGER.or_word(None, "anomalies"))
 def precision_at_k_ranges(
-    labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error"
+    labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error"
 ) -> float:
     """Share of true alarms among the first ``k`` predicted runs: those that touch an event.
 
@@ -303,11 +294,11 @@ def precision_at_k_ranges(
     >>> precision_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
     0.5
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _at_k_ranges(labels, scores, k).precision
 
 
-def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None, missing: str = "error") -> float:
+@on_scores(k=POSITIVE_INTEGER.or_word(None, "anomalies"))
+def f1_at_k_ranges(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the runs flagged by `precision_at_k_ranges`; recall is the share of events that a run touches.
 
     Parameters
@@ -345,11 +336,11 @@ def f1_at_k_ranges(labels: ArrayLike, scores: ArrayLike, *, k: int | None = None
     >>> f1_at_k_ranges([0, 1, 1, 0, 0, 0], [0.0, 0.9, 0.8, 0.1, 0.7, 0.2], k=2)
     0.6666...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _at_k_ranges(labels, scores, k).f1
 
 
-def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100, missing: str = "error") -> float:
+@on_scores(tolerance=STEPS)
+def ucr_score(labels: BoolArray, scores: FloatArray, *, tolerance: int = 100, missing: str = "error") -> float:
     """1 if the highest score lies in the one event or close to it, else 0.
 
     Close means within ``max(length of the event, tolerance)`` steps. Among equal highest scores the first counts.
@@ -391,8 +382,7 @@ def ucr_score(labels: ArrayLike, scores: ArrayLike, *, tolerance: int = 100, mis
     >>> ucr_score([0, 0, 0, 0, 1, 0], [0, 9, 0, 0, 0, 0], tolerance=2)
     0.0
     """
-    labels, scores = scored_pair(labels, scores, missing)
-    tolerance = min(non_negative_integer(tolerance, "tolerance"), labels.size)
+    tolerance = min(tolerance, labels.size)
     require_anomaly(labels)
     starts, stops = runs(labels)
     if starts.size != 1:
@@ -414,8 +404,8 @@ class _AnomalyCounts(NamedTuple):
 
     def area(self, rule: AreaRule, anomalies: int) -> float:
         """Area under the precision-recall curve, given the number of anomalous steps."""
-        found = self.true_positive.astype(np.float64)
-        return precision_recall_area(found, anomalies - found, self.detected, self.detected_before, rule)
+        hits = self.true_positive.astype(np.float64)
+        return precision_recall_area(hits, anomalies - hits, self.detected, self.detected_before, rule)
 
 
 def _tied_below(scores: FloatArray) -> FloatArray:
@@ -444,10 +434,9 @@ def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> _AnomalyCounts
 
 def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     """Precision, recall and F1 of the k highest scores, ties included."""
-    number = None if k is None else positive_integer(k, "k")
     require_anomaly(labels)
     anomalous = int(np.count_nonzero(labels))
-    number = anomalous if number is None else number
+    number = anomalous if k is None else k
     if number > labels.size:
         raise ValueError(f"k must be at most the number of steps, {labels.size}; got {in_words(number)}")
     rank = labels.size - number
@@ -458,13 +447,12 @@ def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
 
 def _at_k_ranges(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     """Precision, recall and F1, in runs, at the first threshold that gives k runs."""
-    number = None if k is None else positive_integer(k, "k")
     require_anomaly(labels)
     starts, stops = runs(labels)
     ascending = np.sort(scores)
     levels = distinct_descending(ascending[ascending > -np.inf])
     tried = levels[1:-1] if levels.size > 2 else levels[:1]
-    enough = run_counts(scores, ascending, tried) >= (starts.size if number is None else number)
+    enough = run_counts(scores, ascending, tried) >= (starts.size if k is None else k)
     flagged = scores >= tried[np.argmax(enough) if enough.any() else -1]
     alarm_starts, alarm_stops = runs(flagged)
     return PRF.of(_touched(labels, alarm_starts, alarm_stops), _touched(flagged, starts, stops))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import runs
 from pateval.output.prf import PRF, ratio
-from pateval.validation.arrays import binary_pair, positive_number, require_anomaly
+from pateval.validation.arrays import BoolArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import number
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-
-def soft_event(labels: ArrayLike, predictions: ArrayLike, *, tolerance: float = 15) -> PRF:
+@on_predictions(tolerance=number(1.0, counts_steps=True))
+def soft_event(labels: BoolArray, predictions: BoolArray, *, tolerance: float = 15) -> PRF:
     r"""Soft precision, recall and F1 of point events (SoftED).
 
     Every anomalous step is an event and every predicted step a detection. A detection d is worth
@@ -60,8 +58,6 @@ def soft_event(labels: ArrayLike, predictions: ArrayLike, *, tolerance: float = 
     >>> soft_event([0, 0, 0, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0, 1, 0], tolerance=4)
     PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    tolerance = positive_number(tolerance, "tolerance", least=1.0)
     require_anomaly(labels)
     events, detections = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
     # A predicted step of an event takes itself. A step that is not predicted can only be taken by a detection outside,

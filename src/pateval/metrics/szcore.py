@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
-from pateval.validation.arrays import (
-    BoolArray,
-    IntArray,
-    binary_pair,
-    fraction,
-    non_negative_integer,
-    positive_integer,
-    require_anomaly,
-)
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
+_OPTIONS = {
+    "start_tolerance": STEPS,
+    "end_tolerance": STEPS,
+    "minimum_overlap": FRACTION_BELOW_1,
+    "maximum_length": POSITIVE_STEPS,
+    "minimum_gap": STEPS,
+}
 _SLACK = 1e-6  # by which an overlap must exceed the minimum
 
 
+@on_predictions(**_OPTIONS)
 def szcore_event(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     start_tolerance: int = 30,
     end_tolerance: int = 60,
@@ -84,15 +83,15 @@ def szcore_event(
     >>> szcore_event(labels, [0, 0, 1, 0, 0, 0, 0, 0, 1, 0], start_tolerance=1, end_tolerance=2, minimum_gap=3)
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    options = _options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
-    labels, predictions = binary_pair(labels, predictions)
+    options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
     require_anomaly(labels)
     return PRF.from_counts(*_counts(labels, predictions, options))
 
 
+@on_predictions(per=PERIOD, **_OPTIONS)
 def szcore_false_alarm_rate(
-    labels: ArrayLike,
-    predictions: ArrayLike,
+    labels: BoolArray,
+    predictions: BoolArray,
     *,
     per: int = 86400,
     start_tolerance: int = 30,
@@ -142,9 +141,7 @@ def szcore_false_alarm_rate(
     >>> szcore_false_alarm_rate(labels, predictions, per=60, start_tolerance=1, end_tolerance=2, minimum_gap=3)
     6.0
     """
-    per = positive_integer(per, "per")
-    options = _options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
-    labels, predictions = binary_pair(labels, predictions)
+    options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
     return _counts(labels, predictions, options).false_alarms * per / labels.size
 
 
@@ -162,21 +159,6 @@ class _Counts(NamedTuple):
     missed: int
 
 
-def _options(
-    start_tolerance: int, end_tolerance: int, minimum_overlap: float, maximum_length: int, minimum_gap: int
-) -> _Options:
-    checked = _Options(
-        non_negative_integer(start_tolerance, "start_tolerance"),
-        non_negative_integer(end_tolerance, "end_tolerance"),
-        fraction(minimum_overlap, "minimum_overlap"),
-        positive_integer(maximum_length, "maximum_length"),
-        non_negative_integer(minimum_gap, "minimum_gap"),
-    )
-    if checked.minimum_overlap == 1:
-        raise ValueError("minimum_overlap must be below 1, as it must be exceeded; got 1")
-    return checked
-
-
 def _counts(labels: BoolArray, predictions: BoolArray, options: _Options) -> _Counts:
     size = labels.size
     merged = _merged(predictions, options.minimum_gap)
@@ -186,11 +168,11 @@ def _counts(labels: BoolArray, predictions: BoolArray, options: _Options) -> _Co
     wide_stops = np.minimum(stops + min(options.end_tolerance, size), size)
     covered = _covered(wide_stops, *merged) - _covered(wide_starts, *merged)
     detected = covered / (wide_stops - wide_starts) > options.minimum_overlap + _SLACK
-    found = int(np.count_nonzero(detected))
+    detected_events = int(np.count_nonzero(detected))
     # Widened pieces stay in order, so the first that ends after an alarm begins is the one that could meet it.
     meets = np.searchsorted(wide_stops[detected], alarm_starts, side="right")
     true_alarms = np.append(wide_starts[detected], size)[meets] < alarm_stops
-    return _Counts(found, int(np.count_nonzero(~true_alarms)), starts.size - found)
+    return _Counts(detected_events, int(np.count_nonzero(~true_alarms)), starts.size - detected_events)
 
 
 def _merged(mask: BoolArray, minimum_gap: int) -> tuple[IntArray, IntArray]:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    binary_pair,
-    fraction,
-    non_negative_integer,
-    require_anomaly,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import FRACTION, STEPS
 
 # Longer zones make no difference, and their ends would leave the range of integers.
 _LONGEST = 2**61
 
 
-def tapr(labels: ArrayLike, predictions: ArrayLike, *, theta: float = 0.5, delta: int = 0, alpha: float = 0.5) -> PRF:
+@on_predictions(theta=FRACTION, delta=STEPS, alpha=FRACTION)
+def tapr(labels: BoolArray, predictions: BoolArray, *, theta: float = 0.5, delta: int = 0, alpha: float = 0.5) -> PRF:
     r"""Time-series aware precision, recall and F1 (TaPR).
 
     With O(e, q) the overlap score of event e and predicted run q, and L their lengths,
@@ -80,8 +71,6 @@ def tapr(labels: ArrayLike, predictions: ArrayLike, *, theta: float = 0.5, delta
     >>> tapr([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, 0])
     PRF(precision=0.75, recall=0.75, f1=0.75)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    theta, delta, alpha = fraction(theta, "theta"), non_negative_integer(delta, "delta"), fraction(alpha, "alpha")
     require_anomaly(labels)
     starts, _ = runs(labels)
     scores = _overlap_scores(labels, predictions, np.full(starts.size, min(delta, _LONGEST), dtype=np.intp))
@@ -93,8 +82,9 @@ def tapr(labels: ArrayLike, predictions: ArrayLike, *, theta: float = 0.5, delta
     return PRF.of(float(alpha * np.mean(correct >= theta) + (1 - alpha) * np.mean(correct)), recall)
 
 
+@on_predictions(theta_p=FRACTION, theta_r=FRACTION, delta=FRACTION)
 def etapr(
-    labels: ArrayLike, predictions: ArrayLike, *, theta_p: float = 0.5, theta_r: float = 0.1, delta: float = 0.0
+    labels: BoolArray, predictions: BoolArray, *, theta_p: float = 0.5, theta_r: float = 0.1, delta: float = 0.0
 ) -> PRF:
     r"""Enhanced time-series aware precision, recall and F1 (eTaPR).
 
@@ -146,9 +136,6 @@ def etapr(
     >>> etapr([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, 0])
     PRF(precision=0.75, recall=0.75, f1=0.75)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    theta_p, theta_r = fraction(theta_p, "theta_p"), fraction(theta_r, "theta_r")
-    delta = fraction(delta, "delta")
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)

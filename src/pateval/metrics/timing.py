@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.labels.events import runs
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    UndefinedMetricError,
-    binary_pair,
-    positive_number,
-    require_anomaly,
-)
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import number
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    pass
 
 
-def timing_quality(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Mean timing quality of the detected events (the timing curve of ESA-ADB).
 
     A detected event of L steps is one touched by a predicted run; x is the offset from its first step to the first
@@ -71,11 +67,12 @@ def timing_quality(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 1, 0, 0, 0, 0, 0])
     1.0
     """
-    _, quality = timing_quality_events(labels, predictions)
+    _, quality = _quality_of_events(labels, predictions)
     return float(quality[_detected(quality)].mean())
 
 
-def timing_after_rate(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     """Share of the detected events whose first alarm begins at their first step or later.
 
     An event is detected where a predicted run touches it, and its alarm begins where the first such run does.
@@ -112,12 +109,13 @@ def timing_after_rate(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> timing_after_rate([0, 0, 1, 1, 0, 0, 1, 1], [0, 1, 1, 0, 0, 0, 0, 1])
     0.5
     """
-    offset, _ = timing_quality_events(labels, predictions)
+    offset, _ = _quality_of_events(labels, predictions)
     return float(np.mean(offset[_detected(offset)] >= 0))
 
 
+@on_predictions(exponent=number())
 def timing_quality_events(
-    labels: ArrayLike, predictions: ArrayLike, *, exponent: float = math.e
+    labels: BoolArray, predictions: BoolArray, *, exponent: float = math.e
 ) -> tuple[FloatArray, FloatArray]:
     """Offset of the first alarm and timing quality of each event.
 
@@ -156,8 +154,12 @@ def timing_quality_events(
     >>> offset.tolist(), quality.tolist()
     ([2.0, nan], [0.5, nan])
     """
-    labels, predictions = binary_pair(labels, predictions)
-    exponent = positive_number(exponent, "exponent")
+    return _quality_of_events(labels, predictions, exponent)
+
+
+def _quality_of_events(
+    labels: BoolArray, predictions: BoolArray, exponent: float = math.e
+) -> tuple[FloatArray, FloatArray]:
     require_anomaly(labels)
     starts, stops = runs(labels)
     run_starts, run_stops = runs(predictions)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
-from pateval.validation.arrays import BoolArray, IntArray, binary_pair, non_negative_integer, require_anomaly
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
+from pateval.validation.checked import on_predictions
+from pateval.validation.options import STEPS
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
-
-def time_tolerant(labels: ArrayLike, predictions: ArrayLike, *, tolerance: int = 5) -> PRF:
+@on_predictions(tolerance=STEPS)
+def time_tolerant(labels: BoolArray, predictions: BoolArray, *, tolerance: int = 5) -> PRF:
     """Precision, recall and F1 of single steps, with a tolerance in time.
 
     Recall is the share of anomalous steps with a predicted step at most ``tolerance`` steps away; precision the share
@@ -53,8 +51,6 @@ def time_tolerant(labels: ArrayLike, predictions: ArrayLike, *, tolerance: int =
     >>> time_tolerant([0, 0, 1, 1, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 1], tolerance=1)
     PRF(precision=0.5, recall=0.3333333333333333, f1=0.4)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    tolerance = non_negative_integer(tolerance, "tolerance")
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -64,7 +60,8 @@ def time_tolerant(labels: ArrayLike, predictions: ArrayLike, *, tolerance: int =
     )
 
 
-def temporal_distance(labels: ArrayLike, predictions: ArrayLike) -> float:
+@on_predictions()
+def temporal_distance(labels: BoolArray, predictions: BoolArray) -> float:
     """Sum of the distances in time between anomalous and predicted steps.
 
     Every anomalous step adds its distance, in steps, to the nearest predicted one, and every predicted step its
@@ -103,7 +100,6 @@ def temporal_distance(labels: ArrayLike, predictions: ArrayLike) -> float:
     >>> temporal_distance([0, 0, 1, 1, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0, 1])
     10.0
     """
-    labels, predictions = binary_pair(labels, predictions)
     require_anomaly(labels)
     if not predictions.any():
         return float(labels.size * np.count_nonzero(labels))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from pateval.kernels.coarse import warn_if_coarse
 from pateval.labels.events import find_events
 from pateval.output.results import Result
 from pateval.output.text_table import plain
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, scored_pair
-from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
+from pateval.validation.checked import on_scores
+from pateval.validation.options import TRUTH_VALUE
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,8 @@ class TsCurve(Result):
         return {"area": plain(self.area)} | super().to_dict()
 
 
-def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error") -> float:
+@on_scores(weighted=TRUTH_VALUE)
+def ts_auprc(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, missing: str = "error") -> float:
     r"""Area under the precision-recall curve of runs, by the trapezoid rule from recall 0 and precision 1.
 
     With :math:`\gamma(L, n) = ((L - 1) / L)^{n - 1}`, at each distinct score as threshold
@@ -101,14 +100,14 @@ def ts_auprc(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, mis
     >>> ts_auprc([0, 1, 1, 1, 0, 0], [0.1, 0.9, 0.2, 0.8, 0.3, 0.0])
     0.8379...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     curve = _curve(labels, scores, weighted=weighted)
     warn_if_coarse(scores, "ts_auprc", "ts_average_precision")
     return curve.area
 
 
+@on_scores(weighted=TRUTH_VALUE)
 def ts_average_precision(
-    labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error"
+    labels: BoolArray, scores: FloatArray, *, weighted: bool = True, missing: str = "error"
 ) -> float:
     r"""Average precision of runs: the sum, over the thresholds, of recall gained times precision.
 
@@ -152,11 +151,11 @@ def ts_average_precision(
     >>> ts_average_precision([0, 1, 1, 1, 0, 0], [0.1, 0.9, 0.2, 0.8, 0.3, 0.0])
     0.8611...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _curve(labels, scores, weighted=weighted).average_precision
 
 
-def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, missing: str = "error") -> TsCurve:
+@on_scores(weighted=TRUTH_VALUE)
+def ts_curve(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, missing: str = "error") -> TsCurve:
     """Recall and precision of runs at every distinct score, as `ts_auprc` defines them.
 
     Parameters
@@ -193,20 +192,17 @@ def ts_curve(labels: ArrayLike, scores: ArrayLike, *, weighted: bool = True, mis
     >>> curve.precision.round(3).tolist()
     [1.0, 1.0, 0.667, 0.75, 0.6, 0.5]
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _curve(labels, scores, weighted=weighted)
 
 
 def _curve(labels: BoolArray, scores: FloatArray, *, weighted: bool) -> TsCurve:
-    if not isinstance(weighted, (bool, np.bool_)):
-        raise TypeError(f"weighted must be True or False; got {in_words(weighted)}")
     require_anomaly(labels)
     # The level of a step is the number of distinct scores above its own: level k is flagged by the thresholds k, k+1...
     ascending, rank = np.unique(scores, return_inverse=True)
     number = int(ascending.size)
     level = number - 1 - rank
     flagged = np.cumsum(np.bincount(level, minlength=number))
-    shares = _run_shares(labels, level, number, weighted=bool(weighted))
+    shares = _run_shares(labels, level, number, weighted=weighted)
     whole = flagged
     if not weighted:
         pairs = np.bincount(np.maximum(level[1:], level[:-1]), minlength=number)

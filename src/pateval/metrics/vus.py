@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,22 +13,12 @@ from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.output.results import Result
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    UndefinedMetricError,
-    binary_pair,
-    choice,
-    positive_integer,
-    require_anomaly,
-    scored_pair,
-    window_length,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
+from pateval.validation.checked import on_predictions, on_scores
+from pateval.validation.options import POSITIVE_INTEGER, WINDOW, word_of
 
 _MOST_SAMPLED = 1_000_000  # thresholds taken one by one
+_OPTIONS = {"window": WINDOW, "thresholds": POSITIVE_INTEGER.or_word(None, "all"), "variant": word_of(VARIANTS)}
 
 
 class _VusAreasFields(NamedTuple):
@@ -41,10 +31,37 @@ class VusAreas(_VusAreasFields, Result):
 
     __slots__ = ()
 
+    @property
+    def vus_roc(self) -> float:
+        """Mean area under the ROC curve."""
+        return float(_defined(self.roc).mean())
 
+    @property
+    def vus_pr(self) -> float:
+        """Mean area under the precision-recall curve."""
+        return float(self.pr.mean())
+
+    @property
+    def range_auc_roc(self) -> float:
+        """Area under the ROC curve at the largest width."""
+        return float(_defined(self.roc)[-1])
+
+    @property
+    def range_auc_pr(self) -> float:
+        """Area under the precision-recall curve at the largest width."""
+        return float(self.pr[-1])
+
+
+def _defined(areas: FloatArray) -> FloatArray:
+    if np.isnan(areas).any():
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    return areas
+
+
+@on_scores(**_OPTIONS)
 def vus_roc(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     window: int = 100,
     thresholds: int | None = 250,
@@ -118,13 +135,13 @@ def vus_roc(
     >>> vus_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9557...
     """
-    labels, scores = scored_pair(labels, scores, missing)
-    return float(_areas(labels, scores, window, thresholds, variant, only="roc").roc.mean())
+    return _areas(labels, scores, window, thresholds, variant, only="roc").vus_roc
 
 
+@on_scores(**_OPTIONS)
 def vus_pr(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     window: int = 100,
     thresholds: int | None = 250,
@@ -179,16 +196,16 @@ def vus_pr(
     >>> vus_pr(labels, scores, window=4, variant="original")
     0.9080...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     areas = _areas(labels, scores, window, thresholds, variant, only="pr")
     if not VARIANTS[variant].precision_steps:
         warn_if_coarse(scores, f"vus_pr with variant={variant!r}", "variant='tsb-ad'")
-    return float(areas.pr.mean())
+    return areas.vus_pr
 
 
+@on_scores(**_OPTIONS)
 def range_auc_roc(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     window: int = 100,
     thresholds: int | None = 250,
@@ -238,13 +255,13 @@ def range_auc_roc(
     >>> range_auc_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9879...
     """
-    labels, scores = scored_pair(labels, scores, missing)
-    return float(_areas(labels, scores, window, thresholds, variant, only="roc", single=True).roc[-1])
+    return _areas(labels, scores, window, thresholds, variant, only="roc", single=True).range_auc_roc
 
 
+@on_scores(**_OPTIONS)
 def range_auc_pr(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     window: int = 100,
     thresholds: int | None = 250,
@@ -294,16 +311,16 @@ def range_auc_pr(
     >>> range_auc_pr([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     0.9553...
     """
-    labels, scores = scored_pair(labels, scores, missing)
     areas = _areas(labels, scores, window, thresholds, variant, only="pr", single=True)
     if not VARIANTS[variant].precision_steps:
         warn_if_coarse(scores, f"range_auc_pr with variant={variant!r}", "variant='tsb-ad'")
-    return float(areas.pr[-1])
+    return areas.range_auc_pr
 
 
+@on_scores(**_OPTIONS)
 def vus_areas(
-    labels: ArrayLike,
-    scores: ArrayLike,
+    labels: BoolArray,
+    scores: FloatArray,
     *,
     window: int = 100,
     thresholds: int | None = 250,
@@ -350,11 +367,11 @@ def vus_areas(
     >>> areas.roc.round(3).tolist()
     [0.917, 0.917, 0.974, 0.984, 0.988]
     """
-    labels, scores = scored_pair(labels, scores, missing)
     return _areas(labels, scores, window, thresholds, variant)
 
 
-def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 100, variant: str = "tsb-ad") -> PRF:
+@on_predictions(window=WINDOW, variant=_OPTIONS["variant"])
+def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 100, variant: str = "tsb-ad") -> PRF:
     """Precision and recall of VUS for 0/1 predictions: their means over the widths 0 to ``window``, and F1 of these.
 
     The predictions are the one threshold of the surface; the notes of `vus_roc` define both quantities.
@@ -395,8 +412,7 @@ def vus_predictions(labels: ArrayLike, predictions: ArrayLike, *, window: int = 
     >>> vus_predictions([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     PRF(precision=0.8259..., recall=1.0, f1=0.9046...)
     """
-    labels, predictions = binary_pair(labels, predictions)
-    window, rules = window_length(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
+    rules = VARIANTS[variant]
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -421,16 +437,12 @@ def _areas(
     single: bool = False,
 ) -> VusAreas:
     """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
-    window, rules = window_length(window, "window"), VARIANTS[choice(variant, "variant", VARIANTS)]
-    sample = None if thresholds is None else positive_integer(thresholds, "thresholds")
+    rules = VARIANTS[variant]
     require_anomaly(labels)
     no_false_alarms = bool(labels.all())
-    if no_false_alarms and only == "roc":
-        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
-
     ascending = np.sort(scores)
     present = ascending[ascending > -np.inf]
-    levels = _corners(labels, scores, present, window // 2) if sample is None else _sampled(present, sample)
+    levels = _corners(labels, scores, present, window // 2) if thresholds is None else _sampled(present, thresholds)
     reachable = levels.size
     if present.size < ascending.size:
         # Missing scores tie below all others in the ROC curve; that of precision and recall ends above them.

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.output.frame_builder import build_frame, frame_of_rows
 from pateval.output.results import Result
 from pateval.output.text_table import aligned, cut_in_the_middle, plain
 from pateval.time.clocks import Duration
@@ -67,12 +66,8 @@ class StepWeights(Result):
     def __len__(self) -> int:
         return int(self.codes.size)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per time step; see `Explanation.to_frame`."""
-        return build_frame(self.columns(), backend)
-
     def columns(self) -> dict[str, Any]:
-        """Return the weights as columns, with the names of the series first where there are any."""
+        """Return the weights as columns, a row per time step, with the series first where they were named."""
         named = {} if self.series is None else {"series": self.series.tolist()}
         return named | {
             "step": self.step,
@@ -178,15 +173,10 @@ class Explanation(Result):
         """Mark the explained steps that lie inside an event."""
         return np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per event.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return frame_of_rows(*self.event_rows(), backend)
+    def columns(self) -> dict[str, Any]:
+        """Return the events as columns, a row per event."""
+        columns, rows = self.event_rows()
+        return {name: [row[place] for row in rows] for place, name in enumerate(columns)}
 
     def event_rows(self) -> tuple[list[str], list[list[Any]]]:
         """Columns and rows of the events; the series is among them where it was named."""

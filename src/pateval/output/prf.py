@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from pateval.output.results import Result
-from pateval.validation.wording import in_words
-
-_LARGEST_BETA = 1e100  # its square must be a number
+from pateval.validation.options import BETA
 
 
 class _PrfFields(NamedTuple):
@@ -59,9 +56,7 @@ class PRF(_PrfFields, Result):
         >>> PRF.of(0.5, 1.0).f_beta(2)
         0.8333333333333334
         """
-        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= cast(float, beta) <= _LARGEST_BETA:
-            raise ValueError(f"beta must be a number from 0 to {_LARGEST_BETA:g}; got {in_words(beta)}")
-        square = float(beta) ** 2
+        square = BETA.check(beta, "beta") ** 2
         if square == 1.0:
             return self.f1
         return ratio((1 + square) * self.precision * self.recall, square * abs(self.precision) + self.recall)

@@ -18,8 +18,8 @@ _ROWS_SHOWN = 20  # in a notebook; to_frame has all of them
 class Result:
     """Frame, plain data and JSON of a named tuple or a dataclass, from its fields.
 
-    Arrays are columns; single values make one row. Classes with more to say have methods of their own in place of
-    these.
+    What is shown as a table, the frame and HTML, follows from `columns`: a class with other rows than its fields has a
+    method of its own in place of that one, and no other.
 
     Examples
     --------
@@ -33,8 +33,15 @@ class Result:
 
     __slots__ = ()
 
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table this is, by name: arrays are columns, and single values make one row."""
+        return {
+            name: value if isinstance(value, np.ndarray) else [str(value) if isinstance(value, PathLike) else value]
+            for name, value in _fields(self).items()
+        }
+
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame, with a row per entry where the fields are arrays and one row where they are numbers.
+        """Return a data frame of `columns`.
 
         Parameters
         ----------
@@ -43,7 +50,7 @@ class Result:
         """
         from pateval.output.frame_builder import build_frame
 
-        return build_frame({name: _column(value) for name, value in _fields(self).items()}, backend)
+        return build_frame(self.columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data that JSON can carry, with None for NaN and "inf" for infinity."""
@@ -58,10 +65,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, fragment
+        from pateval.output.text_table import numeric_columns
 
         frame = self.to_frame("pyarrow")
         rows = [list(row.values()) for row in frame.slice(0, _ROWS_SHOWN).to_pylist()]
-        sides = [bool(rows) and all(_is_number(row[place]) for row in rows) for place in range(frame.num_columns)]
+        sides = numeric_columns(frame.column_names, rows)
         more = frame.num_rows - len(rows)
         return fragment(
             type(self).__name__,
@@ -74,13 +82,3 @@ def _fields(result: Any) -> dict[str, Any]:
     """Return the fields of a named tuple or a dataclass by name."""
     names = getattr(result, "_fields", None) or result.__dataclass_fields__
     return {name: getattr(result, name) for name in names}
-
-
-def _column(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value
-    return [str(value) if isinstance(value, PathLike) else value]
-
-
-def _is_number(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, (int, float)) and not isinstance(cell, bool))

@@ -84,12 +84,15 @@ def render(
       {"detector": "b", "pate": null}
     ]
     """
-    if style not in _RENDERERS:
+    if style not in FORMATS:
         raise ValueError(f"a table is rendered as one of {', '.join(map(repr, FORMATS))}; got {style!r}")
     names, cells = list(columns), [list(row) for row in rows]
+    if style not in TEXT_FORMATS:
+        return _as_json(names, cells) if style == "json" else _as_csv(names, cells)
+    texts, sides = [[cell_text(cell) for cell in row] for row in cells], numeric_columns(names, cells)
     if style == "table" and width is not None:
-        return fitted(names, [[cell_text(cell) for cell in row] for row in cells], _numeric(names, cells), width)
-    return _RENDERERS[style](names, cells)
+        return fitted(names, texts, sides, width)
+    return TEXT_FORMATS[style](names, texts, sides)
 
 
 def aligned(
@@ -384,18 +387,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _as_text(columns: list[str], rows: list[list[Any]]) -> str:
-    return aligned(columns, [[cell_text(cell) for cell in row] for row in rows], _numeric(columns, rows))
-
-
-def _as_markdown(columns: list[str], rows: list[list[Any]]) -> str:
-    return markdown(columns, [[cell_text(cell) for cell in row] for row in rows], _numeric(columns, rows))
-
-
-def _as_latex(columns: list[str], rows: list[list[Any]]) -> str:
-    return latex(columns, [[cell_text(cell) for cell in row] for row in rows], _numeric(columns, rows))
-
-
 def _as_json(columns: list[str], rows: list[list[Any]]) -> str:
     objects = [dict(zip(columns, map(_finite, row), strict=True)) for row in rows]
     return "[\n" + ",\n".join(f"  {json.dumps(record, ensure_ascii=False)}" for record in objects) + "\n]"
@@ -412,7 +403,8 @@ def _finite(cell: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _numeric(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[bool]:
+def numeric_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[bool]:
+    """Say of each column whether it holds numbers alone, and so stands to the right."""
     return [bool(rows) and all(_is_number(row[place]) for row in rows) for place in range(len(columns))]
 
 
@@ -425,12 +417,4 @@ TEXT_FORMATS: dict[str, Callable[[Sequence[str], Sequence[Sequence[str]], Sequen
     "table": aligned,
     "markdown": markdown,
     "latex": latex,
-}
-# A new format is one function and one row here.
-_RENDERERS: dict[str, Callable[[list[str], list[list[Any]]], str]] = {
-    "table": _as_text,
-    "json": _as_json,
-    "csv": _as_csv,
-    "markdown": _as_markdown,
-    "latex": _as_latex,
 }

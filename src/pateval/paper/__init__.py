@@ -1,8 +1,8 @@
-"""The paper's tables and figures, one file each, and the table of them.
+"""The paper's tables and figures, and the table of them.
 
-An experiment is a module with two functions: ``compute(settings)`` returns an object that holds the numbers, and
-``report(found)`` turns it into a `Report` of text, tables and figures. To add one is to add a line to `EXPERIMENTS`.
-Modules are imported when they are asked for.
+An experiment is a function that takes the settings and returns a `Report`: the numbers in tables, the statements of the
+paper with the cells that decide them, and figures. Its text stands in ``pages``. To add one is to add a line to
+`EXPERIMENTS`. Modules are imported when they are asked for.
 
 >>> "scenarios" in EXPERIMENTS
 True
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from pateval.paper.document import ExperimentSettings, MissingInputError, Report
 
-__all__ = ["EXPERIMENTS", "Experiment", "ExperimentSettings", "MissingInputError", "Report", "compute", "report"]
+__all__ = ["EXPERIMENTS", "Experiment", "ExperimentSettings", "MissingInputError", "Report", "compute"]
 
 
 class Experiment(NamedTuple):
@@ -25,7 +25,7 @@ class Experiment(NamedTuple):
     Attributes
     ----------
     module : str
-        File in this package.
+        File in this package; the function in it is called as the experiment is.
     place : str
         Which table or figure of the paper it makes.
     about : str
@@ -38,15 +38,16 @@ class Experiment(NamedTuple):
 
 
 EXPERIMENTS = {
-    "properties": Experiment("properties", "first table", "What each metric considers: claimed, and measured."),
+    "properties": Experiment("properties", "first figure and table", "What metrics consider: claimed, and measured."),
     "scenarios": Experiment("scenarios", "both scenario tables and figures", "Ten synthetic detections, all metrics."),
-    "categories": Experiment("categories", "categorisation figure", "Categories and weights of every step."),
+    "categories": Experiment("weights", "categorisation figure", "Categories and weights of every step."),
+    "readings": Experiment("readings", "equations 2, 5 and 8", "PATE as the text reads, and as it was run."),
     "real-world": Experiment("real_world", "table and figure of two series", "Weather and ECG, four detectors each."),
     "impact": Experiment("impact", "big table", "Five trained detectors, each run, with the paper's protocol."),
     "ranks": Experiment("ranks", "rank figure", "Mean ranks under each metric, with critical differences."),
-    "ablation": Experiment("ablation", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
-    "lengths": Experiment("lengths", "appendix figure", "Weights beside an event against its length."),
-    "early-late": Experiment("early_late", "appendix figure", "Too early and too late are not the same."),
+    "ablation": Experiment("ranks", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
+    "lengths": Experiment("weights", "appendix figure", "Weights beside an event against its length."),
+    "early-late": Experiment("weights", "appendix figure", "Too early and too late are not the same."),
     "segments": Experiment("segments", "figure of score segments", "Stretches of the scores of trained detectors."),
     "chance": Experiment("chance", "a row the big table lacks", "What detectors without knowledge get."),
     "consistency": Experiment("consistency", "big table, times", "Printed numbers held against labels and each other."),
@@ -54,8 +55,8 @@ EXPERIMENTS = {
 }
 
 
-def compute(name: str, settings: ExperimentSettings | None = None) -> Any:
-    """Run an experiment and return its numbers.
+def compute(name: str, settings: ExperimentSettings | None = None) -> Report:
+    """Run an experiment.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def compute(name: str, settings: ExperimentSettings | None = None) -> Any:
 
     Returns
     -------
-    object
-        The result class of that experiment.
+    Report
+        Its numbers, statements and figures.
 
     Raises
     ------
@@ -78,26 +79,12 @@ def compute(name: str, settings: ExperimentSettings | None = None) -> Any:
 
     Examples
     --------
-    >>> compute("scenarios").agreeing
-    109
-    """
-    return _module(name).compute(settings or ExperimentSettings())
-
-
-def report(name: str, found: Any) -> Report:
-    """Turn the numbers of an experiment into what is written.
-
-    Examples
-    --------
-    >>> report("scenarios", compute("scenarios")).summary
+    >>> compute("scenarios").summary
     '109 of 110 printed cells agree to both decimals.'
     """
-    return cast("Report", _module(name).report(found))
-
-
-def _module(name: str) -> Any:
     if name not in EXPERIMENTS:
         close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(EXPERIMENTS)}"
         raise ValueError(f"there is no experiment {name!r}; {hint}")
-    return import_module(f"pateval.paper.{EXPERIMENTS[name].module}")
+    run = getattr(import_module(f"pateval.paper.{EXPERIMENTS[name].module}"), name.replace("-", "_"))
+    return cast("Report", run(settings or ExperimentSettings()))

@@ -1,13 +1,44 @@
-"""What an experiment is given and what it hands back: settings in; text, tables, figures and verdicts out."""
+"""What an experiment is given and hands back: settings in; text, tables, figures and verdicts out, written as a page.
+
+Experiments make the numbers; words stand in ``pages/NAME.md``, a Jinja template with the blocks title, summary, text
+and one for each statement. ``pages/page.md`` lays a page out, ``pages/overview.md`` that over all experiments. Every
+page ends with what made it: the command, the commit or version, the date, the time taken and the environment. Paths and
+names of machines are never written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import math
+import os
+import platform
+import re
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
-REPRODUCES, DIFFERS, ADDED, OPEN = "reproduces", "differs", "added", "open"
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pateval.io.atomic import write_text
+from pateval.kernels.coarse import CoarseScoresWarning
+from pateval.output.text_table import markdown, render
+
+REPRODUCES, IN_PART, DIFFERS, CANNOT = "reproduces", "in part", "differs", "cannot be had"
+ADDED = "not in the paper"
+# Shares of the cells behind a statement that must agree for the first two; the pages state them in words.
+MOST, HALF = 0.9, 0.5
+PAGE, RECORD = "README.md", "verdicts.json"
+_FORMAT = 2  # of the record; results of other formats count as not made
+_LARGEST_SVG = 200_000  # bytes: patterns and long curves make more of it than a repository should carry
+
+Row = Mapping[str, Any]
 
 
 class MissingInputError(ValueError):
@@ -55,8 +86,108 @@ class ExperimentSettings:
     tell: Callable[[str], None] = _silent
 
 
+# When a number agrees with the printed one: by the name of the rule, given both and a limit.
+_RULES: dict[str, Callable[[Any, Any, float], bool]] = {
+    "equal": lambda printed, found, _: bool(found == printed),
+    "rounds": lambda printed, found, _: round(found, 2) == printed,
+    "within": lambda printed, found, limit: abs(found - printed) <= limit,
+    "seeds": lambda printed, found, limit: (
+        abs(median(found) - printed) <= limit and sum(abs(one - printed) <= limit for one in found) > 1
+    ),
+    "above": lambda printed, found, _: found > printed,
+    "below": lambda printed, found, _: found < printed,
+}
+
+
+class Cell(NamedTuple):
+    """A printed value, or the other side of a statement, and ours.
+
+    Attributes
+    ----------
+    printed, found : object
+        The two values; for the rule "seeds" ours are several.
+    rule : {"equal", "rounds", "within", "seeds", "above", "below"}
+        When they agree: equal; ours rounds to the two printed decimals; no further than ``limit`` apart; the median of
+        ours and two of them at least within ``limit``; ours is above, or below, the other.
+    limit : float
+        Largest distance.
+
+    Examples
+    --------
+    >>> Cell(0.63, 0.6163, "rounds").agrees, Cell(0.63, 0.6163, "within", 0.03).agrees
+    (False, True)
+    """
+
+    printed: Any
+    found: Any
+    rule: str = "equal"
+    limit: float = 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether ours agrees with the printed value."""
+        return _RULES[self.rule](self.printed, self.found, self.limit)
+
+
 @dataclass(frozen=True)
-class ReportTable:
+class Verdict:
+    """One statement of the paper and the cells that decide it; its words stand in the page.
+
+    Attributes
+    ----------
+    name : str
+        Block of the page: what is compared, then lines that begin with "printed:" and "ours:", then why it is so.
+    cells : sequence of Cell or None
+        The status follows from them; empty where what they need cannot be had, None where the paper has no such number.
+    values : mapping
+        What the words speak of, beside the cells and how many of them agree.
+    one_seed : bool
+        Whether ours comes from one training alone: it then reproduces in part at most.
+
+    Examples
+    --------
+    >>> [Verdict("", [Cell(1, found) for found in ours]).status for ours in ([1, 1], [1, 2], [2, 3], [])]
+    ['reproduces', 'in part', 'differs', 'cannot be had']
+    """
+
+    name: str
+    cells: Sequence[Cell] | None
+    values: Mapping[str, Any] = field(default_factory=dict)
+    one_seed: bool = False
+
+    @property
+    def agreeing(self) -> int:
+        """How many cells agree."""
+        return sum(cell.agrees for cell in self.cells or ())
+
+    @property
+    def status(self) -> str:
+        """Whether the statement reproduces, by the rule that the pages state."""
+        if self.cells is None:
+            return ADDED
+        if not self.cells:
+            return CANNOT
+        share = self.agreeing / len(self.cells)
+        if share >= MOST and not self.one_seed:
+            return REPRODUCES
+        return IN_PART if share >= HALF else DIFFERS
+
+    def to_dict(self, page: str) -> dict[str, str]:
+        """What is written: item, both values in words, the status, and why."""
+        counts = {"cells": self.cells, "agreeing": self.agreeing}
+        said = {"item": "", "printed": "", "ours": "", "status": self.status, "why": ""}
+        if self.cells:
+            said |= {"printed": f"{len(self.cells)} cells", "ours": f"{self.agreeing} agree"}
+        said["item"], *paragraphs = _paragraphs(page, self.name, {**counts, **self.values})
+        for paragraph in paragraphs:
+            key, mark, text = paragraph.partition(": ")
+            is_value = bool(mark) and key in ("printed", "ours")
+            said[key if is_value else "why"] = text if is_value else paragraph
+        return said
+
+
+@dataclass(frozen=True)
+class PageTable:
     """A table, written as CSV in full precision and as Markdown.
 
     Attributes
@@ -65,10 +196,8 @@ class ReportTable:
         Stem of the CSV file.
     caption : str
         One sentence above the table.
-    columns : sequence of str
-        Names of the columns.
-    rows : sequence of sequences
-        Text, numbers, or None where there is no value.
+    rows : sequence of mappings
+        From column to text, number, or None where there is no value; all have the same columns.
     decimals : int
         Of floats in Markdown.
     in_page, in_csv : bool
@@ -77,53 +206,42 @@ class ReportTable:
 
     name: str
     caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    rows: Sequence[Row]
     decimals: int = 2
     in_page: bool = True
     in_csv: bool = True
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.rows[0]) if self.rows else []
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure, drawn when it is written.
+    def markdown(self) -> str:
+        """The table as Markdown.
 
-    Attributes
-    ----------
-    name : str
-        Stem of the files.
-    caption : str
-        What to see.
-    draw : callable
-        Returns matplotlib axes.
-    """
+        Examples
+        --------
+        >>> print(PageTable("t", "", [{"metric": "pate", "value": 0.5}, {"metric": "vus", "value": None}]).markdown())
+        | metric | value |
+        | --- | ---: |
+        | pate | 0.50 |
+        | vus | - |
+        """
+        cells = [[_cell(value, self.decimals) for value in row.values()] for row in self.rows]
+        right = [all(_is_number(row[name]) or row[name] is None for row in self.rows) for name in self.columns]
+        return markdown(self.columns, cells, right)
+
+    def csv(self) -> str:
+        """The table as CSV; an empty cell where there is no value."""
+        return render(self.columns, [list(row.values()) for row in self.rows], "csv") + "\n"
+
+
+class Figure(NamedTuple):
+    """A figure, drawn when it is written: the stem of its files, what to see, and what returns matplotlib axes."""
 
     name: str
     caption: str
     draw: Callable[[], Any]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether one statement of the paper reproduces, and why.
-
-    Attributes
-    ----------
-    item : str
-        What is compared.
-    printed, found : str
-        The paper's value and ours.
-    status : {"reproduces", "differs", "added", "open"}
-        ``added``: the paper has no such number; ``open``: what is here does not decide it.
-    why : str
-        The explanation, in words.
-    """
-
-    item: str
-    printed: str
-    found: str
-    status: str
-    why: str
 
 
 @dataclass(frozen=True)
@@ -132,19 +250,219 @@ class Report:
 
     Attributes
     ----------
-    title : str
-        Heading of the page.
-    summary : str
-        The result in one sentence.
-    text : sequence of str
-        Paragraphs in Markdown.
+    name : str
+        Of the experiment, and so of its text in ``pages``.
+    values : mapping
+        What the text speaks of.
     tables, figures, verdicts
         In the order of the page.
     """
 
-    title: str
-    summary: str
-    text: Sequence[str]
-    tables: Sequence[ReportTable] = field(default_factory=tuple)
-    figures: Sequence[Figure] = field(default_factory=tuple)
-    verdicts: Sequence[Verdict] = field(default_factory=tuple)
+    name: str
+    values: Mapping[str, Any]
+    tables: Sequence[PageTable]
+    figures: Sequence[Figure]
+    verdicts: Sequence[Verdict]
+
+    @property
+    def title(self) -> str:
+        """Heading of the page."""
+        return _paragraphs(self.name, "title", self.values)[0]
+
+    @property
+    def summary(self) -> str:
+        """The result in one sentence."""
+        return _paragraphs(self.name, "summary", self.values)[0]
+
+    @property
+    def text(self) -> list[str]:
+        """Paragraphs of the page."""
+        return _paragraphs(self.name, "text", self.values)
+
+    @property
+    def statements(self) -> list[dict[str, str]]:
+        """The verdicts in words."""
+        return [verdict.to_dict(self.name) for verdict in self.verdicts]
+
+    def table(self, name: str) -> PageTable:
+        """One table by its name."""
+        return next(table for table in self.tables if table.name == name)
+
+    def verdict(self, name: str) -> Verdict:
+        """The first verdict of a name."""
+        return next(verdict for verdict in self.verdicts if verdict.name == name)
+
+
+def write(report: Report, folder: Path, *, command: str, started: float) -> list[Path]:
+    """Write everything of one experiment below a folder, and renew the page over all experiments there.
+
+    Parameters
+    ----------
+    report : Report
+        What to write.
+    folder : Path
+        Where all results are kept; the experiment's own folder in it has its name.
+    command : str
+        What was typed, with a placeholder for every path.
+    started : float
+        `time.perf_counter` when the experiment began.
+
+    Returns
+    -------
+    list of Path
+        The page first, then the other files.
+    """
+    from pateval import plots
+
+    place = folder / report.name
+    place.mkdir(parents=True, exist_ok=True)
+    made: list[Path] = []
+    for table in report.tables:
+        if table.in_csv:
+            made.append(place / f"{table.name}.csv")
+            write_text(table.csv(), made[-1])
+    for figure in report.figures:
+        axes = figure.draw()
+        made.append(plots.save(axes, place / f"{figure.name}.png"))
+        drawn = plots.save(axes, place / f"{figure.name}.svg")
+        if drawn.stat().st_size > _LARGEST_SVG:
+            drawn.unlink()
+        else:
+            made.append(drawn)
+    made_by = _provenance(command, time.perf_counter() - started)
+    record = {"format": _FORMAT, "title": report.title, "summary": report.summary, "verdicts": report.statements}
+    write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / RECORD)
+    vectors = {path.stem for path in made if path.suffix == ".svg"}
+    write_text(page_text(report, vectors) + "\n" + _rendered("made_by.md", made_by=made_by), place / PAGE)
+    write_text(overview_text(folder), folder / PAGE)
+    return [place / PAGE, *made, place / RECORD]
+
+
+def page_text(report: Report, vectors: set[str]) -> str:
+    """The page of one experiment, without what made it; ``vectors`` are the figures that are there as SVG too."""
+    return _rendered("page.md", report=report, vectors=vectors)
+
+
+def overview_text(folder: Path) -> str:
+    """The page over all experiments whose results a folder holds: what reproduces, what does not, and why."""
+    from pateval.paper import EXPERIMENTS
+
+    kept = {name: folder / name / RECORD for name in EXPERIMENTS if (folder / name / RECORD).is_file()}
+    read = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in kept.items()}
+    records = {name: record for name, record in read.items() if record.get("format") == _FORMAT}
+    listed = [
+        {"experiment": f"[{name}]({name}/{PAGE})", "of the paper": EXPERIMENTS[name].place, "result": record["summary"]}
+        for name, record in records.items()
+    ]
+    absent = [
+        {"experiment": name, "of the paper": EXPERIMENTS[name].place, "state": "not run yet"}
+        for name in EXPERIMENTS
+        if name not in records
+    ]
+    said = [(name, verdict) for name, record in records.items() for verdict in record["verdicts"]]
+    return _rendered(
+        "overview.md",
+        listed=PageTable("", "", listed).markdown(),
+        absent=PageTable("", "", absent).markdown() if absent else "",
+        chosen={
+            status: [(name, verdict) for name, verdict in said if verdict["status"] == status]
+            for status in (DIFFERS, IN_PART, REPRODUCES, CANNOT, ADDED)
+        },
+    )
+
+
+def capitalised(text: str) -> str:
+    """A text as the beginning of a sentence.
+
+    Examples
+    --------
+    >>> capitalised("the first cell")
+    'The first cell'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Names with commas, the last after "or".
+
+    Examples
+    --------
+    >>> listed([463, 465, 1466])
+    '463, 465 or 1,466'
+    """
+    words = [f"{name:,}" if isinstance(name, int) else str(name) for name in names]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+@contextmanager
+def coarse_scores_expected() -> Iterator[None]:
+    """Silence the warning about coarse scores where the paper's own detectors are binary or full of ties."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CoarseScoresWarning)
+        yield
+
+
+def missing_verdicts(sentences: Iterable[str]) -> list[Verdict]:
+    """A statement that cannot be had for each sentence about what is not here."""
+    return [Verdict("missing", (), {"sentence": capitalised(sentence).rstrip(".")}) for sentence in sentences]
+
+
+def _paragraphs(page: str, block: str, values: Mapping[str, Any]) -> list[str]:
+    """A block of a page, or of the words that pages share, as paragraphs of one line each."""
+    template = _templates().get_template(f"{page}.md")
+    if block not in template.blocks:
+        template = _templates().get_template("shared.md")
+    text = "".join(template.blocks[block](template.new_context(dict(values))))
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+
+
+@cache
+def _templates() -> Environment:
+    # Markdown, not HTML: nothing is escaped.
+    made = Environment(  # noqa: S701
+        loader=FileSystemLoader(Path(__file__).parent / "pages"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"capitalised": capitalised, "first_sentence": _first_sentence}
+    return made
+
+
+def _rendered(template: str, **values: Any) -> str:
+    text = _templates().get_template(template).render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{decimals}f}" if abs(value) < 1e6 else f"{value:.3g}"
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _provenance(command: str, seconds: float) -> dict[str, str]:
+    """What made a result, without paths and names of machines."""
+    from pateval.runner.tasks import library_versions, pateval_version
+
+    known = pateval_version()
+    packages = [f"{name} {version}" for name, version in library_versions().items() if name != "python"]
+    return {
+        "command": f"`{command}`",
+        "source": f"pateval {known['version']}" + (f", commit {known['commit']}" if known["commit"] else ""),
+        "date": datetime.now(UTC).date().isoformat(),
+        "time taken": f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min",
+        "environment": f"Python {platform.python_version()}; {', '.join(packages)}; {platform.system()} "
+        f"{platform.machine()}, {os.cpu_count()} cores",
+    }

@@ -1,310 +1,176 @@
 """The big table: five detectors under the paper's protocol, each run, printed value and difference in each cell.
 
 Series are laid end to end as one, incomplete last windows are dropped, and predictions are the steps strictly above the
-configured percentile of training and test scores together. `impact_page` turns the numbers into text and figures.
+configured percentile of training and test scores together. `own_protocol` stands beside it on the same page.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy.stats import spearmanr
 
-from pateval.datasets import Series, data_root, join, load
-from pateval.detectors import make
-from pateval.detectors.presets import threshold_ratio
-from pateval.io.collapse_rules import ZSCORE_CORRELATION
-from pateval.io.score_files import training_verdicts
+from pateval.io.collapse_rules import ZSCORE_CORRELATION, judge_record
+from pateval.io.score_files import training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
-from pateval.paper.chance import PAPER_METRICS, knowing_nothing
-from pateval.paper.document import ExperimentSettings, MissingInputError, Report
-from pateval.paper.impact_gaps import SUBSET_DATASET, Gap, find_gaps
-from pateval.paper.impact_values import CLOSE, Values, measured
-from pateval.paper.label_sets import labels_at_hand
-from pateval.paper.own_protocol import OwnProtocol
-from pateval.paper.score_folders import (
-    EARLIER,
+from pateval.paper.chance import chance_values, flagged_percent, name_metrics, shade_chance
+from pateval.paper.document import (
+    Cell,
+    ExperimentSettings,
+    Figure,
+    MissingInputError,
+    PageTable,
+    Report,
+    Row,
+    Verdict,
+    missing_verdicts,
+)
+from pateval.paper.gaps import CLOSE, SHARES, Gap, Values, find_gaps
+from pateval.paper.inputs import (
     HELD_OUT,
+    PAPER,
+    PAPER_METRICS,
     Scored,
+    ZScore,
     datasets_in,
+    labels_at_hand,
+    measured,
     protocol_folder,
     read_runs,
     score_folder,
+    squared_zscore,
+    train,
 )
 from pateval.thresholds import quantile_threshold
-from pateval.validation.arrays import BoolArray
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
 BASELINES = ("random", "constant", "squared z-score")
-DRAWS = 20
-# With 14 of 19 machines values spread about as far as with 19 of 28: 1/14 - 1/19 = .019, 1/19 - 1/28 = .017.
-KEPT_MACHINES = 14
-# From this rank correlation on, scores order the steps as the squared z-score does.
-SAME_ORDER = ZSCORE_CORRELATION
-
-Scores = npt.NDArray[np.float64]
+LIMITS = (0.01, CLOSE, 0.05)
+# Machines vary enough for a spread over subsets to mean something, and only of SMD some are missing. With 14 of 19
+# machines values spread about as far as with 19 of 28: 1/14 - 1/19 = .019, 1/19 - 1/28 = .017.
+SUBSET_DATASET, KEPT_MACHINES, DRAWS, ALL_MACHINES = "SMD", 14, 20, 28
 
 
 @dataclass(frozen=True)
-class TrainingRow:
-    """One training: what its record says, and how much its scores are those of the squared z-score.
+class OnDataset:
+    """Everything about one data set.
 
-    Attributes
-    ----------
-    protocol, dataset, detector : str
-        Which training; ``protocol`` is the folder of its score file.
-    run : int
-        The seed.
-    verdict : str
-        Sound, collapsed and why, not judged, or no record.
-    correlation : float or None
-        Rank correlation of the test scores with the squared z-score; None where the data are not at hand.
+    How many series the score files have; by detector the runs that were read and the
+    values of each; values of random scores, a constant and the squared z-score on the same steps; by detector and
+    metric the standard deviation over subsets of machines, seed 0; and cells further than .03 from the printed value.
     """
 
-    protocol: str
-    dataset: str
-    detector: str
-    run: int
-    verdict: str
-    correlation: float | None
+    name: str
+    series: int
+    scored: dict[str, list[Scored]]
+    runs: dict[str, list[Values]]
+    baselines: dict[str, Values]
+    spread: dict[tuple[str, str], float]
+    gaps: list[Gap]
 
     @property
-    def dead(self) -> bool:
-        """Whether the record says so, or the scores order the steps as the squared z-score does."""
-        return self.verdict.startswith("collapsed") or (self.correlation or 0.0) >= SAME_ORDER
-
-
-@dataclass(frozen=True)
-class Impact:
-    """All runs, beside the printed table.
-
-    Attributes
-    ----------
-    runs : tuple of Values
-        The detectors.
-    baselines : tuple of Values
-        Random scores (mean over seeds), a constant, the squared z-score, on the same steps.
-    whole : tuple of Values
-        Random scores and a constant on whole label sets: SMD with 28 machines, PSM.
-    subsets : dict
-        By detector and metric: mean and standard deviation over subsets of SMD's machines, seed 0.
-    gaps : tuple of Gap
-        Cells of seed 0 further than .03 from the printed value.
-    collapse : tuple of TrainingRow
-        What is known about the training of every run, of all protocols.
-    own : OwnProtocol
-        The same detectors by our own protocol.
-    machines : dict of str to int
-        Series in the score files, by data set.
-    missing : tuple of str
-        A sentence for each thing that is not here.
-    """
-
-    runs: tuple[Values, ...]
-    baselines: tuple[Values, ...]
-    whole: tuple[Values, ...]
-    subsets: dict[tuple[str, str], tuple[float, float]]
-    gaps: tuple[Gap, ...]
-    collapse: tuple[TrainingRow, ...]
-    own: OwnProtocol
-    machines: dict[str, int]
-    missing: tuple[str, ...]
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """Data sets with score files."""
-        return tuple(self.machines)
-
-    def of(self, dataset: str, detector: str) -> list[Values]:
-        """The runs of one detector on one data set, without the earlier training."""
-        return [
-            values
-            for values in (*self.runs, *self.baselines)
-            if (values.dataset, values.detector, values.earlier) == (dataset, detector, False)
-        ]
-
-    def within(self, dataset: str, run: int, *, earlier: bool = False) -> tuple[int, int]:
-        """How many printed cells a run comes within .03 of, and how many it has."""
-        away = [
-            abs(difference)
-            for values in self.runs
-            if (values.dataset, values.run, values.earlier) == (dataset, run, earlier)
+    def cells(self) -> dict[tuple[str, str], tuple[float, list[float]]]:
+        """By detector and metric, where the paper prints a value: it, and ours of each run."""
+        return {
+            (detector, metric): (printed, [values[metric] for values in runs])
+            for detector, runs in self.runs.items()
             for metric in paper.IMPACT_VALUES
-            if (difference := values.difference(metric)) is not None
-        ]
-        return sum(value <= CLOSE for value in away), len(away)
-
-    def seeds(self, dataset: str) -> list[int]:
-        """Seeds of which at least one detector has a run."""
-        return sorted({values.run for values in self.runs if values.dataset == dataset and not values.earlier})
-
-    def has_earlier(self, dataset: str) -> bool:
-        """Whether there is an earlier training on a data set."""
-        return any(values.earlier and values.dataset == dataset for values in self.runs)
+            if (printed := paper.impact_cell(self.name, detector, metric)) is not None
+        }
 
 
-def compute(settings: ExperimentSettings) -> Impact:
+def impact(settings: ExperimentSettings) -> Report:
     """Evaluate every run in the score files, trained first where the user asks for it."""
     if settings.train:
-        from pateval.paper import impact_training
-
-        impact_training.train(settings)
+        train(settings)
     folder = score_folder(settings, "impact")
-    present = [name for name in DATASETS if name in datasets_in(folder)]
-    if not present:
+    if not (present := datasets_in(folder, DATASETS)):
         raise MissingInputError(f"impact needs score files of {', '.join(DATASETS)}; the folder has none of them")
-    before = protocol_folder(settings, EARLIER)
-    before = None if before == folder else before
-    runs: list[Values] = []
-    baselines: list[Values] = []
-    gaps: list[Gap] = []
-    subsets: dict[tuple[str, str], tuple[float, float]] = {}
-    machines: dict[str, int] = {}
-    missing: list[str] = []
-    trainings: list[TrainingRow] = []
-    for dataset in present:
-        scored = read_runs(folder, dataset)
-        runs_before = {} if before is None else read_runs(before, dataset)
-        found = [_evaluated(run, settings) for all_runs in scored.values() for run in all_runs]
-        first = next(iter(scored.values()))[0]
-        machines[dataset] = np.unique(first.series).size
-        missing += _missing_runs(dataset, scored)
-        plain = _squared_zscores(dataset, settings)
-        baselines += _baselines(dataset, first, plain, settings, missing)
-        if dataset == SUBSET_DATASET and machines[dataset] > KEPT_MACHINES:
-            settings.tell(f"{dataset}: {DRAWS} subsets of {KEPT_MACHINES} machines")
-            for detector, all_runs in scored.items():
-                subsets |= _over_subsets(detector, all_runs[0])
-        gaps += find_gaps(dataset, scored, found, found, subsets)
-        earlier = [replace(_evaluated(run, settings), earlier=True) for [run] in runs_before.values()]
-        gaps += find_gaps(dataset, runs_before, earlier, [*earlier, *found], subsets)
-        runs += [*found, *earlier]
-        for place in (folder, before, protocol_folder(settings, HELD_OUT)):
-            if place is not None:
-                trainings += _trainings(place, dataset, plain)
+    zscores = {name: squared_zscore(name, settings) for name in DATASETS}
+    found = [_on_dataset(name, read_runs(folder, name), zscores[name], settings) for name in present]
+    own = own_protocol.compute(settings, zscores)
+    trainings = [
+        row
+        for place in (folder, protocol_folder(settings, HELD_OUT))
+        if place is not None
+        for name in datasets_in(place, DATASETS)
+        for row in _training_rows(place.name, read_runs(place, name), zscores[name])
+    ]
     whole, absent = labels_at_hand(("SMD", "PSM"), settings)
-    missing += [sentence[0].upper() + sentence[1:] + "." for sentence in absent]
-    own = own_protocol.compute(settings, DATASETS)
-    missing += [*own.missing, *_missing_data(present, machines)]
-    return Impact(
-        tuple(runs),
-        tuple(baselines),
-        tuple(
-            _chance(label_set.name, f"{kind}, all labels", kind, label_set.whole_windows(), settings.seeds)
-            for label_set in whole
-            for kind in ("random", "constant")
-        ),
-        subsets,
-        tuple(gaps),
-        tuple(trainings),
-        own,
-        machines,
-        tuple(missing),
+    everywhere = {
+        (name, kind): chance_values(name, kind, labels.whole_windows(), settings.seeds)
+        for name, labels in whole.items()
+        for kind in ("random", "constant")
+    }
+    compared = [one for one in found if one.cells]
+    return Report(
+        "impact",
+        {
+            "compared": [(one.name, _within(one, CLOSE)[0], len(one.cells)) for one in compared],
+            "close": CLOSE,
+            "draws": DRAWS,
+            "kept": KEPT_MACHINES,
+            "shares": SHARES,
+            "own": bool(own.rows),
+            "resamples": own_protocol.RESAMPLES,
+            "race": sorted({f"{row['detector']} on {row['data set']}" for row in trainings if row["race"]}),
+        },
+        tables=[*_tables(found, everywhere, trainings), *own_protocol.tables(own)],
+        figures=[
+            *(
+                Figure(
+                    f"impact-{one.name.lower()}",
+                    f"{one.name}: printed values (hollow) and ours (filled, bars from the lowest to the highest seed); "
+                    "shaded: not above random scores.",
+                    partial(draw, one),
+                )
+                for one in compared
+            ),
+            *own_protocol.figures(own),
+        ],
+        verdicts=[
+            *map(_verdict, compared),
+            Verdict("collapse", None, {"trainings": trainings, "correlation": ZSCORE_CORRELATION}),
+            *own_protocol.verdicts(own),
+            *missing_verdicts([*_missing(found, zscores), *absent, *own.missing]),
+        ],
     )
 
 
-def _evaluated(scored: Scored, settings: ExperimentSettings) -> Values:
-    settings.tell(f"{scored.dataset}: {scored.detector}, seed {scored.run}")
-    return Values(scored.dataset, scored.detector, scored.run, measured(scored.labels, scored.scores, scored.flagged))
-
-
-def _squared_zscores(dataset: str, settings: ExperimentSettings) -> tuple[Series, Scores, Scores] | None:
-    """The joined data with the squared z-scores of their test and training steps; None where they are not at hand."""
-    try:
-        series = join(load(dataset, root=settings.root or data_root()), dataset)
-    except (ValueError, OSError):
-        return None
-    if series.train is None:
-        return None
-    detector = make("squared_zscore").fit(series.train)
-    test, training = (np.asarray(detector.score(part), dtype=np.float64) for part in (series.test, series.train))
-    return series, test, training
-
-
-def _trainings(folder: Path, dataset: str, plain: tuple[Series, Scores, Scores] | None) -> list[TrainingRow]:
-    """Verdicts on all runs of a data set in a folder of one protocol."""
-    if not (folder / dataset).is_dir():
-        return []
-    shown = {name: detector for detector, name in paper.DETECTOR_NAMES.items()}
-    scored = {(one.detector, one.run): one for runs in read_runs(folder, dataset).values() for one in runs}
-    rows = []
-    for row in training_verdicts([folder / dataset]):
-        detector, run = shown.get(str(row["detector"]), str(row["detector"])), row["run"] or 0
-        run_scores = scored.get((detector, run))
-        correlation = None
-        if (
-            run_scores is not None
-            and plain is not None
-            and np.array_equal(plain[0].labels[: run_scores.labels.size], run_scores.labels)
-        ):
-            correlation = rank_correlation(run_scores.scores, plain[1][: run_scores.scores.size])
-        rows.append(TrainingRow(folder.name, dataset, detector, run, str(row["verdict"]), correlation))
-    return rows
-
-
-def rank_correlation(first: Scores, second: Scores) -> float:
-    """Rank correlation with equal values sharing the mean of their places.
-
-    Examples
-    --------
-    >>> round(rank_correlation(np.array([1.0, 2.0, 2.0, 9.0]), np.array([0.0, 5.0, 5.0, 7.0])), 3)
-    1.0
-    """
-
-    def places(values: Scores) -> Scores:
-        _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-        return (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-
-    return float(np.corrcoef(places(first), places(second))[0, 1])
-
-
-def report(found: Impact) -> Report:
-    """The page of the big table."""
-    from pateval.paper import impact_page
-
-    return impact_page.report(found)
-
-
-def _percent(dataset: str) -> float:
-    return threshold_ratio("anomaly_transformer", dataset)
-
-
-def _chance(dataset: str, shown: str, kind: str, labels: BoolArray, seeds: int) -> Values:
-    draws = []
-    for seed in range(1 if kind == "constant" else seeds):
-        scores, flagged = knowing_nothing(kind, labels, np.zeros(1, dtype=np.intp), _percent(dataset), seed)
-        draws.append(measured(labels, scores, flagged))
-    return Values(dataset, shown, 0, {name: float(np.mean([draw[name] for draw in draws])) for name in PAPER_METRICS})
-
-
-def _baselines(
-    dataset: str,
-    first: Scored,
-    plain: tuple[Series, Scores, Scores] | None,
-    settings: ExperimentSettings,
-    missing: list[str],
-) -> list[Values]:
-    """Random, constant and squared z-score on the steps that the detectors were scored on."""
+def _on_dataset(
+    dataset: str, scored: dict[str, list[Scored]], zscore: ZScore | None, settings: ExperimentSettings
+) -> OnDataset:
+    runs: dict[str, list[Values]] = {}
+    for detector, all_runs in scored.items():
+        settings.tell(f"{dataset}: {detector}, {len(all_runs)} runs")
+        runs[detector] = [measured(run.labels, run.scores, run.flagged) for run in all_runs]
+    first = next(iter(scored.values()))[0]
+    series = np.unique(first.series).size
+    spread: dict[tuple[str, str], float] = {}
+    if dataset == SUBSET_DATASET and series > KEPT_MACHINES:
+        settings.tell(f"{dataset}: {DRAWS} subsets of {KEPT_MACHINES} machines")
+        for all_runs in scored.values():
+            spread |= _over_subsets(all_runs[0])
     settings.tell(f"{dataset}: baselines")
-    found = [_chance(dataset, kind, kind, first.labels, settings.seeds) for kind in ("random", "constant")]
-    if plain is None:
-        missing.append(f"The squared z-score on {dataset} needs the data: name their folder with --root.")
-        return found
-    series, test, training = plain
-    if not np.array_equal(series.labels[: first.labels.size], first.labels):
-        missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files.")
-        return found
-    scores = test[: first.labels.size]
-    threshold = quantile_threshold(scores, fraction=_percent(dataset) / 100, train_scores=training)
-    found.append(Values(dataset, "squared z-score", 0, measured(first.labels, scores, scores > threshold)))
-    return found
+    baselines = {kind: chance_values(dataset, kind, first.labels, settings.seeds) for kind in ("random", "constant")}
+    if zscore is not None and np.array_equal(zscore.labels[: first.labels.size], first.labels):
+        scores = zscore.test[: first.labels.size]
+        fraction = flagged_percent(dataset) / 100
+        threshold = quantile_threshold(scores, fraction=fraction, train_scores=zscore.training)
+        baselines["squared z-score"] = measured(first.labels, scores, scores > threshold)
+    gaps = list(find_gaps(dataset, scored, runs, spread))
+    return OnDataset(dataset, series, scored, runs, baselines, spread, gaps)
 
 
-def _over_subsets(detector: str, scored: Scored) -> dict[tuple[str, str], tuple[float, float]]:
-    """Mean and deviation over subsets of machines; the threshold is that of all of them."""
+def _over_subsets(scored: Scored) -> dict[tuple[str, str], float]:
+    """Standard deviation over subsets of machines; the threshold is that of all of them."""
     names = np.unique(scored.series)
     place = np.searchsorted(names, scored.series)
     draw = np.random.default_rng(0)
@@ -312,47 +178,237 @@ def _over_subsets(detector: str, scored: Scored) -> dict[tuple[str, str], tuple[
     for _ in range(DRAWS):
         chosen = np.zeros(names.size, dtype=np.bool_)
         chosen[draw.permutation(names.size)[:KEPT_MACHINES]] = True
-        drawn = chosen[place]
-        found.append(
-            measured(
-                scored.labels[drawn], scored.scores[drawn], None if scored.flagged is None else scored.flagged[drawn]
-            )
-        )
+        kept = chosen[place]
+        flagged = None if scored.flagged is None else scored.flagged[kept]
+        found.append(measured(scored.labels[kept], scored.scores[kept], flagged))
     return {
-        (detector, metric): (
-            float(np.mean([values[metric] for values in found])),
-            float(np.std([values[metric] for values in found], ddof=1)),
-        )
+        (scored.detector, metric): float(np.std([values[metric] for values in found], ddof=1))
         for metric in PAPER_METRICS
     }
 
 
-def _missing_runs(dataset: str, scored: dict[str, list[Scored]]) -> list[str]:
-    most = max(len(runs) for runs in scored.values())
-    said = [
-        f"{dataset}: no score file of {detector}; 'pateval detect {name} --data {dataset} --protocol paper' makes one."
-        for detector, name in paper.DETECTOR_NAMES.items()
-        if detector not in scored
+def _within(one: OnDataset, limit: float) -> tuple[int, int]:
+    """How many printed cells the median over runs comes within a limit of, and how many of those chance also gets."""
+    reached = [place for place, (printed, found) in one.cells.items() if abs(median(found) - printed) <= limit]
+    plain = [one.baselines[kind] for kind in ("random", "squared z-score") if kind in one.baselines]
+    by_chance = [
+        (detector, metric)
+        for detector, metric in reached
+        if any(abs(values[metric] - one.cells[detector, metric][0]) <= limit for values in plain)
     ]
-    said += [
-        f"{dataset}: {len(runs)} of {most} seeds of {detector} are here."
-        for detector, runs in scored.items()
-        if len(runs) < most
-    ]
-    said += [
-        f"{dataset}: {detector} has no training scores, and so no threshold."
-        for detector, runs in scored.items()
-        if any(run.threshold is None for run in runs)
-    ]
-    return said
+    return len(reached), len(by_chance)
 
 
-def _missing_data(present: list[str], machines: dict[str, int]) -> list[str]:
-    said = []
+def _count_rows(one: OnDataset) -> Iterator[Row]:
+    """Printed cells within each limit: of every seed, of the median over seeds, and of what has not seen the data."""
+    seeds = range(max(map(len, one.runs.values())))
+    found: dict[str, dict[tuple[str, str], float]] = {
+        f"seed {seed}": {place: values[seed] for place, (_, values) in one.cells.items() if seed < len(values)}
+        for seed in seeds
+    }
+    found["median over seeds"] = {place: median(values) for place, (_, values) in one.cells.items()}
+    for kind in ("random", "squared z-score"):
+        if kind in one.baselines:
+            found[kind] = {place: one.baselines[kind][place[1]] for place in one.cells}
+    for run, values in found.items():
+        away = [abs(value - one.cells[place][0]) for place, value in values.items()]
+        counted = {f"within {limit}": sum(distance <= limit for distance in away) for limit in LIMITS}
+        yield {"data set": one.name, "run": run, "cells": len(away), **counted}
+    too = {f"within {limit}": _within(one, limit)[1] for limit in LIMITS}
+    yield {"data set": one.name, "run": "median, and chance too", "cells": len(one.cells), **too}
+
+
+def _verdict(one: OnDataset) -> Verdict:
+    one_seed = max(map(len, one.runs.values())) == 1
+    cells = [
+        Cell(printed, found[0], "within", CLOSE) if len(found) == 1 else Cell(printed, found, "seeds", CLOSE)
+        for printed, found in one.cells.values()
+    ]
+    values = {"one": one, "close": CLOSE, "reached": _within(one, CLOSE), "one_seed": one_seed}
+    return Verdict("dataset", cells, values, one_seed=one_seed)
+
+
+def _training_rows(protocol: str, scored: dict[str, list[Scored]], zscore: ZScore | None) -> Iterator[Row]:
+    """Of every run: what its record says, and how much its scores are those of the squared z-score."""
+    for runs in scored.values():
+        for run in runs:
+            records = {entry["seed"]: entry.get("training") for entry in run.record.get("runs", ())}
+            record = records.get(run.run)
+            correlation = None
+            if zscore is not None and np.array_equal(zscore.labels[: run.labels.size], run.labels):
+                correlation = float(spearmanr(run.scores, zscore.test[: run.scores.size]).statistic)
+            yield {
+                "protocol": protocol,
+                "data set": run.dataset,
+                "detector": run.detector,
+                "seed": run.run,
+                "verdict": training_verdict(record) if record else "no record: made by an older version",
+                "correlation": correlation,
+                "collapsed": bool(record and judge_record(record)) or (correlation or 0.0) >= ZSCORE_CORRELATION,
+                "race": run.had_race,
+            }
+
+
+def _missing(found: list[OnDataset], zscores: dict[str, ZScore | None]) -> Iterator[str]:
+    for one in found:
+        most = max(map(len, one.scored.values()))
+        for detector, name in paper.DETECTOR_NAMES.items():
+            runs = one.scored.get(detector, [])
+            if not runs:
+                how = f"'pateval detect {name} --data {one.name} --protocol {PAPER}' makes one"
+                yield f"{one.name}: no score file of {detector}; {how}"
+            elif len(runs) < most:
+                yield f"{one.name}: {len(runs)} of {most} seeds of {detector} are here"
+            if any(run.threshold is None for run in runs):
+                yield f"{one.name}: {detector} has no training scores, and so no threshold"
+        if "squared z-score" not in one.baselines:
+            why = "needs the data: name their folder with --root"
+            if zscores[one.name] is not None:
+                why = "the data at hand are not those of the score files"
+            yield f"The squared z-score on {one.name}: {why}"
+    present = {one.name: one.series for one in found}
     if "SWaT" not in present:
-        said.append("SWaT is given out on request only; where you have it, 'pateval detect' makes its score files.")
+        yield "SWaT is given out on request only; where you have it, 'pateval detect' makes its score files"
     if "PSM" not in present:
-        said.append("PSM: the labels are whole, the features are not; chance rows only.")
-    if (have := machines.get("SMD", 28)) < 28:
-        said.append(f"SMD: {have} of the paper's 28 machines have features here.")
-    return said
+        yield "PSM: the labels are whole, the features are not; chance rows only"
+    if (have := present.get(SUBSET_DATASET, ALL_MACHINES)) < ALL_MACHINES:
+        yield f"SMD: {have} of the paper's {ALL_MACHINES} machines have features here"
+
+
+def _tables(found: list[OnDataset], everywhere: dict[tuple[str, str], Values], trainings: list[Row]) -> list[PageTable]:
+    names = [one.name for one in found]
+    others = [
+        {"data set": name, "detector": f"{kind}, all labels", **values}
+        for (name, kind), values in everywhere.items()
+        if name not in names
+    ]
+    counts = [row for one in found if one.cells for row in _count_rows(one)]
+    shares = {
+        (gap.dataset, gap.detector, share): values
+        for one in found
+        for gap in one.gaps
+        for share, values in gap.shares.items()
+    }
+    share_rows = [
+        {"data set": dataset, "detector": detector, "flagged %": share, **values}
+        for (dataset, detector, share), values in shares.items()
+    ]
+    tables = [
+        *(_big_table(one, everywhere) for one in found),
+        PageTable("chance-only", "Chance where there are labels and no features", others, decimals=3, in_csv=False),
+        PageTable("counts", "Printed cells within three limits, and how many chance gets", counts),
+        PageTable(
+            "gaps",
+            f"Cells of seed 0 further than {CLOSE:.2f} away, and what the experiments say",
+            [gap.row() for one in found for gap in one.gaps],
+            decimals=3,
+        ),
+        PageTable("shares", "Metrics of predictions where other shares are flagged, seed 0", share_rows, in_page=False),
+        PageTable("seeds", "Median over seeds, from the lowest to the highest", _seed_rows(found), in_csv=False),
+        PageTable(
+            "machines",
+            f"{SUBSET_DATASET}: deviation over {DRAWS} subsets of {KEPT_MACHINES} machines (* the gap is above two)",
+            [row for one in found for row in _machine_rows(one)],
+        ),
+        PageTable(
+            "training", "Every run: its record, its rank correlation with the squared z-score, and the race", trainings
+        ),
+        PageTable("values", "All values of all runs", _value_rows(found, everywhere), in_page=False),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def _big_table(one: OnDataset, everywhere: dict[tuple[str, str], Values]) -> PageTable:
+    """Ours of seed 0, with the printed value and the difference where there is one."""
+
+    def cell(detector: str, metric: str, value: float) -> str:
+        printed = paper.impact_cell(one.name, detector, metric)
+        if math.isnan(value):
+            return "-"
+        return f"{value:.3f}" if printed is None else f"{value:.3f} ({printed:.2f}; {value - printed:+.3f})"
+
+    rows = {detector: runs[0] for detector, runs in one.runs.items()} | one.baselines
+    rows |= {f"{kind}, all labels": values for (name, kind), values in everywhere.items() if name == one.name}
+    return PageTable(
+        f"table-{one.name.lower()}",
+        f"{one.name}, {one.series} series: ours (seed 0; printed; difference)",
+        [
+            {"detector": name, **{metric: cell(name, metric, value) for metric, value in values.items()}}
+            for name, values in rows.items()
+        ],
+        in_csv=False,
+    )
+
+
+def _seed_rows(found: list[OnDataset]) -> list[Row]:
+    def spread(values: list[float]) -> str:
+        if len(values) == 1 or math.isnan(values[0]):
+            return "-" if math.isnan(values[0]) else f"{values[0]:.3f}"
+        return f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+    return [
+        {
+            "data set": one.name,
+            "detector": detector,
+            "seeds": len(runs),
+            **{metric: spread([values[metric] for values in runs]) for metric in PAPER_METRICS},
+        }
+        for one in found
+        for detector, runs in one.runs.items()
+    ]
+
+
+def _machine_rows(one: OnDataset) -> Iterator[Row]:
+    for detector, runs in one.runs.items() if one.spread else ():
+        row = {"detector": detector}
+        for metric, value in runs[0].items():
+            deviation = one.spread[detector, metric]
+            printed = paper.impact_cell(one.name, detector, metric)
+            beyond = printed is not None and abs(value - printed) > 2 * deviation
+            row[metric] = f"{deviation:.3f}" + ("*" if beyond else "")
+        yield row
+
+
+def _value_rows(found: list[OnDataset], everywhere: dict[tuple[str, str], Values]) -> list[Row]:
+    runs = [
+        (one.name, detector, f"seed {run.run}", values)
+        for one in found
+        for detector, all_values in one.runs.items()
+        for run, values in zip(one.scored[detector], all_values, strict=True)
+    ]
+    runs += [(one.name, kind, "", values) for one in found for kind, values in one.baselines.items()]
+    runs += [(name, f"{kind}, all labels", "", values) for (name, kind), values in everywhere.items()]
+    rows: list[Row] = []
+    for dataset, detector, run, values in runs:
+        for metric, value in values.items():
+            printed = paper.impact_cell(dataset, detector, metric)
+            away = None if printed is None else value - printed
+            named = {"data set": dataset, "detector": detector, "run": run, "metric": metric}
+            rows.append({**named, "ours": value, "printed": printed, "difference": away})
+    return rows
+
+
+def draw(one: OnDataset) -> Any:
+    """Printed and found values of one data set, metric by metric."""
+    from pateval import plots
+    from pateval.plots.styling import QUIET, line_style
+
+    metrics = list(paper.IMPACT_VALUES)
+    (ax,) = plots.panels(size=(7.0, 3.2))[0]
+    shade_chance(ax, [one.baselines["random"][metric] for metric in metrics], linewidth=1.8)
+    for detector, runs in one.runs.items():
+        place = paper.DETECTORS.index(detector)
+        looks = line_style(place)
+        values = np.array([[found[metric] for metric in metrics] for found in runs])
+        x = np.arange(len(metrics)) + 0.165 * (place - 2)
+        ax.vlines(x, values.min(axis=0), values.max(axis=0), color=looks.colour, linewidth=1.5, zorder=2)
+        shape = {"linestyle": "none", "marker": looks.marker, "markersize": 5.5, "color": looks.colour}
+        ax.plot(x - 0.035, values[0], zorder=3, label=detector, **shape)
+        hollow = [paper.IMPACT_VALUES[metric][one.name][place] for metric in metrics]
+        ax.plot(x + 0.035, hollow, zorder=4, markerfacecolor="none", markeredgewidth=1.1, **shape)
+    ax.plot([], [], linestyle="none", marker="o", markerfacecolor="none", color=QUIET, label="hollow: printed")
+    name_metrics(ax, metrics, f"value on {one.name}")
+    ax.set_xlabel("metric (shaded: not above random scores)")
+    with plots.style():
+        ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
+    return ax

@@ -6,69 +6,64 @@ training scores alone. Every series is evaluated by itself; seeds are runs, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pateval.datasets import data_root, join, load
-from pateval.detectors import make
 from pateval.detectors.presets import threshold_ratio
 from pateval.paper import paper_tables as paper
-from pateval.paper.chance import PAPER_METRICS
-from pateval.paper.document import ExperimentSettings
-from pateval.paper.impact_values import measured
-from pateval.paper.score_folders import HELD_OUT, datasets_in, protocol_folder, read_runs, training_scores
+from pateval.paper.chance import flagged_percent
+from pateval.paper.document import ExperimentSettings, Figure, PageTable, Row, Verdict
+from pateval.paper.inputs import (
+    HELD_OUT,
+    PAPER_METRICS,
+    Scored,
+    ZScore,
+    datasets_in,
+    measured,
+    protocol_folder,
+    read_runs,
+    starts_of,
+)
 from pateval.thresholds import quantile_threshold
-from pateval.validation.arrays import BoolArray
+from pateval.validation.arrays import BoolArray, FloatArray
 
 BASELINES = ("random", "constant", "squared z-score")
 RESAMPLES = 10_000
 METRICS = tuple(PAPER_METRICS)
+_RANKED_BY = "PATE-AP"
+_BASELINE = "squared z-score"
 
-Values = npt.NDArray[np.float64]
+# One run: labels, scores, and predictions where there are any.
+Run = tuple[BoolArray, FloatArray, BoolArray | None]
 
 
 @dataclass(frozen=True)
 class OwnRow:
-    """One detector on one data set.
+    """One detector on one data set: values of its runs by series by `METRICS`; NaN where a metric is undefined.
 
-    Attributes
-    ----------
-    dataset, detector : str
-        Whose scores.
-    seeds : tuple of int
-        The runs.
-    series : tuple of str
-        The series.
-    values : ndarray
-        Runs by series by `METRICS`; NaN where a metric is undefined.
-    pooled : ndarray
-        Runs by `METRICS`: counts of all series together, events and buffers inside their series.
+    ``race`` says whether a run was trained beside other seeds that overwrote it.
     """
 
     dataset: str
     detector: str
     seeds: tuple[int, ...]
     series: tuple[str, ...]
-    values: Values
-    pooled: Values
+    values: FloatArray
+    race: bool = False
 
-    def by_series(self, metric: str) -> Values:
-        """Mean over runs, for each series."""
-        found: Values = self.values[:, :, METRICS.index(metric)].mean(axis=0)
-        return found
-
-    def by_seed(self, metric: str) -> Values:
-        """Mean over series, for each run."""
-        found: Values = self.values[:, :, METRICS.index(metric)].mean(axis=1)
-        return found
+    def of(self, metric: str) -> FloatArray:
+        """Runs by series, of one metric."""
+        return self.values[:, :, METRICS.index(metric)]
 
     def interval(self, metric: str, against: OwnRow | None = None) -> tuple[float, float, float]:
         """Mean and 95 % bootstrap interval over series, of the values or of the differences from another detector."""
-        values = self.by_series(metric)
+        values = self.of(metric).mean(axis=0)
         if against is not None:
-            values = values - against.by_series(metric)
+            values = values - against.of(metric).mean(axis=0)
         draws = np.random.default_rng(0).integers(values.size, size=(RESAMPLES, values.size))
         low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975])
         return float(values.mean()), float(low), float(high)
@@ -82,104 +77,196 @@ class OwnProtocol:
     missing: tuple[str, ...]
 
     @property
-    def datasets(self) -> tuple[str, ...]:
-        """Data sets with score files."""
-        return tuple(dict.fromkeys(row.dataset for row in self.rows))
+    def datasets(self) -> dict[str, dict[str, OwnRow]]:
+        """Rows by data set and detector."""
+        found: dict[str, dict[str, OwnRow]] = {}
+        for row in self.rows:
+            found.setdefault(row.dataset, {})[row.detector] = row
+        return found
 
-    def of(self, dataset: str, detector: str) -> OwnRow | None:
-        """One row."""
-        return next((row for row in self.rows if (row.dataset, row.detector) == (dataset, detector)), None)
 
-
-def compute(settings: ExperimentSettings, datasets: tuple[str, ...]) -> OwnProtocol:
+def compute(settings: ExperimentSettings, zscores: Mapping[str, ZScore | None]) -> OwnProtocol:
     """Evaluate every run of the score files of our protocol, and the baselines on the same series."""
     folder = protocol_folder(settings, HELD_OUT)
     if folder is None:
         how = "'pateval reproduce impact --train --scores FOLDER' makes them"
-        return OwnProtocol((), (f"Our own protocol needs score files below {HELD_OUT}/: {how}.",))
+        return OwnProtocol((), (f"Our own protocol needs score files below {HELD_OUT}/: {how}",))
     rows: list[OwnRow] = []
     missing: list[str] = []
-    for dataset in (name for name in datasets if name in datasets_in(folder)):
+    for dataset in datasets_in(folder, tuple(zscores)):
         scored = read_runs(folder, dataset)
         for detector, runs in scored.items():
             settings.tell(f"{dataset}, own protocol: {detector}, {len(runs)} seeds")
-            percent = threshold_ratio(paper.DETECTOR_NAMES[detector], dataset)
-            triples = []
-            for run in runs:
-                training = training_scores(run)
-                flagged = None
-                if training is None:
-                    missing.append(f"{dataset}, own protocol: {detector}, seed {run.run} has no training scores.")
-                else:
-                    flagged = run.scores > quantile_threshold(training, fraction=percent / 100)
-                triples.append((run.labels, run.scores, flagged))
-            seeds = tuple(run.run for run in runs)
-            rows.append(_row(dataset, detector, seeds, runs[0].series, triples))
+            missing += [
+                f"{dataset}, own protocol: {detector}, seed {run.run} has no training scores"
+                for run in runs
+                if run.training is None
+            ]
+            row = _row(runs[0], detector, [(run.labels, run.scores, _flagged(run)) for run in runs])
+            rows.append(replace(row, race=any(run.had_race for run in runs)))
+        settings.tell(f"{dataset}, own protocol: baselines")
         first = next(iter(scored.values()))[0]
-        rows += _baselines(dataset, first.labels, first.series, settings, missing)
+        rows += _baselines(first, zscores[dataset], settings, missing)
     return OwnProtocol(tuple(rows), tuple(missing))
 
 
-Triple = tuple[BoolArray, npt.NDArray[np.float64], BoolArray | None]
+def _flagged(run: Scored) -> BoolArray | None:
+    """Steps above the configured percentile of the training scores alone."""
+    percent = threshold_ratio(paper.DETECTOR_NAMES[run.detector], run.dataset)
+    threshold = run.threshold_at(percent, with_test=False)
+    return None if threshold is None else run.scores > threshold
 
 
-def _row(
-    dataset: str, detector: str, seeds: tuple[int, ...], series: npt.NDArray[np.object_], runs: list[Triple]
-) -> OwnRow:
-    starts = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
-    stops = np.append(starts[1:], series.size)
+def _row(first: Scored, detector: str, runs: list[Run]) -> OwnRow:
+    starts = starts_of(first.series)
+    parts = [slice(low, high) for low, high in zip(starts, [*starts[1:], first.series.size], strict=True)]
     values = [
         [
-            _seven(labels[low:high], scores[low:high], None if flagged is None else flagged[low:high])
-            for low, high in zip(starts.tolist(), stops.tolist(), strict=True)
+            list(measured(labels[part], scores[part], None if flagged is None else flagged[part]).values())
+            for part in parts
         ]
         for labels, scores, flagged in runs
     ]
-    pooled = [_seven(labels, scores, flagged, series) for labels, scores, flagged in runs]
-    names = tuple(map(str, series[starts]))
-    return OwnRow(dataset, detector, seeds, names, np.array(values), np.array(pooled))
-
-
-def _seven(
-    labels: BoolArray,
-    scores: npt.NDArray[np.float64],
-    flagged: BoolArray | None,
-    series: npt.NDArray[np.object_] | None = None,
-) -> list[float]:
-    return list(measured(labels, scores, flagged, series).values())
+    names = tuple(map(str, first.series[starts]))
+    return OwnRow(first.dataset, detector, tuple(range(len(runs))), names, np.array(values))
 
 
 def _baselines(
-    dataset: str,
-    labels: BoolArray,
-    series: npt.NDArray[np.object_],
-    settings: ExperimentSettings,
-    missing: list[str],
-) -> list[OwnRow]:
+    first: Scored, zscore: ZScore | None, settings: ExperimentSettings, missing: list[str]
+) -> Iterator[OwnRow]:
     """Random scores, a constant, and the squared z-score, with thresholds as the detectors have them."""
-    settings.tell(f"{dataset}, own protocol: baselines")
-    share = threshold_ratio("anomaly_transformer", dataset) / 100
-    draws: list[Triple] = []
-    for seed in range(settings.seeds):
-        scores = np.random.default_rng(seed).random(labels.size)
-        draws.append((labels, scores, scores > 1 - share))  # what training scores would give
-    nothing = (labels, np.zeros(labels.size), np.zeros(labels.size, dtype=np.bool_))
-    rows = [
-        _row(dataset, "random", tuple(range(settings.seeds)), series, draws),
-        _row(dataset, "constant", (0,), series, [nothing]),
-    ]
-    try:
-        whole = join(load(dataset, root=settings.root or data_root()), dataset)
-    except (ValueError, OSError):
-        missing.append(
-            f"The squared z-score on {dataset}, own protocol, needs the data: name their folder with --root."
+    labels, dataset = first.labels, first.dataset
+    share = flagged_percent(dataset) / 100
+    draws = [np.random.default_rng(seed).random(labels.size) for seed in range(settings.seeds)]
+    # What training scores would give: a share of uniform scores lies above one less it.
+    yield _row(first, "random", [(labels, scores, scores > 1 - share) for scores in draws])
+    yield _row(first, "constant", [(labels, np.zeros(labels.size), np.zeros(labels.size, dtype=np.bool_))])
+    if zscore is None:
+        missing.append(f"The squared z-score on {dataset}, own protocol, needs the data: name their folder with --root")
+    elif not np.array_equal(zscore.labels, labels):
+        missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files")
+    else:
+        threshold = quantile_threshold(zscore.training, fraction=share)
+        yield _row(first, _BASELINE, [(labels, zscore.test, zscore.test > threshold)])
+
+
+def tables(own: OwnProtocol) -> list[PageTable]:
+    """Means with intervals, differences from the squared z-score, and all values behind them."""
+    made = []
+    for dataset, rows in own.datasets.items():
+        series = len(next(iter(rows.values())).series)
+        made.append(
+            PageTable(
+                f"own-{dataset.lower()}",
+                f"{dataset}, own protocol: mean over {series} series and all seeds [95 % interval over series] ± "
+                "deviation over seeds",
+                [
+                    {"detector": name, "seeds": len(row.seeds), "race": row.race}
+                    | {one: _cell(row, one) for one in METRICS}
+                    for name, row in rows.items()
+                ],
+                in_csv=False,
+            )
         )
-        return rows
-    if whole.train is None or not np.array_equal(whole.labels, labels):
-        missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files.")
-        return rows
-    detector = make("squared_zscore").fit(whole.train)
-    scores = np.asarray(detector.score(whole.test), dtype=np.float64)
-    threshold = quantile_threshold(detector.score(whole.train), fraction=share)
-    rows.append(_row(dataset, "squared z-score", (0,), series, [(labels, scores, scores > threshold)]))
-    return rows
+    compared = [name for name in (*paper.DETECTORS, "random") if any(name in rows for rows in own.datasets.values())]
+    differences = [
+        {"detector": name, **{dataset: _difference(rows, name) for dataset, rows in own.datasets.items()}}
+        for name in compared
+    ]
+    caption = f"Own protocol: {_RANKED_BY} less that of the squared z-score on the same series [95 % interval]"
+    made += [
+        PageTable("own-differences", caption, differences, in_csv=False),
+        PageTable("own-seeds", "Own protocol: mean over series, for each seed", _long(own, "seed"), in_page=False),
+        PageTable("own-series", "Own protocol: every series, mean over seeds", _long(own, "series"), in_page=False),
+    ]
+    return [table for table in made if table.rows]
+
+
+def _cell(row: OwnRow, metric: str) -> str:
+    mean, low, high = row.interval(metric)
+    if np.isnan(mean):
+        return "-"
+    seeds = row.of(metric).mean(axis=1)
+    return f"{mean:.3f} [{low:.3f}, {high:.3f}]" + (f" ± {seeds.std(ddof=1):.3f}" if seeds.size > 1 else "")
+
+
+def _difference(rows: dict[str, OwnRow], detector: str) -> str:
+    if detector not in rows or _BASELINE not in rows:
+        return "-"
+    mean, low, high = rows[detector].interval(_RANKED_BY, rows[_BASELINE])
+    return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]" + ("" if low <= 0 <= high else " *")
+
+
+def _long(own: OwnProtocol, unit: str) -> list[Row]:
+    """A row per detector and seed, mean over series; or per detector and series, mean over seeds."""
+    return [
+        {
+            "data set": row.dataset,
+            "detector": row.detector,
+            unit: name,
+            **{metric: float(f"{value:.6g}") for metric, value in zip(METRICS, values, strict=True)},
+        }
+        for row in own.rows
+        for name, values in zip(
+            row.seeds if unit == "seed" else row.series,
+            row.values.mean(axis=1 if unit == "seed" else 0).tolist(),
+            strict=True,
+        )
+    ]
+
+
+def verdicts(own: OwnProtocol) -> Iterator[Verdict]:
+    """Who is told apart from the squared z-score, by data set."""
+    for dataset, rows in own.datasets.items():
+        if _BASELINE not in rows:
+            continue
+        told: dict[str, list[str]] = {"above": [], "alike": [], "below": []}
+        for name in paper.DETECTORS:
+            if name in rows:
+                _, low, high = rows[name].interval(_RANKED_BY, rows[_BASELINE])
+                told["above" if low > 0 else "below" if high < 0 else "alike"].append(name)
+        race = [name for name, row in rows.items() if row.race]
+        values = {"dataset": dataset, "series": len(rows[_BASELINE].series), "race": race, **told}
+        yield Verdict("own", None, values)
+
+
+def figures(own: OwnProtocol) -> list[Figure]:
+    """One figure over all data sets."""
+    caption = (
+        f"Own protocol: {_RANKED_BY}, mean over series with its 95 % interval; small marks are single seeds. Shaded: "
+        "not above random scores; the vertical line is the squared z-score."
+    )
+    return [Figure("own-protocol", caption, partial(draw, own))] if own.rows else []
+
+
+def draw(own: OwnProtocol) -> Any:
+    """A panel per data set: detectors as rows, PATE-AP along the axis."""
+    from pateval import plots
+    from pateval.plots.styling import PALE, QUIET, line_style
+
+    names = (*paper.DETECTORS, *BASELINES)
+    axes = plots.panels(1, len(own.datasets), size=(7.2, 2.9), share_y=True)[0]
+    for ax, (dataset, rows) in zip(axes, own.datasets.items(), strict=True):
+        ax.axvspan(0, rows["random"].interval(_RANKED_BY)[0], color=PALE, linewidth=0, zorder=0.5)
+        if _BASELINE in rows:
+            plain = rows[_BASELINE].interval(_RANKED_BY)[0]
+            ax.axvline(plain, color=QUIET, linestyle=(0, (3, 1.5)), linewidth=1.0, zorder=1)
+        for place, name in enumerate(names):
+            if name not in rows:
+                continue
+            mean, low, high = rows[name].interval(_RANKED_BY)
+            looks = line_style(place)
+            colour = QUIET if name in BASELINES else looks.colour
+            ax.hlines(place, low, high, color=colour, linewidth=1.6, zorder=2)
+            ax.plot(mean, place, marker=looks.marker, markersize=6, color=colour, linestyle="none", zorder=3)
+            seeds = rows[name].of(_RANKED_BY).mean(axis=1)
+            if seeds.size > 1:
+                heights = np.full(seeds.size, place + 0.28)
+                ax.plot(seeds, heights, marker="|", markersize=5, color=colour, linestyle="none")
+        ax.set_title(dataset)
+        ax.set_xlim(left=0)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.set_xlabel(_RANKED_BY)
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_ylabel("detector")
+    return axes

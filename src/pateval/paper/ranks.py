@@ -1,133 +1,46 @@
-"""Mean ranks of the five detectors under each metric, from the printed table and from our scores."""
+"""Who leads: mean ranks of the five detectors under each metric, and under PATE at every buffer size from 0 to 200."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy.stats import rankdata
 
-from pateval.evaluation import evaluate
-from pateval.kernels.coarse import CoarseScoresWarning
-from pateval.leaderboards import statistics as stats
+from pateval.leaderboards.significance import Significance, compare_detectors
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import (
-    ADDED,
-    DIFFERS,
-    REPRODUCES,
+    Cell,
     ExperimentSettings,
     Figure,
+    MissingInputError,
+    PageTable,
     Report,
-    ReportTable,
+    Row,
     Verdict,
+    coarse_scores_expected,
+    missing_verdicts,
 )
-from pateval.paper.score_folders import datasets_in, has_scores, read_dataset, score_folder
+from pateval.paper.inputs import PAPER, datasets_in, first_runs, measured, protocol_folder, read_runs, score_folder
+from pateval.pate.sizes import pate_at_sizes
+from pateval.validation.arrays import BoolArray, FloatArray
 
-_OURS = {
-    "PATE": f"pate(early={paper.IMPACT_BUFFER},delay={paper.IMPACT_BUFFER})",
-    "PA-F1": "point_adjusted_f1",
-    "Standard-F1": "point_f1",
-    "PA-AUC-ROC": "pa_auc_roc",
-    "AUC-ROC": "auc_roc",
-    "VUS-ROC": f"vus_roc(window={paper.IMPACT_VUS_WINDOW},variant=original)",
-}
-_TIES = ("mean", "lowest", "highest", "dense")
+# Rules for ties, as scipy calls them.
+TIES = {"mean": "average", "lowest": "min", "highest": "max", "dense": "dense"}
+SIZES = tuple(range(201))
+RANDOM = "random"
+LEADERS = ("Transformer", "LSTM")
+SPIKY = ("AnomalyTrans", "DCDetector")
+_EXTRA = ("SMAP",)  # not in the paper's mean
+_IN_PAGE = tuple(range(0, 201, 25))
 
-
-@dataclass(frozen=True)
-class PrintedRankTest:
-    """Mean ranks under one metric, and who cannot be told apart; what a critical-difference diagram needs."""
-
-    metric: str
-    detectors: tuple[str, ...]
-    mean_ranks: tuple[float, ...]
-    nemenyi_difference: float
-    nemenyi_groups: tuple[tuple[str, ...], ...]
-    series_used: int
-    alpha: float = 0.05
-
-    @property
-    def wilcoxon_groups(self) -> tuple[tuple[str, ...], ...]:
-        """Four data sets are too few for Wilcoxon's test: everyone is in one group."""
-        return (self.detectors,)
-
-    def rank(self, detector: str) -> float:
-        """Mean rank of one detector."""
-        return self.mean_ranks[self.detectors.index(detector)]
+# By detector, random scores among them: PATE at each of `SIZES`.
+Curves = dict[str, FloatArray]
 
 
-@dataclass(frozen=True)
-class PrintedRanks:
-    """Mean ranks by metric.
-
-    Attributes
-    ----------
-    printed : dict of str to PrintedRankTest
-        From the paper's printed table.
-    ours : dict of str to PrintedRankTest
-        From score files, where there are any.
-    our_values : dict of str to dict
-        The values behind them: metric, then data set, then one value per detector.
-    our_datasets : tuple of str
-        Data sets behind ``ours``.
-    first_two_by_ties : dict of str to tuple of float
-        Mean ranks of Transformer and LSTM under PATE, by rule for ties.
-    """
-
-    printed: dict[str, PrintedRankTest]
-    ours: dict[str, PrintedRankTest]
-    our_values: dict[str, dict[str, list[float]]]
-    our_datasets: tuple[str, ...]
-    first_two_by_ties: dict[str, tuple[float, float]]
-
-    def exact(self, metric: str) -> bool:
-        """Whether all mean ranks that the paper states for a metric follow from its table, to both decimals."""
-        return all(
-            _rounded(self.printed[metric].rank(detector)) == stated
-            for detector, stated in paper.MEAN_RANKS[metric].items()
-        )
-
-
-def compute(settings: ExperimentSettings) -> PrintedRanks:
-    """Rank the printed table, and our scores where there are any."""
-    printed = {metric: rank_test(metric, paper.impact_table(metric)) for metric in paper.IMPACT_VALUES}
-    transformer, lstm = paper.DETECTORS.index("Transformer"), paper.DETECTORS.index("LSTM")
-    table = np.array(paper.impact_table("PATE"))
-    ties = {}
-    for rule in _TIES:
-        mean = _ranks(table, rule).mean(axis=0)
-        ties[rule] = float(mean[transformer]), float(mean[lstm])
-    values: dict[str, dict[str, list[float]]] = {}
-    datasets: list[str] = []
-    if has_scores(settings):
-        folder = score_folder(settings, "ranks")
-        for dataset in datasets_in(folder):
-            scored = read_dataset(folder, dataset)
-            if set(scored) != set(paper.DETECTORS) or any(run.flagged is None for run in scored.values()):
-                settings.tell(f"{dataset}: not all five detectors with their thresholds are here; left out")
-                continue
-            settings.tell(f"scoring {dataset}")
-            datasets.append(dataset)
-            for detector in paper.DETECTORS:
-                run = scored[detector]
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", CoarseScoresWarning)
-                    found = evaluate(
-                        run.labels,
-                        run.scores,
-                        run.flagged,
-                        metrics=list(_OURS.values()),
-                    )
-                for metric, value in zip(_OURS, found.values(), strict=True):
-                    values.setdefault(metric, {}).setdefault(dataset, []).append(float(value))
-    ours = {metric: rank_test(metric, list(by_dataset.values())) for metric, by_dataset in values.items()}
-    return PrintedRanks(printed, ours, values, tuple(datasets), ties)
-
-
-def rank_test(metric: str, table: Sequence[Sequence[float]]) -> PrintedRankTest:
+def rank_test(metric: str, table: Sequence[Sequence[float]]) -> Significance:
     """Mean ranks of a table of data sets by detectors, with Nemenyi's critical difference and groups.
 
     Examples
@@ -136,162 +49,99 @@ def rank_test(metric: str, table: Sequence[Sequence[float]]) -> PrintedRankTest:
     >>> test.detectors[0], test.mean_ranks[0], round(test.nemenyi_difference, 2)
     ('Transformer', 1.25, 3.05)
     """
-    ranks = stats.rank_table(table)
-    order = np.argsort(ranks.mean, kind="stable")
-    names = tuple(paper.DETECTORS[place] for place in order)
-    groups: tuple[tuple[str, ...], ...] = (names,)
-    if ranks.used > 1:
-        alike = stats.groups_alike(stats.nemenyi(ranks), ranks.mean)
-        groups = tuple(tuple(paper.DETECTORS[place] for place in group) for group in alike)
-    return PrintedRankTest(
-        metric,
-        names,
-        tuple(float(ranks.mean[place]) for place in order),
-        stats.nemenyi_difference(len(paper.DETECTORS), ranks.used),
-        groups,
-        ranks.used,
-    )
+    values = np.array(table)
+    order = np.argsort(rankdata(-values, axis=1).mean(axis=0), kind="stable")
+    names = [paper.DETECTORS[place] for place in order]
+    return compare_detectors(metric, names, values[:, order], higher_is_better=True)
 
 
-def _ranks(table: npt.NDArray[np.float64], ties: str) -> npt.NDArray[np.float64]:
-    """PrintedRanks within each row, 1 for the highest, under one of the usual rules for ties."""
-    above = (table[:, None, :] > table[:, :, None]).sum(axis=2)
-    level = (table[:, None, :] == table[:, :, None]).sum(axis=2)
-    if ties == "dense":
-        return np.array([[1.0 + np.unique(row[row > value]).size for value in row] for row in table])
-    extra = {"mean": (level - 1) / 2, "lowest": 0 * level, "highest": level - 1}[ties]
-    return 1.0 + above + extra
+def mean_ranks(test: Significance) -> dict[str, float]:
+    """Mean ranks by detector, the first rank first."""
+    return dict(zip(test.detectors, test.mean_ranks, strict=True))
 
 
-def _rounded(rank: float) -> float:
-    """Two decimals as the paper prints them: 1.875 is 1.88 and 1.625 is 1.62."""
-    return round(rank, 2)
-
-
-def report(found: PrintedRanks) -> Report:
-    """Tables of mean ranks, and both kinds of figure."""
-    difference = found.printed["PATE"].nemenyi_difference
-    spread = {metric: test.mean_ranks[-1] - test.mean_ranks[0] for metric, test in found.printed.items()}
-    pate_first, pate_second = (found.printed["PATE"].rank(name) for name in ("Transformer", "LSTM"))
-    told_apart = [metric for metric, width in spread.items() if width > difference]
-    verdicts = [
-        Verdict(
-            "mean ranks under PA-F1",
-            _stated("PA-F1"),
-            _listed(found.printed["PA-F1"]),
-            REPRODUCES if found.exact("PA-F1") else DIFFERS,
-            "Ties share the mean of their places, on the values as printed: unrounded values would hardly tie.",
-        ),
-        Verdict(
-            "mean ranks under PATE",
-            _stated("PATE"),
-            _listed(found.printed["PATE"]),
-            REPRODUCES if found.exact("PATE") else DIFFERS,
-            f"The printed table gives {pate_first:.2f} and {pate_second:.2f} for the first two under every rule for "
-            "ties "
-            f"({'; '.join(f'{rule} {one:.2f}, {two:.2f}' for rule, (one, two) in found.first_two_by_ties.items())}): "
-            "no two detectors tie there. The stated ranks need one tie between Transformer and LSTM on one data set, "
-            "so they come from another rounding or another version of the table.",
-        ),
-        Verdict(
-            "detectors told apart on four data sets",
-            "not tested",
-            f"critical difference {difference:.2f}",
-            ADDED,
-            "Nemenyi's test at 5 %. The extremes lie "
-            f"{', '.join(f'{width:.2f} ({name})' for name, width in spread.items())} apart; first and last are told "
-            f"apart under {', '.join(told_apart) or 'none of them'}.",
-        ),
-    ]
-    tables = [_mean_table("printed", "Mean ranks from the printed table", found.printed, stated=True)]
+def ranks(settings: ExperimentSettings) -> Report:
+    """Rank the printed table, and our scores where there are any."""
+    printed = {metric: rank_test(metric, paper.impact_table(metric)) for metric in paper.IMPACT_VALUES}
+    values = _our_values(settings)
+    ours = {metric: rank_test(metric, [list(row.values()) for row in rows.values()]) for metric, rows in values.items()}
+    datasets = list(next(iter(values.values()), {}))
+    tables = [PageTable("printed", "Mean ranks from the printed table", _rank_rows(printed, stated=True), decimals=3)]
     figures = [
-        Figure(
-            "ranks",
-            "Mean ranks from the printed table; the metric decides who leads.",
-            lambda: draw_ranks(found.printed),
-        ),
-        Figure("critical-difference-pate", "PATE, printed table.", lambda: draw_difference(found.printed["PATE"])),
-        Figure("critical-difference-pa-f1", "PA-F1, printed table.", lambda: draw_difference(found.printed["PA-F1"])),
+        Figure("ranks", "Mean ranks from the printed table; the metric decides who leads.", partial(draw, printed)),
+        Figure("critical-difference-pate", "PATE, printed table.", partial(draw_difference, printed["PATE"])),
+        Figure("critical-difference-pa-f1", "PA-F1, printed table.", partial(draw_difference, printed["PA-F1"])),
     ]
-    text = [
-        (
-            "Rank 1 is the best detector on a data set, ties share the mean of their places, and the mean runs over "
-            "SMD, MSL, SWaT and PSM. Four data sets are few: a difference of mean ranks below the critical difference "
-            "is no evidence."
-        ),
-    ]
-    if found.ours:
-        tables.append(
-            _mean_table(
-                "ours", f"Mean ranks from our scores on {', '.join(found.our_datasets)}", found.ours, stated=False
-            )
-        )
-        tables.append(
-            ReportTable(
-                "our-values",
-                "The values behind our ranks",
-                ["metric", "data set", *paper.DETECTORS],
-                [[metric, name, *row] for metric, sets in found.our_values.items() for name, row in sets.items()],
-                decimals=3,
-            )
-        )
-        figures.append(
-            Figure(
-                "ranks-ours",
-                f"Mean ranks from our scores on {', '.join(found.our_datasets)}.",
-                lambda: draw_ranks(found.ours),
-            )
-        )
-        text.append(
-            "Our scores are those of detectors trained with the paper's protocol, one seed, on the data that could be "
-            f"had ({', '.join(found.our_datasets)}); data sets are laid end to end, and predictions are the steps "
-            "strictly above the configured percentile of training and test scores."
-        )
+    if ours:
+        caption = f"Mean ranks from our scores on {', '.join(datasets)}"
+        rows = [
+            {"metric": metric, "data set": name, **row} for metric, sets in values.items() for name, row in sets.items()
+        ]
+        tables += [
+            PageTable("ours", caption, _rank_rows(ours, stated=False), decimals=3),
+            PageTable("our-values", "The values behind our ranks", rows, decimals=3),
+        ]
+        figures.append(Figure("ranks-ours", f"{caption}.", partial(draw, ours)))
+    verdicts = [_rank_verdict(printed[metric]) for metric in paper.MEAN_RANKS]
     return Report(
-        "Mean ranks",
-        "PA-F1's mean ranks follow exactly from the printed table; PATE's first two do not.",
-        text,
+        "ranks",
+        {"datasets": datasets, "verdicts": verdicts},
         tables=tables,
         figures=figures,
-        verdicts=verdicts,
+        verdicts=[*verdicts, Verdict("told_apart", None, {"tests": printed})],
     )
 
 
-def _mean_table(name: str, caption: str, tests: dict[str, PrintedRankTest], *, stated: bool) -> ReportTable:
-    rows: list[list[Any]] = []
+def _our_values(settings: ExperimentSettings) -> dict[str, dict[str, dict[str, float]]]:
+    """By metric, data set and detector: values of the first run, where all five and their thresholds are there."""
+    folder = protocol_folder(settings, PAPER)
+    values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in paper.IMPACT_VALUES}
+    for dataset in [] if folder is None else datasets_in(folder):
+        scored = first_runs(folder, dataset)  # type: ignore[arg-type]  # not None here
+        if len(scored) < len(paper.DETECTORS) or any(run.flagged is None for run in scored.values()):
+            settings.tell(f"{dataset}: not all five detectors with their thresholds are here; left out")
+            continue
+        settings.tell(f"scoring {dataset}")
+        found = {detector: measured(run.labels, run.scores, run.flagged) for detector, run in scored.items()}
+        for metric, by_dataset in values.items():
+            by_dataset[dataset] = {detector: found[detector][metric] for detector in paper.DETECTORS}
+    return {metric: by_dataset for metric, by_dataset in values.items() if by_dataset}
+
+
+def _rank_verdict(test: Significance) -> Verdict:
+    """Whether the mean ranks that the text states follow from the table, to both decimals, by any rule for ties."""
+    table = -np.array(paper.impact_table(test.metric))
+    places = [paper.DETECTORS.index(name) for name in LEADERS]
+    by_rule = {
+        rule: tuple(rankdata(table, method=method, axis=1).mean(axis=0)[places].tolist())
+        for rule, method in TIES.items()
+    }
+    stated = paper.MEAN_RANKS[test.metric]
+    cells = [Cell(rank, mean_ranks(test)[detector], "rounds") for detector, rank in stated.items()]
+    return Verdict(
+        "stated", cells, {"metric": test.metric, "stated": stated, "found": mean_ranks(test), "by_rule": by_rule}
+    )
+
+
+def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> list[Row]:
+    rows: list[Row] = []
     for metric, test in tests.items():
-        rows.append(
-            [
-                metric,
-                "from the table" if stated else "from our values",
-                *(test.rank(detector) for detector in paper.DETECTORS),
-            ]
-        )
+        mine = {detector: mean_ranks(test)[detector] for detector in paper.DETECTORS}
+        rows.append({"metric": metric, "ranks": "from the table" if stated else "from our values", **mine})
         if stated and metric in paper.MEAN_RANKS:
-            given = [paper.MEAN_RANKS[metric].get(detector) for detector in paper.DETECTORS]
-            rows.append([metric, "stated in the text", *given])
-            away = [
-                None if value is None else test.rank(detector) - value
-                for detector, value in zip(paper.DETECTORS, given, strict=True)
-            ]
-            rows.append([metric, "difference", *away])
-    return ReportTable(name, caption, ["metric", "ranks", *paper.DETECTORS], rows, decimals=3)
+            given = {detector: paper.MEAN_RANKS[metric].get(detector) for detector in paper.DETECTORS}
+            away = {name: None if value is None else mine[name] - value for name, value in given.items()}
+            rows.append({"metric": metric, "ranks": "stated in the text", **given})
+            rows.append({"metric": metric, "ranks": "difference", **away})
+    return rows
 
 
-def _listed(test: PrintedRankTest) -> str:
-    return ", ".join(f"{name} {rank:.2f}" for name, rank in zip(test.detectors, test.mean_ranks, strict=True))
-
-
-def _stated(metric: str) -> str:
-    return ", ".join(f"{name} {rank:.2f}" for name, rank in paper.MEAN_RANKS[metric].items())
-
-
-def draw_ranks(tests: dict[str, PrintedRankTest]) -> Any:
+def draw(tests: dict[str, Significance]) -> Any:
     """Heat map of mean ranks: metrics by detectors."""
     from pateval import plots
 
     return plots.heat_map(
-        [[test.rank(detector) for detector in paper.DETECTORS] for test in tests.values()],
+        [[mean_ranks(test)[detector] for detector in paper.DETECTORS] for test in tests.values()],
         rows=list(tests),
         columns=list(paper.DETECTORS),
         value_label="mean rank (1 is best)",
@@ -299,8 +149,187 @@ def draw_ranks(tests: dict[str, PrintedRankTest]) -> Any:
     )
 
 
-def draw_difference(test: PrintedRankTest) -> Any:
+def draw_difference(test: Significance) -> Any:
     """Critical-difference diagram of one metric."""
     from pateval import plots
 
     return plots.critical_difference(test)
+
+
+def ablation(settings: ExperimentSettings) -> Report:
+    """Evaluate every run in the score files at every buffer size, early = delay, and rank the means."""
+    folder = score_folder(settings, "ablation")
+    curves, counts, missing = _all_curves(folder, settings)
+    averaged = [name for name in paper.DATASETS if name in curves]
+    if not averaged:
+        raise MissingInputError(
+            f"ablation needs score files of all five detectors on one of {', '.join(paper.DATASETS)} at least: "
+            f"{' '.join(missing).rstrip('.')}"
+        )
+    mean = {name: np.mean([curves[dataset][name] for dataset in averaged], axis=0) for name in curves[averaged[0]]}
+    curves = {"mean": mean, **curves}
+    ranked = dict(zip(mean, rankdata(-np.array(list(mean.values())), axis=0), strict=True))
+    leaders, one_seed = _leaders(mean), counts == {1}
+    shown = f"Mean PATE over {' and '.join(averaged)}"
+    return Report(
+        "ablation",
+        {
+            "leaders": LEADERS,
+            "leading": sum(cell.agrees for cell in leaders),
+            "sizes": len(SIZES),
+            "below": {name: _below(curves, name)["mean"] for name in SPIKY},
+            "averaged": averaged,
+            "extra": [name for name in curves if name not in (*averaged, "mean")],
+            "runs": "one seed each" if one_seed else f"{min(counts)} to {max(counts)} seeds, averaged",
+            "draws": settings.seeds,
+        },
+        tables=_size_tables(curves, ranked, shown),
+        figures=[
+            Figure(
+                "sizes",
+                f"{shown} against the buffer size. Shaded: below random scores; crosses mark detectors there.",
+                partial(draw_sizes, mean, f"m{shown[1:]}"),
+            ),
+            Figure(
+                "ranks", "Ranks of the mean at each buffer size; 1 is the highest PATE.", partial(draw_ranks, ranked)
+            ),
+            *(
+                Figure(
+                    f"sizes-{name.lower()}",
+                    f"{name}: PATE against the buffer size.",
+                    partial(draw_sizes, curves[name], f"PATE on {name}"),
+                )
+                for name in curves
+                if name != "mean"
+            ),
+        ],
+        verdicts=[
+            Verdict("leaders", leaders, {"leaders": LEADERS, "averaged": averaged, "one_seed": one_seed}, one_seed),
+            Verdict("order", None, {"changes": _changes(ranked)}),
+            *(Verdict("below", None, {"detector": name, "below": _below(curves, name)}) for name in SPIKY),
+            *missing_verdicts(missing),
+        ],
+    )
+
+
+def _all_curves(folder: Any, settings: ExperimentSettings) -> tuple[dict[str, Curves], set[int], list[str]]:
+    """By data set the curves of all detectors and of random scores; the numbers of runs; and what is missing."""
+    present = datasets_in(folder, (*paper.DATASETS, *_EXTRA))
+    missing = [f"{name}: there are no score files." for name in paper.DATASETS if name not in present]
+    curves: dict[str, Curves] = {}
+    counts = set()
+    for dataset in present:
+        scored = read_runs(folder, dataset)
+        if absent := [detector for detector in paper.DETECTORS if detector not in scored]:
+            missing.append(f"{dataset}: there are no score files of {', '.join(absent)}.")
+            continue
+        curves[dataset] = {}
+        for detector, runs in scored.items():
+            settings.tell(f"{dataset}: {detector}, {len(SIZES)} sizes, {len(runs)} runs")
+            curves[dataset][detector] = np.mean([_curve(run.labels, run.scores) for run in runs], axis=0)
+            counts.add(len(runs))
+        settings.tell(f"{dataset}: random scores, {settings.seeds} draws")
+        labels = max((runs[0].labels for runs in scored.values()), key=len)
+        draws = [np.random.default_rng(seed).random(labels.size) for seed in range(settings.seeds)]
+        curves[dataset][RANDOM] = np.mean([_curve(labels, scores) for scores in draws], axis=0)
+    return curves, counts, missing
+
+
+def _curve(labels: BoolArray, scores: FloatArray) -> FloatArray:
+    with coarse_scores_expected():
+        return pate_at_sizes(labels, scores, SIZES)
+
+
+def _leaders(mean: Curves) -> list[Cell]:
+    """At each size the two detectors with the highest mean, beside those that the paper names."""
+    names = list(mean)
+    order = np.argsort(-np.array(list(mean.values())), axis=0, kind="stable")[:2]
+    return [Cell(sorted(LEADERS), sorted(names[place] for place in two)) for two in order.T]
+
+
+def _changes(ranked: Curves) -> list[str]:
+    """Sizes at which a rank differs from that of the size before, and whose."""
+    names, table = list(ranked), np.array(list(ranked.values()))
+    changed = table[:, 1:] != table[:, :-1]
+    return [
+        f"{size} ({' and '.join(names[row] for row in np.flatnonzero(changed[:, size - 1]))})"
+        for size in SIZES[1:]
+        if changed[:, size - 1].any()
+    ]
+
+
+def _below(curves: dict[str, Curves], detector: str) -> dict[str, str]:
+    """By data set, and in the mean: sizes at which a detector lies below random scores."""
+    return {name: in_words(rows[detector] < rows[RANDOM]) for name, rows in curves.items()}
+
+
+def _size_tables(curves: dict[str, Curves], ranked: Curves, shown: str) -> list[PageTable]:
+    mean = curves["mean"]
+    marked = [
+        {
+            "buffer size": size,
+            **{
+                name: f"{row[size]:.3f}" + ("*" if row[size] < mean[RANDOM][size] else "") for name, row in mean.items()
+            },
+        }
+        for size in _IN_PAGE
+    ]
+    orders = [{"buffer size": size, **{name: float(row[size]) for name, row in ranked.items()}} for size in SIZES]
+    below = [
+        {"data set": name, **{who: in_words(rows[who] < rows[RANDOM]) for who in paper.DETECTORS}}
+        for name, rows in curves.items()
+    ]
+    values = [
+        {"data set": name, "buffer size": size, **{who: float(row[size]) for who, row in rows.items()}}
+        for name, rows in curves.items()
+        for size in SIZES
+    ]
+    return [
+        PageTable("mean", f"{shown} (* below random scores)", marked, in_csv=False),
+        PageTable("ranks", "Ranks of the mean", orders, in_page=False),
+        PageTable("below-random", "Sizes at which a detector lies below random scores", below),
+        PageTable("values", "All values", values, in_page=False),
+    ]
+
+
+def in_words(marked: BoolArray) -> str:
+    """Sizes in words.
+
+    Examples
+    --------
+    >>> in_words(np.array([True, True, False, True]))
+    '0-1, 3'
+    >>> in_words(np.ones(201, dtype=bool)), in_words(np.zeros(201, dtype=bool))
+    ('all sizes', 'no size')
+    """
+    if marked.all():
+        return "all sizes"
+    places = np.flatnonzero(marked)
+    if not places.size:
+        return "no size"
+    stretches = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    return ", ".join(str(part[0]) if part.size == 1 else f"{part[0]}-{part[-1]}" for part in stretches)
+
+
+def draw_sizes(curves: Curves, y_label: str) -> Any:
+    """Curves of all detectors; crosses where one lies below random scores."""
+    from pateval import plots
+    from pateval.plots.styling import line_style
+
+    ax = plots.buffer_sizes(SIZES, curves, random=RANDOM, y_label=y_label)
+    crosses: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 7, "markeredgewidth": 1.4, "zorder": 4}
+    for place, detector in enumerate(paper.DETECTORS):
+        places = [size for size in _IN_PAGE if curves[detector][size] < curves[RANDOM][size]]
+        ax.plot(places, [curves[detector][size] for size in places], color=line_style(place).colour, **crosses)
+    return ax
+
+
+def draw_ranks(ranked: Curves) -> Any:
+    """Rank of every detector at every size."""
+    from pateval import plots
+
+    ax = plots.line_chart(
+        SIZES, ranked, x_label="buffer size, early = delay (steps)", y_label="rank of the mean (1 is the highest PATE)"
+    )
+    ax.invert_yaxis()
+    return ax

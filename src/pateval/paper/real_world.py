@@ -1,131 +1,80 @@
 """The paper's two real series, weather and ECG: four detectors each, every cell beside the printed one.
 
-`univariate` goes from the raw series to scores; here they are measured. The paper's ECG segment cannot be had, so the
+Both slice a short stretch out of the test part and score it by windows that slide within the slice. A window's score
+goes to its last step, and the first steps repeat the first score. The paper's ECG segment cannot be had, so the
 record's next segment stands in for it, at stretches that look like the paper's; with a file of the paper's segment the
 paper's own rule is followed.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.compat import PATE
 from pateval.datasets import data_root, load
-from pateval.datasets.ecg import read_record
-from pateval.kernels.coarse import CoarseScoresWarning
-from pateval.labels.events import find_events
+from pateval.datasets.univariate import read_ecg_record as read_record
+from pateval.detectors import make
+from pateval.detectors.windows import series_matrix
+from pateval.labels.events import find_events, runs
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import ExperimentSettings, MissingInputError, Report
-from pateval.paper.univariate import (
-    WEATHER_ANOMALY,
-    WEATHER_TRAIN,
-    Example,
-    ecg,
-    ecg_stretches,
-    longest_normal,
-    weather,
+from pateval.paper.document import (
+    Cell,
+    ExperimentSettings,
+    Figure,
+    MissingInputError,
+    PageTable,
+    Report,
+    Row,
+    Verdict,
+    capitalised,
+    coarse_scores_expected,
+    listed,
+    missing_verdicts,
 )
-from pateval.validation.arrays import BoolArray
+from pateval.validation.arrays import BoolArray, FloatArray, binary_array
 
 if TYPE_CHECKING:
     from pateval.datasets import Series
 
 WEATHER_SERIES = "005_UCR_Anomaly_DISTORTEDCIMIS44AirTemperature1"
+WEATHER_TRAIN, WEATHER_SLICE, WEATHER_ANOMALY, WEATHER_BUFFER = 4000, slice(800, 1800), 5391, 100
 ECG_SEGMENT, ECG_STAND_IN = "MBA_ECG14046_data_0", "MBA_ECG14046_data_1"
-ECG_STEPS, ECG_BEAT = 1050, 75
-ECG_RANDOM_SEED = 20
-# What the paper calls each detector of an example.
-ROWS = {
+ECG_GAP, ECG_SLICE, ECG_STEPS, ECG_BEAT, ECG_BUFFER, ECG_SEED = 500, slice(24250, 25300), 1050, 75, 50, 20
+ZERO_INCLUDED = "pate_zero_included"
+# What the paper calls each detector of an example, and what pages call it; the metrics, likewise.
+_ROWS = {
     "perfect": "Perfect Model",
     "mvn": "Model 1",
     "lof": "Model 2",
     "autoencoder": "Model 2",
     "random": "Random Score",
 }
-ZERO_INCLUDED = "pate_zero_included"
+_DETECTORS = {"mvn": "MVN (Model 1)", "lof": "LOF (Model 2)", "autoencoder": "autoencoder (Model 2)"}
+_METRICS = {"pate": "PATE", "vus_roc": "VUS-ROC", "vus_pr": "VUS-PR", "auc_roc": "AUC-ROC", "auc_pr": "AUC-PR"}
 _MAX_STRETCHES = 3
 
 
-@dataclass(frozen=True)
-class RealWorldCell:
-    """One printed number and ours."""
+class Example(NamedTuple):
+    """A slice of a series: raw values, labels, scores by detector, and the paper's e = d."""
 
-    example: str
-    detector: str
-    metric: str
-    printed: float
-    found: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether ours, rounded to the two decimals of the paper, is the printed number."""
-        return round(self.found, 2) == self.printed
+    values: FloatArray
+    labels: BoolArray
+    scores: Mapping[str, FloatArray]
+    buffer: int
 
 
-@dataclass(frozen=True)
-class RealWorld:
-    """Both examples.
-
-    Attributes
-    ----------
-    examples : dict of str to Example
-        Series, labels and scores: ``weather``, and ``ecg`` or, for stretches of the stand-in, ``ecg at STEP``.
-    values : dict
-        By example and detector: the five metrics of the paper, and PATE with the zero buffer included.
-    ecg_is_the_papers : bool
-        Whether the ECG is the paper's segment, given by the user.
-    ecg_starts : tuple of int
-        Where a beat of 75 steps may begin in the paper's slice, so that random scores get the printed values, PATE's
-        left aside.
-    ranks : dict of str to int
-        Weather: how many steps a detector scores as high as the anomaly or higher.
-    precision : dict of str to float
-        Weather: average precision, the other rule for an area under the precision-recall curve.
-    missing : tuple of str
-        A sentence for each thing that is not here.
-    """
-
-    examples: dict[str, Example]
-    values: dict[tuple[str, str], dict[str, float]]
-    ecg_is_the_papers: bool
-    ecg_starts: tuple[int, ...]
-    ranks: dict[str, int]
-    precision: dict[str, float]
-    missing: tuple[str, ...]
-
-    def cells(self, example: str) -> list[RealWorldCell]:
-        """The cells of one example."""
-        printed = paper.REAL_WORLD_VALUES[example.split()[0]]
-        return [
-            RealWorldCell(example, detector, metric, value, self.values[example, detector][metric])
-            for detector in self.examples[example].scores
-            for metric, value in zip(paper.REAL_WORLD_METRICS, printed[ROWS[detector]], strict=True)
-        ]
-
-    @property
-    def stand_ins(self) -> list[str]:
-        """Names of the stretches that stand in for the paper's ECG."""
-        return [name for name in self.examples if name.startswith("ecg at")]
-
-    @property
-    def nearest(self) -> tuple[str, float]:
-        """The stretch on which MVN comes closest to its printed row, and its largest difference there."""
-        away = {
-            name: max(abs(cell.found - cell.printed) for cell in self.cells(name) if cell.detector == "mvn")
-            for name in self.stand_ins
-        }
-        return min(away.items(), key=lambda pair: pair[1])
+# By example (weather, ecg, or a stretch of the stand-in, "ecg at STEP") and detector: the values of `measure`.
+Values = dict[tuple[str, str], dict[str, float]]
 
 
-def compute(settings: ExperimentSettings) -> RealWorld:
+def real_world(settings: ExperimentSettings) -> Report:
     """Fit the detectors of both examples and measure their scores."""
     examples: dict[str, Example] = {}
     missing: list[str] = []
@@ -136,63 +85,183 @@ def compute(settings: ExperimentSettings) -> RealWorld:
         settings.tell("weather: MVN, LOF")
         examples["weather"] = weather(_weather_values(settings))
     except (MissingInputError, ImportError) as error:
-        missing.append(_sentence(error))
+        missing.append(str(error))
     try:
         record, is_the_papers = _ecg_record(settings)
-        examples |= _ecg_examples(record, is_the_papers, starts, settings)
+        settings.tell("ecg: MVN, autoencoder")
+        examples |= _ecg_examples(record, is_the_papers, starts)
     except (MissingInputError, ImportError) as error:
-        missing.append(_sentence(error))
+        missing.append(str(error))
     if not examples:
-        raise MissingInputError("real-world needs " + " ".join(missing).rstrip("."))
+        raise MissingInputError("real-world needs " + "; ".join(missing))
     if not is_the_papers:
         missing.append(
-            f"The paper's ECG is {ECG_SEGMENT}, which is not published where the others are; whoever has the file "
-            "gives it with --ecg FILE."
+            f"The paper's ECG is {ECG_SEGMENT}; the authors' README points to TSB-UAD's public archive. Give the file "
+            "with --ecg FILE, and its rows appear."
         )
     values = {
         (name, detector): measure(example.labels, scores, example.buffer)
         for name, example in examples.items()
         for detector, scores in example.scores.items()
     }
-    of_weather = examples.get("weather")
-    return RealWorld(
-        examples,
-        values,
-        is_the_papers,
-        tuple(starts),
-        {} if of_weather is None else {name: _rank(of_weather, scores) for name, scores in of_weather.scores.items()},
-        {}
-        if of_weather is None
-        else {name: average_precision(of_weather.labels, scores) for name, scores in of_weather.scores.items()},
-        tuple(missing),
+    return _report(examples, values, starts, missing)
+
+
+def _report(examples: dict[str, Example], values: Values, starts: list[int], missing: list[str]) -> Report:
+    cells = {place: _cells(place, found) for place, found in values.items()}
+    stand_ins = [name for name in examples if name not in ("weather", "ecg")]
+    # Where MVN comes closest to its printed row.
+    nearest = min(stand_ins, key=lambda name: _away(name, cells), default=None)
+    verdicts = [Verdict(name, _of_example(name, cells)) for name in ("weather", "ecg") if name in examples]
+    if "weather" in examples:
+        verdicts += _weather_cells(examples["weather"], cells)
+    if starts:
+        verdicts += _label_verdicts(starts, values.get((nearest or "", "mvn")))
+    if nearest is not None:
+        trained = {_DETECTORS[one]: [values[name, one]["pate"] for name in stand_ins] for one in ("mvn", "autoencoder")}
+        places = listed([int(name.removeprefix("ecg at ")) for name in stand_ins])
+        away = _away(nearest, cells)
+        verdicts.append(Verdict("stand_in", (), {"trained": trained, "places": places, "away": away}))
+    whole = [verdict for verdict in verdicts if verdict.name in examples]
+    return Report(
+        "real-world",
+        {
+            "whole": whole,
+            "stand_ins": len(stand_ins),
+            "segment": ECG_SEGMENT,
+            "stand_in": ECG_STAND_IN,
+            "beat": ECG_BEAT,
+        },
+        tables=[
+            *(
+                PageTable(
+                    name.replace(" ", "-"),
+                    f"{_title(name)}: ours (printed; * differs)",
+                    [_row(name, detector, values, cells) for detector in example.scores],
+                    in_csv=False,
+                )
+                for name, example in examples.items()
+            ),
+            PageTable("cells", "All cells", _long_rows(cells), in_page=False),
+        ],
+        figures=[
+            Figure(
+                name.replace(" ", "-"),
+                f"{_title(name)}: the series, its event with the buffers around it, and the scores of the detectors.",
+                partial(draw, example),
+            )
+            for name, example in examples.items()
+            if name not in stand_ins or name == nearest
+        ],
+        verdicts=[*verdicts, *missing_verdicts(missing)],
     )
 
 
-def report(found: RealWorld) -> Report:
-    """The page of the two examples."""
-    from pateval.paper import real_world_page
+def weather(values: object) -> Example:
+    """Weather temperature: UCR 005, DISTORTED CIMIS44 AirTemperature1, the whole series of 8184 steps.
 
-    return real_world_page.report(found)
+    The first 4000 steps train; the slice is the steps 4800 to 5799 of the series. The anomaly is the single step 5391
+    (0-based; 591 of the slice). Detectors: perfect, MVN (one Gaussian, window 50), LOF (30 neighbours, window 50),
+    random (legacy seed 42).
+    """
+    series = _univariate(values, WEATHER_TRAIN + WEATHER_SLICE.stop)
+    labels = np.zeros(len(series), dtype=np.bool_)
+    labels[WEATHER_ANOMALY] = True
+    detectors: dict[str, dict[str, Any]] = {
+        "mvn": {"window": 50, "components": 1, "max_windows": None, "seed": 42},
+        "lof": {"window": 50, "neighbors": 30, "max_windows": None},
+        "random": {"seed": 42, "legacy": True},
+    }
+    part = slice(WEATHER_TRAIN + WEATHER_SLICE.start, WEATHER_TRAIN + WEATHER_SLICE.stop)
+    (example,) = _examples(series, labels, slice(WEATHER_TRAIN), [part], detectors, WEATHER_BUFFER)
+    return example
+
+
+def ecg(
+    values: object,
+    labels: object,
+    *,
+    train: slice | None = None,
+    parts: Sequence[slice] | None = None,
+    device: str | None = None,
+) -> list[Example]:
+    """ECG: MBA_ECG14046_data_0, or another series in its place.
+
+    By the paper's rule training ends 500 steps before the first anomaly, and the slice is the steps 24250 to 25299 of
+    what follows. Segment 0 is hard to come by; segment 1 begins with an anomaly, so that the rule leaves nothing to
+    train on: give ``train``, for example what :func:`longest_normal` finds, and the ``parts`` to score, each by windows
+    within it. Detectors: perfect, MVN (four Gaussians, window 100), autoencoder (window 100, on ``device``), random
+    (legacy seed 20).
+    """
+    truth = binary_array(labels, "labels")
+    series = _univariate(values, 1)
+    if truth.size != len(series):
+        raise ValueError(f"labels and values must have the same length; got {truth.size} and {len(series)}")
+    split = int(np.argmax(truth)) - ECG_GAP if truth.any() else 0
+    train = train or slice(0, max(split, 0))
+    parts = parts or [slice(split + ECG_SLICE.start, split + ECG_SLICE.stop)]
+    shortest = min(len(series[part]) for part in parts)
+    if len(series[train]) <= 200 or shortest < 100:
+        raise ValueError(
+            f"the paper's rule, or the slices given, leave {len(series[train])} steps to train on and {shortest} to "
+            "score; more than 200 and at least 100 are needed"
+        )
+    detectors: dict[str, dict[str, Any]] = {
+        "mvn": {"window": 100, "components": 4, "max_windows": None, "seed": 42},
+        "autoencoder": {"window": 100, "seed": ECG_SEED, "device": device},
+        "random": {"seed": ECG_SEED, "legacy": True},
+    }
+    return _examples(series, truth, train, parts, detectors, ECG_BUFFER)
+
+
+def _examples(
+    series: FloatArray,
+    truth: BoolArray,
+    train: slice,
+    parts: Sequence[slice],
+    detectors: Mapping[str, Mapping[str, Any]],
+    buffer: int,
+) -> list[Example]:
+    """Fit every detector once and score each slice."""
+    fitted = {detector: make(detector, **settings).fit(series[train]) for detector, settings in detectors.items()}
+    perfect = make("perfect").fit(series[train])
+    found = []
+    for part in parts:
+        scores = {"perfect": perfect.score(series[part], labels=truth[part])}
+        scores |= {detector: model.score(series[part]) for detector, model in fitted.items()}
+        found.append(Example(series[part], truth[part], scores, buffer))
+    return found
+
+
+def _univariate(values: object, steps: int) -> FloatArray:
+    matrix = series_matrix(values)
+    if matrix.shape[1] != 1 or len(matrix) < steps:
+        raise ValueError(f"values must be one series of at least {steps} steps; got the shape {matrix.shape}")
+    return matrix[:, 0]
+
+
+def longest_normal(labels: object) -> slice:
+    """Return the longest stretch without anomaly.
+
+    Examples
+    --------
+    >>> longest_normal([0, 1, 0, 0, 0, 1])
+    slice(2, 5, None)
+    """
+    starts, stops = runs(~binary_array(labels, "labels"))
+    if not starts.size:
+        raise ValueError("labels hold no normal step")
+    longest = int(np.argmax(stops - starts))
+    return slice(int(starts[longest]), int(stops[longest]))
 
 
 def measure(labels: BoolArray, scores: npt.ArrayLike, buffer: int) -> dict[str, float]:
-    """The metrics of the paper's table, with its settings.
+    """The five metrics of the paper's table with its settings, and PATE as the mean over the buffers 0 and e, 0 and d.
 
-    Parameters
-    ----------
-    labels, scores : array-like
-        Of the slice.
-    buffer : int
-        e = d; windows of VUS go up to twice of it.
-
-    Returns
-    -------
-    dict of str to float
-        The five metrics, and PATE as the mean over the buffers 0 and e, 0 and d.
+    The buffer is e = d; windows of VUS go up to twice of it.
     """
     surface: dict[str, Any] = {"window": 2 * buffer, "thresholds": 250, "variant": "original"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoarseScoresWarning)
+    with coarse_scores_expected():
         return {
             "pate": PATE(labels, scores, buffer, buffer, include_zero=False),
             "vus_roc": vus_roc(labels, scores, **surface),
@@ -212,23 +281,18 @@ def beat(start: int) -> BoolArray:
     >>> labels.size, int(labels.sum()), int(labels.argmax())
     (1050, 75, 463)
     """
-    labels = np.zeros(ECG_STEPS, dtype=np.bool_)
-    labels[start : start + ECG_BEAT] = True
-    return labels
+    return paper.flagged((start, start + ECG_BEAT), steps=ECG_STEPS)
 
 
-def random_scores() -> npt.NDArray[np.float64]:
+def random_scores() -> FloatArray:
     """The random scores of the ECG example: they depend on no data."""
-    return np.random.RandomState(ECG_RANDOM_SEED).uniform(0, 1, ECG_STEPS)
+    return np.random.RandomState(ECG_SEED).uniform(0, 1, ECG_STEPS)
 
 
 def places_of_the_beat() -> list[int]:
     """Where one beat of 75 steps may begin in the paper's slice, judged by the printed row of the random scores.
 
-    Returns
-    -------
-    list of int
-        Starts at which the random scores get the printed values of the four metrics beside PATE.
+    These are the starts at which random scores get the printed values of the four metrics beside PATE.
     """
     printed = dict(zip(paper.REAL_WORLD_METRICS, paper.REAL_WORLD_VALUES["ecg"]["Random Score"], strict=True))
     scores = random_scores()
@@ -238,25 +302,16 @@ def places_of_the_beat() -> list[int]:
         # The cheap metric first: it leaves few places.
         if round(auc_roc(labels, scores), 2) != printed["auc_roc"]:
             continue
-        values = measure(labels, scores, 50)
+        values = measure(labels, scores, ECG_BUFFER)
         if all(round(values[metric], 2) == value for metric, value in printed.items() if metric != "pate"):
             found.append(start)
     return found
 
 
 def stretches_alike(labels: npt.ArrayLike, starts: Sequence[int]) -> list[int]:
-    """First steps of slices with one beat of 75 steps where the paper's has one, and nothing else.
+    """First steps of slices of a record with one beat of 75 steps where the paper's has one, and nothing else.
 
-    Parameters
-    ----------
-    labels : array-like of bool
-        Truth of a whole record.
-    starts : sequence of int
-        Where the beat may begin; the first place that fits is taken for each beat.
-
-    Returns
-    -------
-    list of int
+    ``starts`` are the places where the beat may begin; the first that fits is taken for each beat.
 
     Examples
     --------
@@ -270,69 +325,145 @@ def stretches_alike(labels: npt.ArrayLike, starts: Sequence[int]) -> list[int]:
     counted = np.append(0, np.cumsum(truth))
     found = []
     for begin in events.starts[events.lengths == ECG_BEAT].tolist():
-        for start in starts:
-            first = begin - start
-            if (
-                first >= 0
-                and first + ECG_STEPS <= truth.size
-                and counted[first + ECG_STEPS] - counted[first] == ECG_BEAT
-            ):
-                found.append(first)
-                break
+        fitting = [
+            first
+            for start in starts
+            if (first := begin - start) >= 0
+            and first + ECG_STEPS <= truth.size
+            and counted[first + ECG_STEPS] - counted[first] == ECG_BEAT
+        ]
+        found += fitting[:1]
     return found
 
 
-def _weather_values(settings: ExperimentSettings) -> npt.NDArray[np.float64]:
-    try:
-        records = load("UCR", root=settings.root or data_root())
-    except (ValueError, OSError) as error:
-        raise MissingInputError(_absent("the weather series (UCR 005)", "UCR")) from error
-    for record in records:
+def _weather_values(settings: ExperimentSettings) -> FloatArray:
+    for record in _load("UCR", "the weather series (UCR 005)", settings):
         if record.name.startswith(WEATHER_SERIES) and record.train is not None and len(record.train) == WEATHER_TRAIN:
-            values = np.concatenate([record.train, record.test])[:, 0]
+            values: FloatArray = np.concatenate([record.train, record.test])[:, 0]
             if int(np.argmax(record.labels)) + WEATHER_TRAIN == WEATHER_ANOMALY:
                 return values
-    raise MissingInputError(_absent("the weather series (UCR 005)", "UCR"))
+    raise _absent("the weather series (UCR 005)", "UCR")
 
 
 def _ecg_record(settings: ExperimentSettings) -> tuple[Series, bool]:
     """The paper's segment where the user has it, else the next one of the same record."""
     if settings.ecg is not None:
         return read_record(settings.ecg), True
-    try:
-        records = {record.name: record for record in load("MBA_ECG", root=settings.root or data_root())}
-    except (ValueError, OSError) as error:
-        raise MissingInputError(_absent("the ECG (MBA)", "MBA_ECG")) from error
+    records = {record.name: record for record in _load("MBA_ECG", "the ECG (MBA)", settings)}
     for name in (ECG_SEGMENT, ECG_STAND_IN):
         if name in records:
             return records[name], name == ECG_SEGMENT
-    raise MissingInputError(_absent(f"the ECG {ECG_SEGMENT}, or {ECG_STAND_IN} in its place,", "MBA_ECG"))
+    raise _absent(f"the ECG {ECG_SEGMENT}, or {ECG_STAND_IN} in its place,", "MBA_ECG")
 
 
-def _ecg_examples(
-    record: Series, is_the_papers: bool, starts: Sequence[int], settings: ExperimentSettings
-) -> dict[str, Example]:
+def _ecg_examples(record: Series, is_the_papers: bool, starts: Sequence[int]) -> dict[str, Example]:
     values = record.test[:, 0]
-    settings.tell("ecg: MVN, autoencoder")
     if is_the_papers:
-        return {"ecg": ecg(values, record.labels, device="cpu")}
+        return {"ecg": ecg(values, record.labels, device="cpu")[0]}
     firsts = stretches_alike(record.labels, starts)[:_MAX_STRETCHES]
     parts = [slice(first, first + ECG_STEPS) for first in firsts]
-    found = ecg_stretches(values, record.labels, train=longest_normal(record.labels), parts=parts, device="cpu")
+    found = ecg(values, record.labels, train=longest_normal(record.labels), parts=parts, device="cpu")
     return {f"ecg at {first}": example for first, example in zip(firsts, found, strict=True)}
 
 
-def _rank(example: Example, scores: npt.NDArray[np.float64]) -> int:
-    return int(np.count_nonzero(scores >= scores[example.labels].max()))
+def _load(dataset: str, what: str, settings: ExperimentSettings) -> list[Series]:
+    try:
+        return list(load(dataset, root=settings.root or data_root()))
+    except (ValueError, OSError) as error:
+        raise _absent(what, dataset) from error
 
 
-def _absent(what: str, dataset: str) -> str:
-    return (
+def _absent(what: str, dataset: str) -> MissingInputError:
+    return MissingInputError(
         f"{what} is not in the data folder: 'pateval data info {dataset}' says where to get it; name the folder with "
         "--root or PATEVAL_DATA"
     )
 
 
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text[0].upper() + text[1:].rstrip(".") + "."
+Cells = dict[tuple[str, str], dict[str, Cell]]
+
+
+def _cells(place: tuple[str, str], found: dict[str, float]) -> dict[str, Cell]:
+    """The printed cells of one detector beside ours, by metric."""
+    printed = paper.REAL_WORLD_VALUES[place[0].split()[0]][_ROWS[place[1]]]
+    return {
+        metric: Cell(value, found[metric], "rounds")
+        for metric, value in zip(paper.REAL_WORLD_METRICS, printed, strict=True)
+    }
+
+
+def _of_example(example: str, cells: Cells) -> list[Cell]:
+    return [cell for (name, _), row in cells.items() if name == example for cell in row.values()]
+
+
+def _away(example: str, cells: Cells) -> float:
+    """How far MVN is from its printed row on a stretch of the stand-in, at most."""
+    return max(abs(cell.found - cell.printed) for cell in cells[example, "mvn"].values())
+
+
+def _weather_cells(example: Example, cells: Cells) -> Iterator[Verdict]:
+    """The cells that differ: areas under the precision-recall curve where one step is anomalous."""
+    for detector, scores in example.scores.items():
+        rank = int(np.count_nonzero(scores >= scores[example.labels].max()))
+        named = {"detector": _DETECTORS.get(detector, detector), "rank": rank}
+        for metric, cell in cells["weather", detector].items():
+            if not cell.agrees:
+                named |= {"metric": _METRICS[metric], "precision": average_precision(example.labels, scores)}
+                yield Verdict("weather_cell", [cell], dict(named))
+
+
+def _label_verdicts(starts: list[int], nearest: dict[str, float] | None) -> Iterator[Verdict]:
+    """Rows that need no series, only labels, which the printed numbers give away; ``nearest`` is MVN's row."""
+    truth, random = beat(starts[0]), random_scores()
+    perfect = _cells(("ecg", "perfect"), measure(truth, truth.astype(float), ECG_BUFFER))
+    found = measure(truth, random, ECG_BUFFER)
+    drawn = _cells(("ecg", "random"), found)
+    yield Verdict("labels", [*perfect.values(), *drawn.values()], {"beat": ECG_BEAT, "starts": listed(starts)})
+    yield Verdict("random", [drawn["pate"]], {"found": found, "nearest": nearest})
+
+
+def _row(example: str, detector: str, values: Values, cells: Cells) -> Row:
+    def shown(cell: Cell, printed: str) -> str:
+        return f"{cell.found:.3f}{printed}" + ("" if cell.agrees else " *")
+
+    row = {_METRICS[m]: shown(cell, f" ({cell.printed:.2f})") for m, cell in cells[example, detector].items()}
+    if example != "weather":
+        printed = cells[example, detector]["pate"].printed
+        zero = Cell(printed, values[example, detector][ZERO_INCLUDED], "rounds")
+        row["PATE, zero buffer included"] = shown(zero, "")
+    return {"detector": _DETECTORS.get(detector, detector), **row}
+
+
+def _long_rows(cells: Cells) -> list[Row]:
+    return [
+        {
+            "series": example,
+            "detector": detector,
+            "metric": _METRICS[metric],
+            "printed": cell.printed,
+            "ours": cell.found,
+            "difference": cell.found - cell.printed,
+            "agrees": cell.agrees,
+        }
+        for (example, detector), row in cells.items()
+        for metric, cell in row.items()
+    ]
+
+
+def _title(name: str) -> str:
+    if name == "weather":
+        return capitalised(name)
+    return "ECG" if name == "ecg" else f"ECG, the stand-in's stretch at {int(name.removeprefix('ecg at ')):,}"
+
+
+def draw(example: Example) -> Any:
+    """The slice of the series, its event and buffers, and the scores of the four detectors."""
+    from pateval import plots
+
+    return plots.series(
+        example.labels,
+        {_DETECTORS.get(detector, detector).split(" (")[0]: scores for detector, scores in example.scores.items()},
+        values=example.values,
+        early=example.buffer,
+        delay=example.buffer,
+    )

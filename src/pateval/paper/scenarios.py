@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pateval.evaluation import evaluate, explain
-from pateval.kernels.coarse import CoarseScoresWarning
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import DIFFERS, REPRODUCES, ExperimentSettings, Figure, Report, ReportTable, Verdict
+from pateval.paper.document import (
+    Cell,
+    ExperimentSettings,
+    Figure,
+    PageTable,
+    Report,
+    Row,
+    Verdict,
+    coarse_scores_expected,
+)
 from pateval.pate.score import pate
 from pateval.time.timelines import read_recording
-
-if TYPE_CHECKING:
-    from pateval.validation.arrays import BoolArray
 
 BUFFER = paper.SCENARIO_BUFFER
 
@@ -39,247 +42,148 @@ METRICS = {
 _FIRST_TABLE = tuple(name for name in METRICS if name != "pate_f1")
 _SECOND_TABLE = ("pate", "pate_f1", "point_f1", "point_adjusted_f1", "range_based_f1", "etapr_f1", "affiliation_f1")
 _VARIANTS = ("original", "tsb-ad", "timeeval")
+_BUFFERS: dict[str, Any] = {"one pair": BUFFER, "the ends of the range": (0, BUFFER), "every size": range(BUFFER + 1)}
+_SHOWN = (0, 100)
+
+Cells = dict[tuple[str, str], Cell]
 
 
-@dataclass(frozen=True)
-class ScenarioCell:
-    """One printed number and ours."""
-
-    scenario: str
-    metric: str
-    printed: float
-    found: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether ours, rounded to the two decimals of the paper, is the printed number."""
-        return round(self.found, 2) == self.printed
-
-
-@dataclass(frozen=True)
-class Scenarios:
-    """All cells of both tables, and what explains the rest.
-
-    Attributes
-    ----------
-    cells : tuple of ScenarioCell
-        Ten scenarios under eleven metrics.
-    vus_by_variant : dict of str to dict of str to tuple of float
-        VUS-ROC and VUS-PR of each scenario, by variant of the metric.
-    pate_under : dict of str to dict of str to float
-        PATE of each scenario with one pair of buffers, with the package's set and with the text's set.
-    """
-
-    cells: tuple[ScenarioCell, ...]
-    vus_by_variant: dict[str, dict[str, tuple[float, float]]]
-    pate_under: dict[str, dict[str, float]]
-
-    @property
-    def agreeing(self) -> int:
-        """How many cells agree to both decimals."""
-        return sum(cell.agrees for cell in self.cells)
-
-    @property
-    def differing(self) -> tuple[ScenarioCell, ...]:
-        """The cells that do not."""
-        return tuple(cell for cell in self.cells if not cell.agrees)
-
-    def cell(self, scenario: str, metric: str) -> ScenarioCell:
-        """One cell by scenario and metric."""
-        return next(cell for cell in self.cells if (cell.scenario, cell.metric) == (scenario, metric))
-
-    def vus_agreeing(self, variant: str) -> int:
-        """How many of the twenty printed VUS values a variant of the metric gives."""
-        printed = zip(paper.SCENARIO_VALUES["vus_roc"], paper.SCENARIO_VALUES["vus_pr"], strict=True)
-        pairs = zip(self.vus_by_variant[variant].values(), printed, strict=True)
-        return sum(round(ours, 2) == cell for pair in pairs for ours, cell in zip(*pair, strict=True))
-
-    def pate_agreeing(self, buffers: str) -> int:
-        """How many of the ten printed PATE values a choice of buffers gives."""
-        printed = dict(zip(paper.SCENARIO_FLAGGED, paper.SCENARIO_VALUES["pate"], strict=True))
-        return sum(round(value, 2) == printed[name] for name, value in self.pate_under[buffers].items())
-
-
-def compute(settings: ExperimentSettings) -> Scenarios:
-    """Score the ten scenarios."""
+def scenarios(settings: ExperimentSettings) -> Report:
+    """Score the ten scenarios, and look into what differs."""
     del settings
     cases = paper.scenarios()
-    wanted = [metric for metric, _ in METRICS.values()]
-    cells = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoarseScoresWarning)  # the detector is binary, as in the paper
-        for number, (scenario, (labels, predictions)) in enumerate(cases.items()):
-            values = list(evaluate(labels, predictions.astype(float), predictions, metrics=wanted).values())
-            for metric, value in zip(METRICS, values, strict=True):
-                cells.append(ScenarioCell(scenario, metric, paper.SCENARIO_VALUES[metric][number], float(value)))
-        vus = {variant: {name: _vus(case, variant) for name, case in cases.items()} for variant in _VARIANTS}
-        sets: dict[str, Any] = {
-            "one pair": BUFFER,
-            "the ends of the range": (0, BUFFER),
-            "every size": range(BUFFER + 1),
+    with coarse_scores_expected():  # the detector is binary, as in the paper
+        cells = _cells()
+        vus = {
+            variant: {
+                name: [metric(*case, window=2 * BUFFER, variant=variant) for metric in (vus_roc, vus_pr)]
+                for name, case in cases.items()
+            }
+            for variant in _VARIANTS
         }
         under = {
             title: {name: pate(*case, early=buffers, delay=buffers) for name, case in cases.items()}
-            for title, buffers in sets.items()
+            for title, buffers in _BUFFERS.items()
         }
-    return Scenarios(tuple(cells), vus, under)
-
-
-def _vus(case: tuple[BoolArray, BoolArray], variant: str) -> tuple[float, float]:
-    return vus_roc(*case, window=2 * BUFFER, variant=variant), vus_pr(*case, window=2 * BUFFER, variant=variant)
-
-
-def report(found: Scenarios) -> Report:
-    """Both tables, both figures, and the explanation of what differs."""
-    total = len(found.cells)
-    mirrored = "; ".join(
-        f"`{name}` {values['S1'][0]:.4f} and {values['S5'][0]:.4f}, {found.vus_agreeing(name)} of 20 VUS cells"
-        for name, values in found.vus_by_variant.items()
-    )
-    verdicts = [
-        Verdict(
-            "both scenario tables, 11 metrics on S1 to S10",
-            f"{total} cells",
-            f"{found.agreeing} agree",
-            REPRODUCES,
-            "One setting per metric gives whole columns; the settings are named on the page.",
-        )
+    whole = Verdict("tables", list(cells.values()))
+    buffers = [
+        {"scenario": name, "printed": printed, **{title: values[name] for title, values in under.items()}}
+        for name, printed in zip(cases, paper.SCENARIO_VALUES["pate"], strict=True)
     ]
-    verdicts += [
-        Verdict(
-            f"{cell.scenario}, {METRICS[cell.metric][1]}",
-            f"{cell.printed:.2f}",
-            f"{cell.found:.4f}",
-            DIFFERS,
-            f"S1 and S5 mirror each other and are both printed {cell.printed:.2f}. The first version of VUS, whose "
-            "slopes are not symmetric in time, gives all other VUS cells and tells the two apart. Versions that "
-            f"cannot tell them apart miss other cells. VUS-ROC of S1 and S5, and cells given: {mirrored}.",
-        )
-        for cell in found.differing
-    ]
-    counts = ", ".join(f"{title} {found.pate_agreeing(title)} of 10" for title in found.pate_under)
-    s4 = ", ".join(f"{values['S4']:.3f} ({title})" for title, values in found.pate_under.items())
-    verdicts.append(
-        Verdict(
-            "the mean over all buffer sizes that the text defines",
-            f"S4 {paper.SCENARIO_VALUES['pate'][3]:.2f}",
-            f"S4 {s4}",
-            DIFFERS,
-            f"The tables were made with one pair of buffers, early = delay = {BUFFER}. Printed PATE values given: "
-            f"{counts}.",
-        )
-    )
     return Report(
-        "Ten synthetic scenarios",
-        f"{found.agreeing} of {total} printed cells agree to both decimals.",
-        (
-            (
-                f"A series of {paper.SCENARIO_STEPS} steps holds one event of 20. A binary detector flags one stretch, "
-                "placed in ten ways: before the event, after it, across its edges, or inside. Two decimals are "
-                "printed; a cell agrees where our value rounds to the printed one."
-            ),
-            "ExperimentSettings: " + "; ".join(f"{title} `{metric}`" for metric, title in METRICS.values()) + ".",
-        ),
-        tables=(
-            _table(found, "metrics", "First table: ten metrics", _FIRST_TABLE),
-            _table(found, "pate-f1", "Second table: PATE-F1 and the metrics on predictions", _SECOND_TABLE),
-            ReportTable(
-                "buffers",
-                "PATE under three choices of buffers",
-                ["scenario", "printed", *found.pate_under],
-                [
-                    [name, printed, *(values[name] for values in found.pate_under.values())]
-                    for name, printed in zip(paper.SCENARIO_FLAGGED, paper.SCENARIO_VALUES["pate"], strict=True)
-                ],
-                decimals=3,
-            ),
-            ReportTable(
+        "scenarios",
+        {"agreeing": whole.agreeing, "total": len(cells), "steps": paper.SCENARIO_STEPS, "metrics": METRICS.values()},
+        tables=[
+            _table(cells, "metrics", "First table: ten metrics", _FIRST_TABLE),
+            _table(cells, "pate-f1", "Second table: PATE-F1 and the metrics on predictions", _SECOND_TABLE),
+            PageTable("buffers", "PATE under three choices of buffers", buffers, decimals=3),
+            PageTable(
                 "cells",
                 "Every cell: printed, ours, difference",
-                ["scenario", "metric", "printed", "ours", "difference", "agrees"],
-                [
-                    [
-                        cell.scenario,
-                        METRICS[cell.metric][0],
-                        cell.printed,
-                        cell.found,
-                        cell.found - cell.printed,
-                        cell.agrees,
-                    ]
-                    for cell in found.cells
-                ],
+                list(map(_long_row, cells, cells.values())),
                 in_page=False,
             ),
-        ),
-        figures=(
+        ],
+        figures=[
             Figure("scores", "Scores of the binary detector in S1 to S10, with the event and its zones.", draw_scores),
-            Figure("predictions", "What each flagged step counts as, with PATE-F1.", lambda: draw_predictions(found)),
+            Figure("predictions", "What each flagged step counts as, with PATE-F1.", partial(draw_predictions, cells)),
             Figure(
-                "values", "Ours: scenarios that other metrics hold alike, PATE tells apart.", lambda: draw_values(found)
+                "values",
+                "Ours: scenarios that other metrics hold alike, PATE tells apart.",
+                partial(draw_values, cells),
             ),
-        ),
-        verdicts=verdicts,
+        ],
+        verdicts=[
+            whole,
+            *(_difference(place, cell, vus) for place, cell in cells.items() if not cell.agrees),
+            _buffer_verdict(under),
+        ],
     )
 
 
-def _table(found: Scenarios, name: str, caption: str, metrics: tuple[str, ...]) -> ReportTable:
+def _cells() -> Cells:
+    """By scenario and metric: the printed value and ours."""
+    wanted = [metric for metric, _ in METRICS.values()]
+    cells = {}
+    for number, (scenario, (labels, predictions)) in enumerate(paper.scenarios().items()):
+        values = evaluate(labels, predictions.astype(float), predictions, metrics=wanted).values()
+        for metric, value in zip(METRICS, values, strict=True):
+            cells[scenario, metric] = Cell(paper.SCENARIO_VALUES[metric][number], float(value), "rounds")
+    return cells
+
+
+def _difference(place: tuple[str, str], cell: Cell, vus: dict[str, dict[str, list[float]]]) -> Verdict:
+    """A cell that differs; the only one is VUS-ROC of S5."""
+    scenario, metric = place
+    printed = list(zip(paper.SCENARIO_VALUES["vus_roc"], paper.SCENARIO_VALUES["vus_pr"], strict=True))
+    given = {
+        variant: sum(
+            round(ours, 2) == value
+            for pair, two in zip(values.values(), printed, strict=True)
+            for ours, value in zip(pair, two, strict=True)
+        )
+        for variant, values in vus.items()
+    }
+    said = {variant: (values["S1"][0], values["S5"][0], given[variant]) for variant, values in vus.items()}
+    return Verdict("cell", [cell], {"scenario": scenario, "metric": METRICS[metric][1], "cell": cell, "variants": said})
+
+
+def _buffer_verdict(under: dict[str, dict[str, float]]) -> Verdict:
+    """Whether the mean over all buffer sizes, which the text defines, gives the printed PATE values."""
+    printed = dict(zip(paper.SCENARIO_FLAGGED, paper.SCENARIO_VALUES["pate"], strict=True))
+    cells = {
+        title: [Cell(printed[name], value, "rounds") for name, value in values.items()]
+        for title, values in under.items()
+    }
+    values = {title: (under[title]["S4"], sum(cell.agrees for cell in row)) for title, row in cells.items()}
+    return Verdict("buffers", cells["every size"], {"buffer": BUFFER, "s4": printed["S4"], "under": values})
+
+
+def _table(cells: Cells, name: str, caption: str, metrics: tuple[str, ...]) -> PageTable:
     """Rows of scenarios; a cell shows the printed value, and ours after an arrow where it differs."""
     rows = []
     for scenario in paper.SCENARIO_FLAGGED:
-        cells = [found.cell(scenario, metric) for metric in metrics]
-        rows.append(
-            [
-                scenario,
-                *(
-                    f"{cell.printed:.2f}" if cell.agrees else f"{cell.printed:.2f} → **{cell.found:.2f}**"
-                    for cell in cells
-                ),
-                max(abs(cell.found - cell.printed) for cell in cells),
-            ]
-        )
-    columns = ["scenario", *(METRICS[metric][1] for metric in metrics), "largest difference"]
-    return ReportTable(name, f"{caption} (an arrow: printed → ours)", columns, rows, decimals=4, in_csv=False)
+        row = {METRICS[metric][1]: cells[scenario, metric] for metric in metrics}
+        shown = {
+            title: f"{cell.printed:.2f}" if cell.agrees else f"{cell.printed:.2f} → **{cell.found:.2f}**"
+            for title, cell in row.items()
+        }
+        largest = max(abs(cell.found - cell.printed) for cell in row.values())
+        rows.append({"scenario": scenario, **shown, "largest difference": largest})
+    return PageTable(name, f"{caption} (an arrow: printed → ours)", rows, decimals=4, in_csv=False)
 
 
-_SHOWN = (0, 100)
+def _long_row(place: tuple[str, str], cell: Cell) -> Row:
+    return {
+        "scenario": place[0],
+        "metric": METRICS[place[1]][0],
+        "printed": cell.printed,
+        "ours": cell.found,
+        "difference": cell.found - cell.printed,
+        "agrees": cell.agrees,
+    }
 
 
 def draw_scores() -> Any:
     """Ten rows of scores over the event and its zones."""
-    from pateval import plots
-    from pateval.plots.series_panels import shade_events
-    from pateval.plots.styling import legend_above, line_style
-    from pateval.plots.time_axis import time_axis
+    from pateval.plots.styling import line_style
 
-    ax = plots.panels(size=(6.6, 4.6))[0, 0]
-    cases = paper.scenarios()
-    axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
-    axis.apply(ax)
-    shade_events(ax, axis, read_recording(cases["S1"][0]), early=BUFFER, delay=BUFFER)
-    for row, (_, predictions) in enumerate(cases.values()):
-        shown = predictions[slice(*_SHOWN)]
-        base = len(cases) - 1 - row
-        edges = np.arange(_SHOWN[0], _SHOWN[1] + 1) - 0.5
-        ax.stairs(base + 0.7 * shown, edges, baseline=base, color=line_style(0).colour, linewidth=1.3, zorder=3)
-    _name_rows(ax, list(cases), centre=0.2)
-    ax.set_ylabel("anomaly score, 0 or 1, by scenario")
-    with plots.style():
-        legend_above(ax)
-    return ax
+    ax, _ = _rows_over_the_event([*paper.SCENARIO_FLAGGED], centre=0.2)
+    edges = np.arange(_SHOWN[0], _SHOWN[1] + 1) - 0.5
+    for base, (_, predictions) in enumerate(reversed(paper.scenarios().values())):
+        heights = base + 0.7 * predictions[slice(*_SHOWN)]
+        ax.stairs(heights, edges, baseline=base, color=line_style(0).colour, linewidth=1.3, zorder=3)
+    return _finished(ax, "anomaly score, 0 or 1, by scenario")
 
 
-def draw_predictions(found: Scenarios) -> Any:
+def draw_predictions(cells: Cells) -> Any:
     """Ten rows of flagged steps, coloured by category, with PATE-F1 beside them."""
-    from pateval import plots
-    from pateval.plots.series_panels import shade_events
-    from pateval.plots.styling import CATEGORY_COLOURS, legend_above
-    from pateval.plots.time_axis import draw_spans, time_axis
+    from pateval.plots.styling import CATEGORY_COLOURS
+    from pateval.plots.time_axis import draw_spans
 
-    ax = plots.panels(size=(6.6, 4.6))[0, 0]
     cases = paper.scenarios()
-    axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
-    axis.apply(ax)
-    shade_events(ax, axis, read_recording(cases["S1"][0]), early=BUFFER, delay=BUFFER)
+    ax, axis = _rows_over_the_event([name.replace("S", "p") for name in cases], centre=0.45)
+    aside: dict[str, Any] = {"xycoords": "axes fraction", "fontsize": 8, "annotation_clip": False}
     named: set[str] = set()
     for row, (name, (labels, predictions)) in enumerate(cases.items()):
         low = (len(cases) - 1 - row + 0.15) / len(cases)
@@ -300,30 +204,17 @@ def draw_predictions(found: Scenarios) -> Any:
                 zorder=3,
             )
             named.add(kind)
-        value = found.cell(name, "pate_f1").found
-        ax.annotate(
-            f"{value:.2f}",
-            (1.01, low + 0.3 / len(cases)),
-            xycoords="axes fraction",
-            va="center",
-            fontsize=8,
-            annotation_clip=False,
-        )
-    ax.annotate("PATE-F1", (1.01, 1.01), xycoords="axes fraction", fontsize=8, annotation_clip=False)
-    _name_rows(ax, [name.replace("S", "p") for name in cases], centre=0.45)
-    ax.set_ylabel("flagged steps, by prediction")
-    with plots.style():
-        legend_above(ax)
-    return ax
+        ax.annotate(f"{cells[name, 'pate_f1'].found:.2f}", (1.01, low + 0.3 / len(cases)), va="center", **aside)
+    ax.annotate("PATE-F1", (1.01, 1.01), **aside)
+    return _finished(ax, "flagged steps, by prediction")
 
 
-def draw_values(found: Scenarios) -> Any:
+def draw_values(cells: Cells) -> Any:
     """All values as a heat map."""
     from pateval import plots
 
-    matrix = [[found.cell(scenario, metric).found for metric in METRICS] for scenario in paper.SCENARIO_FLAGGED]
     return plots.heat_map(
-        matrix,
+        [[cells[scenario, metric].found for metric in METRICS] for scenario in paper.SCENARIO_FLAGGED],
         rows=list(paper.SCENARIO_FLAGGED),
         columns=[title for _, title in METRICS.values()],
         row_label="scenario",
@@ -332,12 +223,30 @@ def draw_values(found: Scenarios) -> Any:
     )
 
 
-def _name_rows(ax: Any, names: list[str], *, centre: float) -> None:
-    count = len(names)
-    ax.set_ylim(-0.08, count)
-    ax.set_yticks([count - 1 - row + centre for row in range(count)], names)
+def _rows_over_the_event(names: list[str], *, centre: float) -> tuple[Any, Any]:
+    """Axes with the event and its zones shaded, and a named row per scenario; and the time axis."""
+    from pateval import plots
+    from pateval.plots.series_panels import shade_events
+    from pateval.plots.time_axis import time_axis
+
+    ax = plots.panels(size=(6.6, 4.6))[0, 0]
+    axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
+    axis.apply(ax)
+    shade_events(ax, axis, read_recording(paper.flagged(paper.SCENARIO_EVENT)), early=BUFFER, delay=BUFFER)
+    ax.set_ylim(-0.08, len(names))
+    ax.set_yticks([len(names) - 1 - row + centre for row in range(len(names))], names)
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False)
-    for upper, lower in pairwise(range(count, -1, -1)):
-        del upper
-        ax.axhline(lower, color="#E4E4E4", linewidth=0.6, zorder=0.3)
+    for height in range(len(names)):
+        ax.axhline(height, color="#E4E4E4", linewidth=0.6, zorder=0.3)
+    return ax, axis
+
+
+def _finished(ax: Any, label: str) -> Any:
+    from pateval import plots
+    from pateval.plots.styling import legend_above
+
+    ax.set_ylabel(label)
+    with plots.style():
+        legend_above(ax)
+    return ax

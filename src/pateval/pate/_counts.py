@@ -191,7 +191,7 @@ def mean_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
         return grid_area(steps, early, delay, rule)
     weights = np.outer(list(early_counts.values()), list(delay_counts.values())) / (len(early) * len(delay))
     pairs = steps.true_positives(tuple(early_counts), tuple(delay_counts))
-    return float(sum(weights[row, column] * steps.area(found, rule) for row, column, found in pairs))
+    return float(sum(weights[row, column] * steps.area(true_positive, rule) for row, column, true_positive in pairs))
 
 
 def _first_reached(values: FloatArray, thresholds: FloatArray) -> IntArray:

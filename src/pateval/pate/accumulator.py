@@ -14,7 +14,6 @@ from pateval.validation.arrays import (
     Buffers,
     UndefinedMetricError,
     buffer_lengths,
-    exact_array,
     finite_array,
     scored_pair,
     series_starts,
@@ -81,20 +80,15 @@ class PateAccumulator:
         PateAccumulator
             Itself.
         """
-        exact, (labels, scores) = exact_array(scores, "scores"), scored_pair(labels, scores)
-        if exact.dtype.kind != "f":
-            raise ValueError(
-                "scores must be numbers that floats can tell apart to be compared with thresholds; "
-                "subtract a constant from both"
-            )
+        labels, scores = scored_pair(labels, scores)
         starts = series_starts(series, labels.size)
         events = find_events(labels, starts)
         early, delay = (tuple(min(length, labels.size) for length in lengths) for lengths in (self.early, self.delay))
         steps = rank_steps(scores, events, early, delay, self.thresholds)
         self._detected += steps.detected
         self._missed += steps.missed
-        for row, column, found in steps.true_positives(early, delay):
-            self._true_positive[row, column] += found
+        for row, column, true_positive in steps.true_positives(early, delay):
+            self._true_positive[row, column] += true_positive
         self.steps += labels.size
         self.series += starts.size
         self.anomalies += int(np.count_nonzero(labels))
@@ -149,7 +143,7 @@ class PateAccumulator:
             raise UndefinedMetricError("the metric is undefined: no anomaly has been seen yet")
         before = np.append(0, self._detected)
         pairs = self._true_positive.reshape(-1, self.thresholds.size)
-        areas = [precision_recall_area(found, self._missed, self._detected, before, rule) for found in pairs]
+        areas = [precision_recall_area(counts, self._missed, self._detected, before, rule) for counts in pairs]
         return float(np.mean(areas))
 
     def __repr__(self) -> str:

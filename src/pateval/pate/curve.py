@@ -15,8 +15,7 @@ from pateval.output.text_table import plain
 from pateval.pate._counts import rank_steps
 from pateval.time.clocks import Duration, single
 from pateval.time.timelines import Timeline, read_scores, read_zone_buffers
-from pateval.validation.arrays import FloatArray, number_array, require_anomaly
-from pateval.validation.large_integers import needs_exactness
+from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
 
 _COLUMNS = ("thresholds", "precision", "recall", "true_positive", "false_positive", "false_negative")
 
@@ -131,38 +130,30 @@ def pate_curve(
     truth, values, timeline = read_scores(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    one_early, one_delay, clock = read_zone_buffers(timeline, single(early, "early"), single(delay, "delay"))
-    require_anomaly(truth)
-    steps = rank_steps(values, timeline.events(truth), one_early, one_delay, clock=clock)
+    return curve_on(truth, values, timeline, early=single(early, "early"), delay=single(delay, "delay"))
+
+
+def curve_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, *, early: Any, delay: Any) -> PateCurve:
+    """The curve of checked scores at the steps of a timeline; missing ones are negative infinity."""
+    one_early, one_delay, clock = read_zone_buffers(timeline, early, delay)
+    require_anomaly(labels)
+    steps = rank_steps(scores, timeline.events(labels), one_early, one_delay, clock=clock)
     ((*_, counted),) = steps.true_positives(one_early, one_delay)
-    ascending = np.sort(values)
+    ascending = np.sort(scores)
     first = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1])
     first = first[ascending[first] > -np.inf]  # A missing score is no threshold.
     thresholds = ascending[first][::-1]
-    reported = _in_given_numbers(thresholds, values, scores, timeline)
-    detected = (values.size - first)[::-1].astype(np.float64)
+    detected = (scores.size - first)[::-1].astype(np.float64)
     # Scores outside all zones change nothing but the number of detections.
     reached = steps.thresholds.size - np.searchsorted(steps.thresholds[::-1], thresholds, side="left")
-    found = np.concatenate([[0.0], counted])[reached]
-    missed = np.concatenate([[float(np.count_nonzero(truth))], steps.missed])[reached]
+    true_positive = np.concatenate([[0.0], counted])[reached]
+    missed = np.concatenate([[float(np.count_nonzero(labels))], steps.missed])[reached]
     return PateCurve(
-        thresholds=reported,
-        precision=found / detected,
-        recall=found / (found + missed),
-        true_positive=found,
-        false_positive=detected - found,
+        thresholds=thresholds,
+        precision=true_positive / detected,
+        recall=true_positive / (true_positive + missed),
+        true_positive=true_positive,
+        false_positive=detected - true_positive,
         false_negative=missed,
         area=steps.area(counted, TRAPEZOID),
     )
-
-
-def _in_given_numbers(
-    thresholds: FloatArray, values: FloatArray, scores: npt.ArrayLike, timeline: Timeline
-) -> npt.NDArray[Any]:
-    """Give thresholds as the integers they are, where floats had to stand for integers beyond 2**53."""
-    given = number_array(scores, "scores", allow_missing=True)
-    if not needs_exactness(given):
-        return thresholds
-    distinct, place = np.unique(values, return_index=True)
-    steps = place[np.searchsorted(distinct, thresholds)]
-    return given[timeline.original(steps)]

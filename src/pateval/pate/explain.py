@@ -23,39 +23,36 @@ from pateval.output.explanation import (
 from pateval.output.prf import PRF
 from pateval.pate._missed import miss_weight
 from pateval.pate._zones import ZoneLimits, ZoneSteps, zone_weight
-from pateval.time.clocks import Duration, is_duration, single
-from pateval.time.timelines import Timeline, read_predictions, read_zone_buffers
-from pateval.validation.arrays import BoolArray, Buffers, IntArray, require_anomaly, require_few, series_starts
+from pateval.time.clocks import is_duration, single
+from pateval.time.timelines import Timeline, read_zone_buffers
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_few, series_starts
 from pateval.validation.containers import to_numpy
 
 
-def explain_predictions(
-    labels: npt.ArrayLike,
-    predictions: npt.ArrayLike,
-    *,
-    early: Buffers = (0, 100),
-    delay: Buffers = (0, 100),
-    series: npt.ArrayLike | None = None,
-    times: npt.ArrayLike | None = None,
-    time_unit: str | None = None,
-    max_gap: Duration | None = None,
-    ignore: npt.ArrayLike | None = None,
+def explain_on(
+    truth: BoolArray, predicted: BoolArray, timeline: Timeline, *, early: Any, delay: Any, series: object = None
 ) -> Explanation:
-    """Show what every step and every event adds to the proximity-weighted precision and recall of predictions.
+    """Show what every step and every event adds to the weighted precision and recall of predictions.
 
-    `pateval.explain`, which takes scores as well, says what the parameters are.
+    Parameters
+    ----------
+    truth, predicted : ndarray of bool
+        Checked, at the steps of the timeline.
+    timeline : Timeline
+        The steps that count.
+    early, delay
+        What `buffers_as_given` makes of buffers.
+    series : array-like, optional
+        Which series each recorded step belongs to.
 
     Examples
     --------
-    >>> found = explain_predictions([0, 0, 1, 1, 0], [0, 1, 1, 0, 0], early=[0, 2], delay=0)
-    >>> found.points.true_positive.round(3).tolist()
+    >>> from pateval.time.timelines import read_predictions
+    >>> steps = read_predictions([0, 0, 1, 1, 0], [0, 1, 1, 0, 0])
+    >>> explain_on(*steps, early=[0, 2], delay=0).points.true_positive.round(3).tolist()
     [0.0, 0.2, 1.0, 0.0, 0.0]
     """
-    truth, predicted, timeline = read_predictions(
-        labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
-    )
-    given_early, given_delay = _as_given(early, "early"), _as_given(delay, "delay")
-    early_lengths, delay_lengths, clock = read_zone_buffers(timeline, given_early, given_delay)
+    early_lengths, delay_lengths, clock = read_zone_buffers(timeline, early, delay)
     events = timeline.events(truth)
     require_anomaly(truth)
     steps, names = _places_in_series(timeline, series)
@@ -67,10 +64,10 @@ def explain_predictions(
     tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
     rows = _describe(events, predicted, points)
     precision, recall, f1 = (float(np.mean(column)) for column in zip(*weights.figures, strict=True))
-    return Explanation(points, rows, precision, recall, f1, tp, fp, fn, given_early, given_delay, timeline)
+    return Explanation(points, rows, precision, recall, f1, tp, fp, fn, early, delay, timeline)
 
 
-def _as_given(buffers: Any, name: str) -> Any:
+def buffers_as_given(buffers: Any, name: str) -> Any:
     """One buffer as it is, several as a tuple: a generator can be read only once."""
     if is_duration(buffers) or not isinstance(buffers, Iterable):
         return single(buffers, name)
@@ -115,13 +112,13 @@ class _Weights:
 
     def add(self, early: float, delay: float) -> None:
         """Count one pair of buffers."""
-        found = float(self.hits)
+        true_positive = float(self.hits)
         for reach, zone, code in self._zones(early, delay):
             weights = zone_weight(reach[zone.events], zone.distances, self.limits.half_length[zone.events])
             worth = np.where((code == DELAYED) | self.detected[zone.events], weights, 0.0)
             self.worth[zone.steps] += worth
-            found += float(worth[self.predictions[zone.steps]].sum())
-        self.figures.append(PRF.from_counts(found, self.predicted_sum - found, self.missed_sum))
+            true_positive += float(worth[self.predictions[zone.steps]].sum())
+        self.figures.append(PRF.from_counts(true_positive, self.predicted_sum - true_positive, self.missed_sum))
 
     def points(self, early: float, delay: float, steps: IntArray, series: npt.NDArray[Any] | None) -> StepWeights:
         """Mean weights over the pairs; categories and events are those of the widest zones."""
@@ -136,9 +133,9 @@ class _Weights:
         codes[self.inside] = np.where(self.hit, TRUE, np.where(self.detected[self.event_of], PARTLY, TOTALLY))
         worth = self.worth / len(self.figures)
         worth[self.inside] = 1.0
-        found = np.where(self.predictions, worth, 0.0)
+        true_positive = np.where(self.predictions, worth, 0.0)
         wrong = np.where(outside, 1.0 - worth, 0.0)
-        return StepWeights(steps, codes, owner, found, wrong, self.missed, worth, series)
+        return StepWeights(steps, codes, owner, true_positive, wrong, self.missed, worth, series)
 
     def _zones(self, early: float, delay: float) -> tuple[tuple[Any, ZoneSteps, int], ...]:
         after, ahead = self.limits.delayed_reach(delay), self.limits.early_reach(early, delay)

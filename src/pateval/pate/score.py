@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,18 +12,11 @@ from pateval.kernels.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
 from pateval.output.prf import PRF
 from pateval.pate._counts import mean_area, rank_steps
-from pateval.time.clocks import Duration
+from pateval.time.clocks import Duration, canonical_lengths
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
-from pateval.validation.arrays import (
-    BoolArray,
-    Buffers,
-    FloatArray,
-    finite_array,
-    number_array,
-    positive_integer,
-    require_anomaly,
-)
-from pateval.validation.large_integers import needs_exactness
+from pateval.validation.arrays import BoolArray, Buffers, FloatArray, finite_array, positive_integer, require_anomaly
+from pateval.validation.checked import takes_options
+from pateval.validation.options import OptionKind
 from pateval.validation.wording import in_words
 
 _MOST_PERCENTILES = 1_000_000
@@ -30,6 +24,25 @@ _MOST_PERCENTILES = 1_000_000
 Thresholds = int | Iterable[float] | None
 
 
+def _checked_thresholds(value: Any, name: str) -> Thresholds:
+    if value is None:
+        return None
+    if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return positive_integer(value, name)
+    if isinstance(value, (str, bytes, Mapping)):
+        raise TypeError(f"{name} must be a positive integer or numbers; got {in_words(value)}")
+    given = value if isinstance(value, np.ndarray) else list(value)
+    if len(given) == 0:
+        raise ValueError(f"{name} must hold at least one number; got an empty collection")
+    return tuple(finite_array(given, name).astype(np.float64).tolist())
+
+
+BUFFERS = OptionKind(canonical_lengths, counts_steps=True, is_set=True)
+THRESHOLDS = OptionKind(_checked_thresholds, none_means="all")
+_OPTIONS = {"early": BUFFERS, "delay": BUFFERS, "thresholds": THRESHOLDS}
+
+
+@takes_options(**_OPTIONS)
 def pate(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -129,12 +142,13 @@ def pate(
     truth, values, timeline = read_scores(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    levels = _given_thresholds(scores, values, thresholds)
-    area = _area(truth, values, timeline, early, delay, levels, TRAPEZOID)
+    levels = _checked_thresholds(thresholds, "thresholds")
+    area = area_on(truth, values, timeline, early=early, delay=delay, thresholds=levels, rule=TRAPEZOID)
     warn_if_coarse(values, "pate", "pate_ap")
     return area
 
 
+@takes_options(**_OPTIONS)
 def pate_ap(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -197,10 +211,11 @@ def pate_ap(
     truth, values, timeline = read_scores(
         labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    levels = _given_thresholds(scores, values, thresholds)
-    return _area(truth, values, timeline, early, delay, levels, AVERAGE_PRECISION)
+    levels = _checked_thresholds(thresholds, "thresholds")
+    return area_on(truth, values, timeline, early=early, delay=delay, thresholds=levels, rule=AVERAGE_PRECISION)
 
 
+@takes_options(early=BUFFERS, delay=BUFFERS)
 def pate_f1(
     labels: npt.ArrayLike,
     predictions: npt.ArrayLike,
@@ -253,15 +268,20 @@ def pate_f1(
     truth, predicted, timeline = read_predictions(
         labels, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
     )
+    return f1_on(truth, predicted, timeline, early=early, delay=delay)
+
+
+def f1_on(labels: BoolArray, predictions: BoolArray, timeline: Timeline, *, early: Buffers, delay: Buffers) -> float:
+    """PATE-F1 of checked predictions at the steps of a timeline."""
     early, delay, clock = read_zone_buffers(timeline, early, delay)
-    require_anomaly(truth)
+    require_anomaly(labels)
     only = np.ones(1, dtype=np.float32)
-    steps = rank_steps(predicted.astype(np.float32), timeline.events(truth), early, delay, only, clock)
+    steps = rank_steps(predictions.astype(np.float32), timeline.events(labels), early, delay, only, clock)
     # Sums of weights may pass their limits by rounding: what is missed may fall below 0, what is found exceed the
     # number of detected steps.
     detected, missed = float(steps.detected[0]), max(0.0, float(steps.missed[0]))
-    found_by_pair = [min(float(found[0]), detected) for *_, found in steps.true_positives(early, delay)]
-    return float(np.mean([PRF.from_counts(found, detected - found, missed).f1 for found in found_by_pair]))
+    true_positives = [min(float(counts[0]), detected) for *_, counts in steps.true_positives(early, delay)]
+    return float(np.mean([PRF.from_counts(count, detected - count, missed).f1 for count in true_positives]))
 
 
 def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
@@ -273,39 +293,40 @@ def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float6
     return percentiles
 
 
-def _area(
+def area_on(
     labels: BoolArray,
     scores: FloatArray,
     timeline: Timeline,
+    *,
     early: Buffers,
     delay: Buffers,
-    thresholds: npt.NDArray[np.float64] | None,
+    thresholds: Thresholds,
     rule: AreaRule,
 ) -> float:
+    """Mean area over all pairs of buffers, of checked scores at the steps of a timeline; missing ones are -infinity."""
+    levels = _levels(scores, thresholds)
     early, delay, clock = read_zone_buffers(timeline, early, delay)
     require_anomaly(labels)
-    return mean_area(rank_steps(scores, timeline.events(labels), early, delay, thresholds, clock), early, delay, rule)
+    return mean_area(rank_steps(scores, timeline.events(labels), early, delay, levels, clock), early, delay, rule)
 
 
-def _given_thresholds(
-    given_scores: object, scores: FloatArray, thresholds: Thresholds
-) -> npt.NDArray[np.float64] | None:
+def trapezoid_area_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
+    """PATE of checked scores at the steps of a timeline."""
+    return area_on(labels, scores, timeline, rule=TRAPEZOID, **options)
+
+
+def average_precision_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
+    """PATE-AP of checked scores at the steps of a timeline."""
+    return area_on(labels, scores, timeline, rule=AVERAGE_PRECISION, **options)
+
+
+def _levels(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
+    """The thresholds themselves; None where every distinct score is one."""
     if thresholds is None:
         return None
-    if not isinstance(thresholds, Iterable) or getattr(thresholds, "ndim", 1) == 0:
-        number, present = positive_integer(thresholds, "thresholds"), scores[scores > -np.inf]
-        if number > max(_MOST_PERCENTILES, scores.size):
-            return None  # Percentiles that lie closer than the scores detect what the scores themselves detect.
-        return sampled_thresholds(present, number) if present.size else np.empty(0)
-    if needs_exactness(number_array(given_scores, "scores", allow_missing=True)):
-        raise ValueError(
-            "scores must be numbers that floats can tell apart where thresholds are given; "
-            "subtract a constant from both, or leave thresholds out"
-        )
-    if isinstance(thresholds, (str, bytes, Mapping)):
-        raise TypeError(f"thresholds must be a positive integer or numbers; got {in_words(thresholds)}")
-    given = thresholds if isinstance(thresholds, np.ndarray) else list(thresholds)
-    if len(given) == 0:
-        raise ValueError("thresholds must hold at least one number; got an empty collection")
-    values = finite_array(given, "thresholds")
-    return np.sort(values.astype(np.float64))[::-1]
+    if isinstance(thresholds, Iterable):
+        return np.sort(np.array(thresholds, dtype=np.float64))[::-1]
+    present = scores[scores > -np.inf]
+    if thresholds > max(_MOST_PERCENTILES, scores.size):
+        return None  # Percentiles that lie closer than the scores detect what the scores themselves detect.
+    return sampled_thresholds(present, thresholds) if present.size else np.empty(0)

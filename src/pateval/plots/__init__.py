@@ -6,23 +6,24 @@ PDF, PNG or SVG. Nothing here changes matplotlib's settings, and matplotlib is i
 (``pip install 'pateval[plot]'``).
 """
 
-from pateval.plots.audits import audit_chart
+from pateval.plots.audits import audit_chart, gaming_chart
 from pateval.plots.canvas import panels, save
 from pateval.plots.category_band import categories
 from pateval.plots.curves import precision_recall
 from pateval.plots.distribution import score_distribution
-from pateval.plots.gaming import gaming_chart
+from pateval.plots.frontier import frontier
 from pateval.plots.heat_maps import buffer_heat_map, heat_map, rank_heat_map
 from pateval.plots.lengths import weights_by_length
 from pateval.plots.lines import buffer_sizes, fitted_slope, line_chart, shifts, timings
 from pateval.plots.rank_diagram import critical_difference
 from pateval.plots.series_panels import segments, series
 from pateval.plots.styling import style
-from pateval.plots.sweeps import pate_by_buffers, pate_by_sizes
+from pateval.plots.sweeps import MeanCurve, pate_by_buffers, pate_by_sizes, pate_curves
 from pateval.plots.two_detectors import comparison
 from pateval.plots.weights import PotentialWeights, potential_weights
 
 __all__ = [
+    "MeanCurve",
     "PotentialWeights",
     "audit_chart",
     "buffer_heat_map",
@@ -31,12 +32,14 @@ __all__ = [
     "comparison",
     "critical_difference",
     "fitted_slope",
+    "frontier",
     "gaming_chart",
     "heat_map",
     "line_chart",
     "panels",
     "pate_by_buffers",
     "pate_by_sizes",
+    "pate_curves",
     "potential_weights",
     "precision_recall",
     "rank_heat_map",

@@ -106,9 +106,7 @@ def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation, *, ma
         draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
 
 
-def draw_band(
-    ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float, high: float, named: bool = True
-) -> None:
+def draw_band(ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float, high: float) -> None:
     """Draw the categories of the steps as a band between two shares of the axes' height.
 
     Where a column of the picture holds several categories, the gravest is shown, as in the timeline of an explanation.
@@ -126,18 +124,10 @@ def draw_band(
         starts, stops = runs(present)
         if starts.size:
             spans = axis.spans(begins[starts] + axis.first, ends[stops - 1] + axis.first)
-            looks: dict[str, Any] = {"hatch": CATEGORY_HATCHES[name]} if name in CATEGORY_HATCHES else {}
-            draw_spans(
-                ax,
-                *spans,
-                low=low,
-                high=high,
-                facecolors=CATEGORY_COLOURS[name],
-                edgecolors=HATCH_COLOUR if looks else "none",
-                label=name if named else None,
-                zorder=2.5,
-                **looks,
-            )
+            looks: dict[str, Any] = {"facecolors": CATEGORY_COLOURS[name], "edgecolors": "none", "label": name}
+            if name in CATEGORY_HATCHES:
+                looks |= {"hatch": CATEGORY_HATCHES[name], "edgecolors": HATCH_COLOUR}
+            draw_spans(ax, *spans, low=low, high=high, zorder=2.5, **looks)
 
 
 def _draw_weights(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, legend_above, styled
-from pateval.time.timelines import read_scores
-from pateval.validation.arrays import positive_integer, require_anomaly
+from pateval.time.timelines import read_recording
+from pateval.validation.arrays import BoolArray, FloatArray, positive_integer, require_anomaly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from pateval.time.timelines import Recording
 
 
 @styled
@@ -22,6 +25,8 @@ def score_distribution(
     scores: npt.ArrayLike,
     *,
     threshold: float | None = None,
+    series: npt.ArrayLike | None = None,
+    pooled: bool = False,
     ignore: npt.ArrayLike | None = None,
     missing: str = "error",
     bins: int = 50,
@@ -30,7 +35,8 @@ def score_distribution(
 ) -> Axes:
     """Draw the shares of steps by score, inside events and outside, each adding up to 1.
 
-    Where steps without a score count as normal, each adds up to the share of its steps that have one.
+    With several series both are means over the series. Where steps without a score count as normal, each adds up to the
+    share of its steps that have one.
 
     Parameters
     ----------
@@ -40,6 +46,10 @@ def score_distribution(
         Higher is more anomalous.
     threshold : float, optional
         The threshold in use.
+    series : array-like, optional
+        Which series each step belongs to.
+    pooled : bool
+        Take all series for one sample instead of the mean over them.
     ignore, missing
         Steps to leave out, and what becomes of missing scores, as in `pate`.
     bins : int
@@ -60,38 +70,25 @@ def score_distribution(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('anomaly score', 'share of steps')
     """
-    truth, values, _ = read_scores(labels, scores, ignore=ignore, missing=missing)
+    recording = read_recording(labels, scores, series=series, ignore=ignore, missing=missing)
+    samples = [_counted_steps(part) for part in ([recording] if pooled else recording.parts())]
+    truth, values = (np.concatenate(columns) for columns in zip(*samples, strict=True))
     require_anomaly(truth)
-    present = values > -np.inf  # A missing score that counts as normal is below all others.
-    if not present.any():
+    present = values[~np.isnan(values)]
+    if not present.size:
         raise ValueError("there is nothing to draw: every score is missing")
     bins = positive_integer(bins, "bins")
     ax = one_axes(ax, (5.2, 3.2))
-    low, high = float(values[present].min()), float(values[present].max())
+    low, high = float(present.min()), float(present.max())
     edges = np.linspace(low, high, bins + 1) if high > low else np.array([low - 0.5, low + 0.5])
-    outside, inside = (
-        np.histogram(values[mask & present], edges)[0] / max(int(mask.sum()), 1) for mask in (~truth, truth)
-    )
-    ax.stairs(
-        outside,
-        edges,
-        fill=True,
-        facecolor="#D9D9D9",
-        edgecolor=QUIET,
-        linewidth=0.8,
-        label=f"outside events ({_counted(~truth, present)})",
-    )
-    ax.stairs(
-        inside,
-        edges,
-        fill=True,
-        facecolor="none",
-        hatch="////",
-        edgecolor=CATEGORY_COLOURS["true detection"],
-        linewidth=1.2,
-        label=f"inside events ({_counted(truth, present)})",
-        zorder=3,
-    )
+    outside, inside = (_shares([(values, labels == side) for labels, values in samples], edges) for side in (0, 1))
+    grey: dict[str, Any] = {"facecolor": "#D9D9D9", "edgecolor": QUIET, "linewidth": 0.8}
+    text = f"outside events ({_in_words(~truth, values)})"
+    ax.stairs(outside, edges, fill=True, label=text, **grey)
+    blue = CATEGORY_COLOURS["true detection"]
+    hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": blue, "hatch": "////", "linewidth": 1.2}
+    text = f"inside events ({_in_words(truth, values)})"
+    ax.stairs(inside, edges, fill=True, label=text, zorder=3, **hatched)
     if threshold is not None:
         ax.axvline(threshold, color=ALARM, linestyle=(0, (5, 2)), linewidth=1.0, label="threshold", zorder=4)
         low, high = min(low, threshold), max(high, threshold)
@@ -102,11 +99,23 @@ def score_distribution(
         shares = np.concatenate([outside, inside])
         ax.set_ylim(shares[shares > 0].min() / 2, min(2.0, 1.5 * float(shares.max())))
     ax.set_xlabel("anomaly score")
-    ax.set_ylabel("share of steps" + (" (log scale)" if log else ""))
+    over = f", mean of {len(samples)} series" if len(samples) > 1 else ""
+    ax.set_ylabel(f"share of steps{over}" + (" (log scale)" if log else ""))
     legend_above(ax)
     return ax
 
 
-def _counted(mask: npt.NDArray[np.bool_], present: npt.NDArray[np.bool_]) -> str:
-    absent = int(np.count_nonzero(mask & ~present))
+def _counted_steps(part: Recording) -> tuple[BoolArray, FloatArray]:
+    """Truth and scores at the steps that count; NaN where there is none."""
+    return part.counted(part.labels), part.counted(cast(FloatArray, part.scores))
+
+
+def _shares(samples: Sequence[tuple[FloatArray, BoolArray]], edges: FloatArray) -> FloatArray:
+    """Shares of the masked steps in each interval, the mean over the samples that have such steps."""
+    found = [np.histogram(values[mask], edges)[0] / np.count_nonzero(mask) for values, mask in samples if mask.any()]
+    return np.mean(found, axis=0) if found else np.zeros(edges.size - 1)
+
+
+def _in_words(mask: BoolArray, values: FloatArray) -> str:
+    absent = int(np.count_nonzero(mask & np.isnan(values)))
     return f"{int(np.count_nonzero(mask)):,} steps" + (f", {absent:,} without a score" if absent else "")

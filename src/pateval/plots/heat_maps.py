@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,10 @@ from pateval.plots.styling import COLOUR_MAP, INK, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from pateval.leaderboards.result import Leaderboard
+
 _MAX_CELLS_WITH_NUMBERS = 1500
 _MAX_TICKS = 12
-
-
-class RankedBoard(Protocol):
-    """What a leaderboard gives to be drawn as ranks."""
-
-    def ranks(self, metric: str | None = None) -> Any:
-        """Table with the columns metric, detector, mean_rank."""
 
 
 @styled
@@ -76,15 +71,8 @@ def heat_map(
         height = 1.0 + (0.22 * len(rows) if numbers else 3.4)
         ax = one_axes(None, (max(width, 3.4), max(height, 2.2)))
     low, high = limits if limits is not None else (np.nanmin(matrix), np.nanmax(matrix))
-    mesh = ax.pcolormesh(
-        np.ma.masked_invalid(matrix),
-        cmap=COLOUR_MAP,
-        vmin=low,
-        vmax=high,
-        edgecolors="white" if numbers else "none",
-        linewidth=0.6 if numbers else 0,
-        rasterized=not numbers,
-    )
+    edges: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.6} if numbers else {"rasterized": True}
+    mesh = ax.pcolormesh(np.ma.masked_invalid(matrix), cmap=COLOUR_MAP, vmin=low, vmax=high, **edges)
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.tick_params(length=0)
@@ -157,7 +145,7 @@ def buffer_heat_map(
 
 
 @styled
-def rank_heat_map(board: RankedBoard, *, metrics: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the mean rank of every detector under every metric: rows that differ show how much the metric decides.
 
     Parameters
@@ -228,12 +216,6 @@ def _write_numbers(ax: Axes, matrix: npt.NDArray[np.float64], low: float, high: 
     for row, column in np.argwhere(~np.isnan(matrix)):
         value = matrix[row, column]
         dark = high == low or (value - low) / (high - low) < 0.5
-        ax.text(
-            column + 0.5,
-            row + 0.5,
-            value_format.format(value),
-            ha="center",
-            va="center",
-            fontsize=6.5,
-            color="white" if dark else INK,
-        )
+        colour = "white" if dark else INK
+        text = value_format.format(value)
+        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6.5, color=colour)

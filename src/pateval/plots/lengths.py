@@ -10,7 +10,7 @@ import numpy as np
 from pateval.pate._zones import ZoneLimits, zone_weight
 from pateval.plots.canvas import one_axes
 from pateval.plots.styling import legend_above, line_style, styled
-from pateval.time.clocks import Clock, Duration, duration_text, is_duration, nanoseconds, readable_unit
+from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, nanoseconds, readable_unit
 from pateval.time.timelines import read_zone_buffers
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def weights_by_length(
     """Draw what a delayed detection is worth against the length of the event it follows.
 
     Lines are the definition with a whole delayed zone: a detection ``j`` steps after an event of length L weighs
-    (delay − j) / (delay + (L − 1) / 2). Points are the events of the explanation; one that lies below its line has a
-    zone cut short by the next event or the end of the series.
+    (delay − j) / (delay + (L − 1) / 2); with several delays the mean over them. Points are the events of the
+    explanation; one that lies below its line has a zone cut short by the next event or the end of the series.
 
     Where the delay is a duration, so are distances and lengths: an event lasts from its first step to one median
     interval after its last one, and that interval takes the place of 1.
@@ -37,10 +37,10 @@ def weights_by_length(
     Parameters
     ----------
     explanation : Explanation
-        What `pateval.explain` returned, with one positive delay.
+        What `pateval.explain` returned, with a positive delay.
     distances : sequence of int or of durations, optional
-        Steps, or time, after the event, at most the delay; by default the first step, a quarter, a half and three
-        quarters of the delay.
+        Steps, or time, after the event, at most the longest delay; by default the first step, a quarter, a half and
+        three quarters of it.
     ax : Axes, optional
         Where to draw.
 
@@ -60,52 +60,38 @@ def weights_by_length(
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('event length (min)', ['10 min after', '20 min after', '30 min after'])
     """
-    timeline, given = explanation.explained_steps, explanation.delay
+    timeline = explanation.explained_steps
+    given = canonical_lengths(explanation.delay, "delay")
     _, delays, clock = read_zone_buffers(timeline, explanation.early, explanation.delay)
-    delay = delays[0]
-    if isinstance(given, tuple) or not delay:
-        raise ValueError("weights against event length need a delayed zone: explain with one positive delay")
+    delay, in_time = max(delays), any(map(is_duration, given))
+    if not delay:
+        raise ValueError("weights against event length need a delayed zone: explain with a positive delay")
     events = timeline.events(explanation.is_inside())
     limits = ZoneLimits(events, clock)
     # One unit of the clock on the axis, and how far apart steps lie: steps are counted where the delay is.
     unit, size, interval = "steps", 1.0, 1.0
-    if clock is not None and is_duration(given):
+    if clock is not None and in_time:
         interval = clock.median_interval(timeline.starts) or 1.0
         unit, size = _unit(clock, min(delay, float(np.median(2 * limits.half_length + interval))))
-    after = _distances(distances, delay, interval, clock if is_duration(given) else None)
+    after = _distances(distances, delay, interval, clock if in_time else None)
     lengths = 2 * limits.half_length + interval
-    reach = limits.delayed_reach(delay)
     ax = one_axes(ax, (5.2, 3.4))
     longest = max(float(lengths.max()), 10 * interval) * 1.3
     grid = np.unique(np.geomspace(interval, longest, 200))
     for place, distance in enumerate(after):
         looks = line_style(place)
-        ax.plot(
-            grid / size,
-            (delay - distance) / (delay + (grid - interval) / 2),
-            color=looks.colour,
-            linestyle=looks.dashes,
-            label=f"{distance / size:,.4g} {'step' if unit == 'steps' and distance == 1 else unit} after",
-        )
-        ax.plot(
-            lengths / size,
-            zone_weight(reach, np.full(len(events), distance), limits.half_length),
-            linestyle="none",
-            marker=looks.marker,
-            markersize=4,
-            color=looks.colour,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            clip_on=False,
-            zorder=4,
-        )
+        away = np.full(len(events), distance)
+        whole = [zone_weight(each, np.full(grid.size, distance), (grid - interval) / 2) for each in delays]
+        cut = [zone_weight(limits.delayed_reach(each), away, limits.half_length) for each in delays]
+        text = f"{distance / size:,.4g} {'step' if unit == 'steps' and distance == 1 else unit} after"
+        ax.plot(grid / size, np.mean(whole, axis=0), label=text, **looks.line())
+        ax.plot(lengths / size, np.mean(cut, axis=0), zorder=4, **looks.points())
     ax.set_xscale("log")
     ax.set_xlim(grid[0] / size / 1.08, grid[-1] / size)
     ax.set_ylim(0, 1.02)
     ax.xaxis.set_major_formatter("{x:,g}")
     ax.set_xlabel(f"event length ({unit})")
-    written = duration_text(given) if is_duration(given) else given
-    ax.set_ylabel(f"TP weight of a detection (delay {written})")
+    ax.set_ylabel(f"TP weight of a detection (delay {', '.join(map(str, given))})")
     legend_above(ax)
     return ax
 

@@ -79,21 +79,8 @@ def line_chart(
         if name == reference:
             ax.plot(positions, curve, color=QUIET, linestyle=(0, (1, 1)), linewidth=1.6, label=name, zorder=2)
             continue
-        looks = line_style(place)
+        ax.plot(positions, curve, markevery=every, label=name, zorder=3, **line_style(place).line(marked=True))
         place += 1
-        ax.plot(
-            positions,
-            curve,
-            color=looks.colour,
-            linestyle=looks.dashes,
-            marker=looks.marker,
-            markersize=4,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            markevery=every,
-            label=name,
-            zorder=3,
-        )
     for axis in log:
         ax.set(**{f"{axis}scale": "log"})
         if axis == "x":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pateval.plots.canvas import WIDTH, one_axes
 from pateval.plots.styling import CATEGORY_COLOURS, INK, QUIET, styled
@@ -13,45 +12,11 @@ from pateval.validation.arrays import choice
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-class RankTest(Protocol):
-    """What a test of ranks gives to be drawn; `Leaderboard.significance` returns one."""
-
-    @property
-    def metric(self) -> str:
-        """Metric id."""
-
-    @property
-    def detectors(self) -> tuple[str, ...]:
-        """Those compared, best mean rank first."""
-
-    @property
-    def mean_ranks(self) -> Sequence[float]:
-        """Their mean ranks; 1 is best."""
-
-    @property
-    def nemenyi_difference(self) -> float:
-        """Critical difference of mean ranks."""
-
-    @property
-    def nemenyi_groups(self) -> Sequence[Sequence[str]]:
-        """Detectors within the critical difference of each other."""
-
-    @property
-    def wilcoxon_groups(self) -> Sequence[Sequence[str]]:
-        """Detectors that Wilcoxon's test with Holm's correction does not tell apart."""
-
-    @property
-    def series_used(self) -> int:
-        """Number of series behind the ranks."""
-
-    @property
-    def alpha(self) -> float:
-        """Significance level."""
+    from pateval.leaderboards.significance import Significance
 
 
 @styled
-def critical_difference(significance: RankTest, *, test: str = "nemenyi", ax: Axes | None = None) -> Axes:
+def critical_difference(significance: Significance, *, test: str = "nemenyi", ax: Axes | None = None) -> Axes:
     """Draw mean ranks on a line, best on the left, and join the detectors that do not differ significantly.
 
     Parameters
@@ -122,16 +87,11 @@ def critical_difference(significance: RankTest, *, test: str = "nemenyi", ax: Ax
     if ruler:
         _draw_ruler(ax, significance.nemenyi_difference, len(names))
     how = "Nemenyi" if test == "nemenyi" else "Wilcoxon with Holm's correction"
-    ax.text(
-        (1 + len(names)) / 2,
-        depth - 0.2,
+    text = (
         f"mean rank by {significance.metric} over {significance.series_used} series; "
-        f"joined: no evidence of a difference ({how}, level {significance.alpha:g})",
-        ha="center",
-        va="bottom",
-        fontsize=7,
-        color=QUIET,
+        f"joined: no evidence of a difference ({how}, level {significance.alpha:g})"
     )
+    ax.text((1 + len(names)) / 2, depth - 0.2, text, ha="center", va="bottom", fontsize=7, color=QUIET)
     return ax
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.labels.events import runs
+from pateval.labels.events import Events, runs
+from pateval.pate._zones import ZoneLimits
 from pateval.plots.canvas import WIDTH, panels, several_axes
 from pateval.plots.styling import (
     ALARM,
@@ -27,10 +28,9 @@ from pateval.plots.styling import (
     styled,
 )
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
-from pateval.plots.weights import find_zones
-from pateval.time.clocks import Duration, is_duration, single
+from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, length_order
 from pateval.time.timelines import Recording, read_recording, read_zone_buffers
-from pateval.validation.arrays import number_array
+from pateval.validation.arrays import Buffers, IntArray, number_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,8 +48,8 @@ def series(
     scores: Scores | None = None,
     *,
     values: npt.ArrayLike | None = None,
-    early: int | Duration = 0,
-    delay: int | Duration = 0,
+    early: Buffers = 0,
+    delay: Buffers = 0,
     threshold: Thresholds | None = None,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
@@ -72,8 +72,9 @@ def series(
         Scores of a detector, or of several by name; a panel each. NaN is a gap.
     values : array-like, optional
         The series itself, in the uppermost panel.
-    early, delay : int or duration
+    early, delay : int or duration, or sequence of them
         Buffers in steps or on ``times``; where they are positive their zones are shaded: the steps that `pate` weighs.
+        Of several the longest is drawn.
     threshold : float, or mapping of str to float, optional
         The threshold in use, for all detectors or by name.
     series : array-like, optional
@@ -109,8 +110,8 @@ def series(
     >>> axes[0].get_legend_handles_labels()[1]
     ['event', 'early zone', 'delayed zone', 'hole']
     """
-    early, delay = single(early, "early"), single(delay, "delay")
-    on_clock = max_gap is not None or is_duration(early) or is_duration(delay)
+    lengths = _longest(early, "early"), _longest(delay, "delay")
+    on_clock = max_gap is not None or any(map(is_duration, lengths))
     clock: dict[str, Any] = {"times": times, "time_unit": time_unit, "max_gap": max_gap} if on_clock else {}
     recording = read_recording(labels, series=series, ignore=ignore, **clock)
     timeline, starts = recording.timeline, recording.starts
@@ -121,7 +122,7 @@ def series(
     several = isinstance(scores, Mapping) and len(scores) > 1
     for place, (panel, (name, curve)) in enumerate(zip(axes, curves.items(), strict=True)):
         axis.apply(panel, named=place == len(axes) - 1)
-        shade_events(panel, axis, recording, early=early, delay=delay)
+        shade_events(panel, axis, recording, *lengths)
         mark_boundaries(panel, axis, starts)
         if name == VALUES:
             draw_curve(panel, axis, curve, colour=INK)
@@ -143,8 +144,8 @@ def segments(
     scores: Mapping[str, npt.ArrayLike],
     *,
     limits: Sequence[tuple[int, int]],
-    early: int = 0,
-    delay: int = 0,
+    early: Buffers = 0,
+    delay: Buffers = 0,
     threshold: Thresholds | None = None,
     series: npt.ArrayLike | None = None,
     ax: npt.ArrayLike | None = None,
@@ -176,6 +177,7 @@ def segments(
     >>> axes.shape
     (1, 2)
     """
+    lengths = _longest(early, "early"), _longest(delay, "delay")
     recording = read_recording(labels, series=series)
     steps = recording.timeline.size
     curves = _curves(scores, None, steps)
@@ -192,7 +194,7 @@ def segments(
         for row, (name, curve) in enumerate(curves.items()):
             panel: Axes = axes[row, column]
             axis.apply(panel, named=row == len(curves) - 1)
-            shade_events(panel, axis, recording, early=early, delay=delay)
+            shade_events(panel, axis, recording, *lengths)
             mark_boundaries(panel, axis, recording.starts)
             draw_scores(panel, axis, curve, threshold=_threshold_of(threshold, name), autoscale=column == 0)
             if column == 0:
@@ -234,23 +236,36 @@ def _threshold_of(threshold: Thresholds | None, name: str) -> float | None:
     return threshold.get(name) if isinstance(threshold, Mapping) else threshold
 
 
+def _longest(buffers: Buffers, name: str) -> int | str:
+    lengths: Sequence[Any] = canonical_lengths(buffers, name)
+    longest: int | str = max(lengths, key=length_order)
+    return longest
+
+
+def zone_ends(events: Events, early: float, delay: float, clock: Clock | None) -> tuple[IntArray, IntArray]:
+    """Where the early zone of each event begins and its delayed zone ends, cut by neighbours and ends of series."""
+    limits = ZoneLimits(events, clock)
+    ahead = limits.early_counts(limits.early_reach(early, delay))
+    return events.starts - ahead, events.stops + limits.delayed_counts(limits.delayed_reach(delay))
+
+
 def shade_events(
-    ax: Axes, axis: TimeAxis, recording: Recording, *, early: int | Duration = 0, delay: int | Duration = 0
+    ax: Axes, axis: TimeAxis, recording: Recording, early: int | Duration = 0, delay: int | Duration = 0
 ) -> None:
     """Shade events, where there are buffers the zones around them, and what does not count."""
     timeline = recording.timeline
     (early_length,), (delay_length,), clock = read_zone_buffers(timeline, early, delay)
-    events = timeline.events(recording.closed_up(recording.labels))
-    zones = find_zones(events, early=early_length, delay=delay_length, clock=clock)
+    events = timeline.events(recording.counted(recording.labels))
+    early_starts, delayed_stops = zone_ends(events, early_length, delay_length, clock)
     spans = axis.spans(*timeline.recorded_runs(events.starts, events.stops))
     draw_spans(ax, *spans, facecolors=EVENT, label="event", zorder=0.5)
     # Scores that fill the panel would hide the shading: events are marked again above all curves.
     draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
     if early_length:
-        spans = axis.spans(*timeline.recorded_runs(zones.early_starts, events.starts))
+        spans = axis.spans(*timeline.recorded_runs(early_starts, events.starts))
         draw_spans(ax, *spans, facecolors=EARLY_ZONE, label="early zone", zorder=0.4)
     if delay_length:
-        spans = axis.spans(*timeline.recorded_runs(events.stops, zones.delayed_stops))
+        spans = axis.spans(*timeline.recorded_runs(events.stops, delayed_stops))
         looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH}
         if spans[0].size <= _MAX_ZONES_HATCHED:
             looks["hatch"] = "...."
@@ -275,16 +290,8 @@ def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> N
     """Draw a thin line where another series begins."""
     inner = starts[(starts > axis.first) & (starts < axis.stop)]
     if inner.size:
-        ax.vlines(
-            axis.lefts[inner - axis.first],
-            0,
-            1,
-            transform=ax.get_xaxis_transform(),
-            colors=QUIET,
-            linewidths=0.5,
-            linestyles=(0, (1, 2)),
-            label="next series",
-        )
+        looks: dict[str, Any] = {"colors": QUIET, "linewidths": 0.5, "linestyles": (0, (1, 2)), "label": "next series"}
+        ax.vlines(axis.lefts[inner - axis.first], 0, 1, transform=ax.get_xaxis_transform(), **looks)
 
 
 def draw_scores(

@@ -54,6 +54,18 @@ class LineStyle(NamedTuple):
     dashes: Any  # what matplotlib takes as a line style: a word, or an offset with lengths on and off
     marker: str
 
+    def line(self, *, marked: bool = False) -> dict[str, Any]:
+        """What `matplotlib.axes.Axes.plot` takes for the curve, with markers where asked for."""
+        return {"color": self.colour, "linestyle": self.dashes} | (self._markers(4) if marked else {})
+
+    def points(self, size: float = 4) -> dict[str, Any]:
+        """What it takes for points without a line, which may lie on the edge of the axes."""
+        return {"color": self.colour, "linestyle": "none", "clip_on": False} | self._markers(size)
+
+    def _markers(self, size: float) -> dict[str, Any]:
+        edges = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+        return {"marker": self.marker, "markersize": size} | edges
+
 
 # Curves that stand next to each other in a legend are far apart in lightness.
 _LINES = (

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from pateval.labels.events import runs
 from pateval.plots.styling import width_in_inches
+from pateval.time.clocks import Clock, read_clock
 from pateval.time.timelines import Timeline
 from pateval.validation.arrays import BoolArray, IntArray
-from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,8 +144,9 @@ def time_axis(
     size : int
         Number of steps of the series.
     times : array-like, optional
-        Dates, or numbers, one per step, increasing; by default steps are counted from 0. Those of several series that
-        do not follow each other in time are no axis, nor are those that floats cannot tell apart: steps are counted.
+        Dates, or numbers, one per step, increasing within a series; by default steps are counted from 0. Those of
+        several series that do not follow each other in time are no axis, nor are those that floats cannot tell apart:
+        steps are counted.
     time_unit : str, optional
         Unit of numeric times, for the name of the axis.
     limits : tuple of int, optional
@@ -169,21 +170,14 @@ def time_axis(
     positions = np.arange(first, stop, dtype=np.float64)
     label, dates = "time step", False
     if times is not None:
-        given = np.asarray(times)
-        if given.shape != (size,):
-            raise ValueError(f"times must hold one time per step, {size}; got an array of shape {given.shape}")
-        given = given[first:stop]
-        on_clock, dates = _positions(given)
-        ordered = given if given.dtype.kind in "Miuf" else on_clock
-        wrong = ~np.isfinite(on_clock)
-        wrong[1:] |= ~(ordered[1:] > ordered[:-1])
-        falling = np.flatnonzero(wrong)
-        if not np.isin(falling + first, _series_starts(timeline)).all():
-            raise ValueError(f"times must increase from step to step; step {first + int(falling[0])} does not")
-        if falling.size or (np.diff(on_clock) <= 0).any():  # floats cannot tell the nearest times apart
-            dates = False
-        else:
-            positions, label = on_clock, "time" if dates or not time_unit else f"time ({time_unit})"
+        starts = np.zeros(1, dtype=np.intp)
+        if timeline is not None:
+            starts = timeline.starts if timeline.recorded_starts is None else timeline.recorded_starts
+        on_clock, unit = _positions(read_clock(times, size, starts, time_unit), time_unit)
+        # Series may overlap in time, and floats cannot tell the nearest times apart: then steps are counted.
+        if (np.diff(on_clock[first:stop]) > 0).all():
+            positions, dates = on_clock[first:stop], unit is None
+            label = f"time ({unit})" if unit else "time"
     # Cells of counted steps are known; a median of a million distances takes longer than the drawing.
     lefts, rights = (positions - 0.5, positions + 0.5) if label == "time step" else _cells(positions)
     holes, left_out = np.empty(0, dtype=np.intp), None
@@ -198,25 +192,14 @@ def time_axis(
     return TimeAxis(positions, lefts, rights, first, stop, label, dates, holes, left_out)
 
 
-def _series_starts(timeline: Timeline | None) -> IntArray:
-    """Where series begin; the first one does not begin after another."""
-    if timeline is None:
-        return np.empty(0, dtype=np.intp)
-    return (timeline.starts if timeline.recorded_starts is None else timeline.recorded_starts)[1:]
+def _positions(clock: Clock, time_unit: str | None) -> tuple[Array, str | None]:
+    """Times as numbers, and their unit: None for dates, which are matplotlib's count of days; empty if not known."""
+    if clock.nanoseconds is None or time_unit is not None:
+        return clock.times.astype(np.float64), time_unit or ""
+    from matplotlib.dates import date2num
 
-
-def _positions(times: npt.NDArray[Any]) -> tuple[Array, bool]:
-    """Times as numbers, and whether they are matplotlib's count of days."""
-    if times.dtype.kind in "MO":
-        from matplotlib.dates import date2num
-
-        try:
-            return np.asarray(date2num(times), dtype=np.float64), True  # type: ignore[no-untyped-call]  # no hints
-        except (TypeError, ValueError, AttributeError) as error:
-            raise TypeError(f"times must be dates or numbers: {error}") from error
-    if times.dtype.kind not in "iuf":
-        raise TypeError(f"times must be dates or numbers; got {in_words(times.tolist()[0])}")
-    return times.astype(np.float64), False
+    dates = clock.times.view("datetime64[ns]")
+    return np.asarray(date2num(dates), dtype=np.float64), None  # type: ignore[no-untyped-call]  # no hints
 
 
 def _cells(positions: Array) -> tuple[Array, Array]:
@@ -295,15 +278,8 @@ def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high:
     narrow = VISIBLE_SHARE * abs(last - first)
     widen = np.maximum(narrow - (rights - lefts), 0) / 2
     lefts, rights = _merge(lefts - widen, rights + widen, gap=narrow / 8)
-    corners = np.stack(
-        [
-            np.stack([lefts, np.full_like(lefts, low)], axis=-1),
-            np.stack([rights, np.full_like(lefts, low)], axis=-1),
-            np.stack([rights, np.full_like(lefts, high)], axis=-1),
-            np.stack([lefts, np.full_like(lefts, high)], axis=-1),
-        ],
-        axis=1,
-    )
+    bottoms, tops = np.full_like(lefts, low), np.full_like(lefts, high)
+    corners = np.stack([[lefts, rights, rights, lefts], [bottoms, bottoms, tops, tops]]).T
     looks = {"linewidths": 0, "zorder": 0.5} | looks
     spans = PolyCollection(list(corners), transform=ax.get_xaxis_transform(), **looks)
     ax.add_collection(spans, autolim=False)

@@ -11,16 +11,7 @@ import numpy.typing as npt
 from pateval.plots.canvas import several_axes
 from pateval.plots.category_band import draw_band, shade_known_events
 from pateval.plots.series_panels import draw_scores
-from pateval.plots.styling import (
-    CATEGORY_COLOURS,
-    CATEGORY_HATCHES,
-    HATCH_COLOUR,
-    PALE,
-    legend_above,
-    line_style,
-    name_panel,
-    styled,
-)
+from pateval.plots.styling import CATEGORY_COLOURS, PALE, legend_above, line_style, name_panel, styled
 from pateval.plots.time_axis import time_axis
 from pateval.validation.arrays import number_array
 
@@ -104,31 +95,18 @@ def comparison(
     axis.apply(bands)
     shade_known_events(bands, axis, first)
     draw_band(bands, axis, first, low=0.56, high=0.92)
-    draw_band(bands, axis, second, low=0.08, high=0.44, named=False)
+    draw_band(bands, axis, second, low=0.08, high=0.44)
     bands.set_ylim(0, 1)
     bands.set_yticks([0.74, 0.26], list(explanations))
     bands.tick_params(axis="y", length=0)
     bands.grid(visible=False)
-    _legend_of_both(bands, second)
+    named = {handle.get_label(): handle for handle in bands.get_legend_handles_labels()[0]}
+    legend_above(bands, [named[name] for name in ("event", *CATEGORY_COLOURS) if name in named])
     if curves:
         legend_above(axes[0])
     _draw_recalls(recalls, explanations)
     axes[0].figure.align_ylabels(list(axes[: len(curves)]))
     return axes
-
-
-def _legend_of_both(ax: Axes, second: Explanation) -> None:
-    """Name every category that either band shows."""
-    from matplotlib.patches import Patch
-
-    handles, names = ax.get_legend_handles_labels()
-    present = set(np.unique(second.points.category).tolist())
-    for name, colour in CATEGORY_COLOURS.items():
-        if name in present and name not in names:
-            hatch = CATEGORY_HATCHES.get(name)
-            handles.append(Patch(facecolor=colour, edgecolor=HATCH_COLOUR, linewidth=0, hatch=hatch, label=name))
-    named = {handle.get_label(): handle for handle in handles}
-    legend_above(ax, [named[name] for name in ("event", *CATEGORY_COLOURS) if name in named])
 
 
 def _recall(event: EventWeights) -> float:
@@ -138,25 +116,18 @@ def _recall(event: EventWeights) -> float:
 
 def _draw_recalls(ax: Axes, explanations: Mapping[str, Explanation]) -> None:
     """A line from one detector's recall to the other's for each event."""
+    series = next(iter(explanations.values())).explained_steps.starts.size
+    over = f" ({series} series pooled)" if series > 1 else ""
     rows = [[_recall(event) for event in explanation.events] for explanation in explanations.values()]
     places = np.arange(1, len(rows[0]) + 1)
     ax.vlines(places, np.min(rows, axis=0), np.max(rows, axis=0), color=PALE, linewidth=2.5, zorder=1)
     for place, ((name, explanation), recalls) in enumerate(zip(explanations.items(), rows, strict=True)):
         looks = line_style(place)
-        ax.plot(
-            places,
-            recalls,
-            linestyle="none",
-            marker=looks.marker,
-            markersize=6 if place == 0 else 5,
-            markerfacecolor=looks.colour if place == 0 else "white",
-            markeredgecolor=looks.colour,
-            markeredgewidth=1.3,
-            label=f"{name}: precision {explanation.precision:.3f}, recall {explanation.recall:.3f}, "
-            f"F1 {explanation.f1:.3f}",
-            zorder=3 + place,
-            clip_on=False,
-        )
+        rates = f"precision {explanation.precision:.3f}, recall {explanation.recall:.3f}, F1 {explanation.f1:.3f}"
+        # The second is hollow, so that both are seen where they are equal.
+        edges = {"markeredgecolor": looks.colour, "markeredgewidth": 1.3, "zorder": 3 + place}
+        dots = looks.points(6) | edges if place == 0 else looks.points(5) | edges | {"markerfacecolor": "white"}
+        ax.plot(places, recalls, label=f"{name}: {rates}{over}", **dots)
     ax.set_ylim(-0.03, 1.03)
     ax.set_xlim(0.4, places.size + 0.6)
     if places.size <= _MAX_EVENTS_NUMBERED:

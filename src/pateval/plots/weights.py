@@ -1,4 +1,4 @@
-"""Weights that PATE would give: where the zones of events lie, and what a detection or a miss at a step is worth."""
+"""Weights that PATE would give: what a detection or a miss at a step is worth."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pateval.labels.events import Events
 from pateval.pate._missed import miss_weight
-from pateval.pate._zones import ZoneLimits
-from pateval.time.clocks import Clock
-from pateval.validation.arrays import IntArray
 
 if TYPE_CHECKING:
     from pateval.output.explanation import Explanation
@@ -20,47 +16,6 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 DETECTED_CATEGORIES = ("true detection", "early", "delayed", "outside")
-
-
-@dataclass(frozen=True)
-class Zones:
-    """Where the buffers of events lie once neighbours and the ends of the series have cut them.
-
-    Attributes
-    ----------
-    early_starts : ndarray of int
-        The early zone of event k covers the steps from here up to the event's start.
-    delayed_stops : ndarray of int
-        The delayed zone of event k covers the steps from the event's stop up to, not including, this one.
-    """
-
-    early_starts: IntArray
-    delayed_stops: IntArray
-
-
-def find_zones(events: Events, *, early: float, delay: float, clock: Clock | None = None) -> Zones:
-    """Zones of events: a delayed zone ends before the next event, an early one begins after the delayed zone before it.
-
-    Parameters
-    ----------
-    events : Events
-        The events.
-    early, delay : float
-        Buffers in units of the clock.
-    clock : Clock, optional
-        Times of the steps; by default their numbers.
-
-    Examples
-    --------
-    >>> from pateval.labels.events import find_events
-    >>> labels = np.array([0, 0, 0, 1, 0, 0, 0, 1, 0, 0], dtype=bool)
-    >>> zones = find_zones(find_events(labels), early=2, delay=2)
-    >>> zones.early_starts.tolist(), zones.delayed_stops.tolist()
-    ([1, 6], [6, 10])
-    """
-    limits = ZoneLimits(events, clock)
-    ahead = limits.early_counts(limits.early_reach(early, delay))
-    return Zones(events.starts - ahead, events.stops + limits.delayed_counts(limits.delayed_reach(delay)))
 
 
 @dataclass(frozen=True)

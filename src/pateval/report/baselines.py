@@ -5,105 +5,96 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.auditing import BATTERY, Audit, audit
-from pateval.catalog.metric import Metric
-from pateval.evaluation import evaluate
-from pateval.report.inputs import Track
-from pateval.report.metric_texts import known_metric
-from pateval.time.clocks import in_steps, is_duration, read_clock
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import mean_value, values_of
+from pateval.time.timelines import Recording, joined
+
+if TYPE_CHECKING:
+    from pateval.auditing import Audit
 
 # Twelve detectors under every metric: some seconds for all metrics of the catalogue.
 AUDIT_STEPS = 12_000
 AUDIT_SEEDS = 2
-_LENGTHS = ("early", "delay", "window")
 
 
-def evaluable(metrics: Sequence[str]) -> list[Metric]:
-    """Those of the metrics that can be computed here."""
-    return [found for metric in metrics if (found := known_metric(metric)) is not None and not found.channels]
-
-
-def constant_values(
-    tracks: Sequence[Track], metrics: Sequence[str], parameters: Mapping[str, Any]
-) -> dict[str, float | None]:
+def constant_values(recordings: Sequence[Recording], measures: Measures) -> dict[str, float | None]:
     """Mean value of a constant score over the series, None where it has none.
 
     Examples
     --------
-    >>> track = Track(np.arange(100) >= 90, np.zeros(100))
-    >>> constant_values([track], ["average_precision"], {})
+    >>> from pateval.time.timelines import read_recording
+    >>> recording = read_recording(np.arange(100) >= 90)
+    >>> constant_values([recording], Measures.of(metrics=["average_precision"]))
     {'average_precision': 0.1}
     """
-    wanted = evaluable(metrics)
-    found: dict[str, list[float]] = {metric.id: [] for metric in wanted}
-    options = {name: _option(value) for name, value in parameters.items() if name in (*_LENGTHS, "max_gap")}
-    for track in tracks:
-        clock: dict[str, Any] = {} if track.times is None else {"times": track.times, "time_unit": track.time_unit}
+    found: list[dict[str, Any]] = []
+    for recording in recordings:
+        scores = np.zeros(len(recording.labels))
+        constant = replace(recording, scores=scores, predictions=None, ignore=recording.is_left_out, absent=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = np.zeros(track.labels.size)
-            values = evaluate(track.labels, scores, metrics=wanted, ignore=track.ignore, **clock, **options)
-        for name, value in values.items():
-            if not math.isnan(value):
-                found[name].append(value)
-    return {name: float(np.mean(values)) if values else None for name, values in found.items()}
+            found.append(values_of(constant, measures, keep_going=True))
+    means = {metric: mean_value([values[metric] for values in found]) for metric in measures.ids}
+    return {metric: None if mean.reason else mean.value for metric, mean in means.items()}
 
 
-def audit_here(
-    tracks: Mapping[str, Track], metrics: Sequence[str], parameters: Mapping[str, Any]
-) -> dict[str, Any] | None:
+def audit_here(recordings: Mapping[str, Recording], measures: Measures) -> dict[str, Any] | None:
     """Put the metrics on trial on some of the series: as many, shortest first, as the audit can judge in some seconds.
-
-    The audit counts in steps: lengths in time become steps of the median interval of the first series, and metrics that
-    are themselves measured in time are left out.
 
     Returns
     -------
     dict or None
-        None where no series has an event or no metric can be computed here.
+        None where no series has an event.
     """
-    labels = {name: track.labels for name, track in tracks.items()}
-    usable = sorted((truth.size, name) for name, truth in labels.items() if truth.any() and not truth.all())
+    from pateval.auditing import audit
+
+    sizes = {name: len(recording.labels) for name, recording in recordings.items() if not recording.labels.all()}
+    usable = sorted((size, name) for name, size in sizes.items() if _has_event(recordings[name]))
     chosen: list[str] = []
-    steps = 0
     for size, name in usable:
-        if chosen and steps + size > AUDIT_STEPS:
+        if chosen and size + sum(sizes[other] for other in chosen) > AUDIT_STEPS:
             break
         chosen.append(name)
-        steps += size
-    wanted = [metric for metric in evaluable(metrics) if not any(map(is_duration, metric.options.values()))]
-    shortened = [labels[name][: 4 * AUDIT_STEPS] for name in chosen]
-    if not wanted or not any(truth.any() for truth in shortened):
+    if not chosen:
         return None
-    lengths = {name: _in_steps(parameters[name], tracks[chosen[0]]) for name in _LENGTHS if name in parameters}
+    together = joined([_shortened(recordings[name]) for name in chosen])
+    clock = together.clock
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = audit(
-            np.concatenate(shortened),
-            series=np.repeat(np.arange(len(chosen)), [truth.size for truth in shortened]),
-            metrics=wanted,
+            together.labels,
+            series=together.series_of_steps,
+            times=None if clock is None else clock.times,
+            time_unit=None if clock is None else clock.unit,
+            max_gap=measures.max_gap,
+            ignore=together.is_left_out,
+            metrics=measures.metrics,
             seeds=AUDIT_SEEDS,
-            **lengths,
+            **measures.options,
         )
     return plain_audit(found) | {"series": chosen}
 
 
-def _in_steps(value: Any, track: Track) -> Any:
-    """A length, or several, in steps."""
-    if isinstance(value, (list, tuple)):
-        return tuple(dict.fromkeys(_in_steps(length, track) for length in value))
-    if not is_duration(value):
-        return value
-    clock = read_clock(track.times, track.labels.size, np.zeros(1, dtype=np.intp), track.time_unit)
-    return in_steps(value, float(np.median(np.diff(clock.times))), clock)
+def _shortened(recording: Recording) -> Recording:
+    return recording.part(slice(0, 4 * AUDIT_STEPS))
+
+
+def _has_event(recording: Recording) -> bool:
+    """Whether a label counts in the part of a series that is judged."""
+    part = _shortened(recording)
+    counts = part.labels if part.is_left_out is None else part.labels & ~part.is_left_out
+    return bool(counts.any())
 
 
 def plain_audit(found: Audit) -> dict[str, Any]:
     """Return an audit in plain values, for JSON."""
+    from pateval.auditing import BATTERY
+
     return {
         "sentence": found.summary(),
         "fakes": {entry.name: entry.text for entry in BATTERY},
@@ -116,7 +107,3 @@ def plain_audit(found: Audit) -> dict[str, Any]:
             for row in found.rows
         },
     }
-
-
-def _option(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -3,226 +3,257 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from pateval.evaluation.threshold_search import best_threshold
+from pateval.catalog import find_metrics
+from pateval.catalog.metric import BEST, ORACLE
+from pateval.evaluation.values import Sample
 from pateval.leaderboards.render import group_letters, headline
-from pateval.report.board_data import BoardData
-from pateval.report.evaluated import EvaluatedTrack, evaluated_tracks
-from pateval.report.inputs import SeriesInput
+from pateval.output.text_table import latex_text, plain
 from pateval.report.metric_texts import describe
-from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_scores, pack_times, pack_values
-from pateval.report.stability import as_plain, over_halves, under_doubt
+from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
+from pateval.report.stability import over_halves, under_doubt
 from pateval.report.verdict import verdict
 from pateval.time.clocks import is_duration, nanoseconds
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from pateval.evaluation.measures import Measures
+    from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.significance import Significance
+    from pateval.report.series_data import SeriesData, Track
+
+FORMAT = 2
+_SUMMARY = ("n", "undefined", "mean", "median", "low", "high", "chance", "skill", "mean_rank")
+_RUN = ("versions", "inputs", "columns", "code", "seconds")
+_MARKDOWN = {mark: f"\\{mark}" for mark in "\\|`*_[]"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_PACKING = (
+    f"Scores are kept as levels: every distinct score where there are at most {MOST_LEVELS:,}, otherwise no more than "
+    f"{MOST_LEVELS:,} of them, densest at the top. At a level the flagged steps, categories, precision and recall are "
+    "exact; between two levels a score is drawn at the lower one. Times are kept exactly. Values of a series are drawn "
+    f"to 1/{VALUE_LEVELS:,} of their range. Where steps are many, the lowest and highest point of every pixel are "
+    "drawn, so that no spike is lost."
+)
 
 
-def board_block(data: BoardData) -> dict[str, Any]:
+Tests = Mapping[str, "Significance"]
+"""Tests under each metric; none where all series are one sample."""
+
+
+def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str]) -> dict[str, Any]:
     """What every view needs, without values by series."""
-    parameters = data.run.get("parameters", {})
-    oracle = parameters.get("threshold") == "oracle"
-    tests = data.significance
+    metrics, places = board.metrics, {name: place for place, name in enumerate(board.detectors)}
+    rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
+    summary = {
+        metric: {name: [plain(rows[detector, metric][name]) for detector in board.detectors] for name in _SUMMARY}
+        for metric in metrics
+    }
+    letters = {metric: group_letters(tests[metric]) if metric in tests else {} for metric in metrics}
+    agreement = board.agreement().drop_columns(["metric"]).to_pydict()
     return {
         "format": FORMAT,
-        "title": data.title,
-        "rank_by": data.rank_by,
-        "detectors": list(data.detectors),
-        "series": list(data.series),
-        "metrics": [
-            describe(
-                metric,
-                higher_is_better=data.directions[metric],
-                signature=data.signatures.get(metric, ""),
-                oracle=oracle,
-            )
-            for metric in data.metrics
-        ],
-        "headline": headline(data.metrics, data.rank_by),
-        "coarse": list(data.coarse),
-        "summary": data.summary,
-        "verdicts": {
-            metric: verdict(
-                metric,
-                tests[metric],
-                data.summary[metric]["mean"],
-                data.detectors,
-                higher_is_better=data.directions[metric],
-            )
-            for metric in data.metrics
+        "title": title,
+        "rank_by": board.rank_by,
+        "detectors": list(board.detectors),
+        "series": list(board.series),
+        "pooled": board.pooled,
+        "metrics": [describe(board, metric) for metric in metrics],
+        "headline": headline(metrics, board.rank_by),
+        "coarse": list(board.coarse),
+        "summary": summary,
+        "order": {metric: [places[name] for name in board.best_first(metric)] for metric in metrics},
+        "chance": {metric: _mean(summary[metric]["chance"]) for metric in metrics},
+        "not_above_chance": {
+            metric: [d for name, d in places.items() if board.is_above_chance(rows[name, metric]) is False]
+            for metric in metrics
         },
-        "letters": {metric: group_letters_of(tests[metric]) for metric in data.metrics},
+        "verdicts": {metric: verdict(board, metric, tests.get(metric)) for metric in metrics},
+        "letters": {metric: [letters[metric].get(name, "") for name in places] for metric in metrics},
+        "groups": {metric: tests[metric].to_dict()["wilcoxon_groups"] if tests else [] for metric in metrics},
         "stability": {
-            metric: as_plain(over_halves(data.table(metric), higher_is_better=data.directions[metric]))
-            for metric in data.metrics
+            metric: over_halves(_table(board, metric), higher_is_better=board.facts[metric].higher_is_better)
+            for metric in metrics
         },
-        "doubt": under_doubt(data.doubt, data.detectors),
-        "agreement": data.agreement,
-        "checks": list(all_checks(data)),
-        "notes": data.notes,
-        "failures": data.failures,
-        "problems": data.problems,
-        "run": {
-            name: data.run.get(name)
-            for name in ("parameters", "versions", "inputs", "columns", "chance_draws", "seed", "code", "seconds")
-        },
-        "buffers": _buffers(parameters),
-        "packing": (
-            f"Scores are kept as levels: every distinct score where there are at most {MOST_LEVELS:,}, otherwise no "
-            f"more than {MOST_LEVELS:,} of them, densest at the top. At a level the flagged steps, categories, "
-            f"precision and recall are exact; between two levels a score is drawn at the lower one. Values of a series "
-            f"are drawn to 1/{VALUE_LEVELS:,} of their range. Long stretches are drawn as the lowest and highest point "
-            f"of every pixel, so that no spike is lost."
-        ),
+        "doubt": plain(under_doubt(board.doubt)),
+        "agreement": [[_rounded(agreement[other][m]) for other in metrics] for m in range(len(metrics))],
+        "checks": list(all_checks(board, problems)),
+        "notes": list(board.notes),
+        "failures": list(board.failures),
+        "run": plain({name: board.run.get(name) for name in _RUN}) | {"parameters": _parameters(board.run)},
+        "buffers": _buffers(board.measures),
+        "escapes": {"latex": _changed_by(latex_text), "markdown": _MARKDOWN},
+        "packing": _PACKING,
     }
 
 
-def _buffers(parameters: dict[str, Any]) -> dict[str, Any]:
+def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
+    """How it was computed, without the metrics, which are listed, and what was left at nothing."""
+    given = plain(dict(run.get("measures") or {}))
+    return {name: value for name, value in given.items() if name != "metrics" and value not in (None, False, [], ())}
+
+
+def _changed_by(write: Any) -> dict[str, str]:
+    """The signs that a writer of text changes, and what it makes of them."""
+    return {mark: text for mark in map(chr, range(33, 127)) if (text := write(mark)) != mark}
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _table(board: Leaderboard, metric: str) -> Any:
+    return board.values[:, :, board.metrics.index(metric)].T
+
+
+def _buffers(measures: Measures | None) -> dict[str, Any]:
     """The longest buffers, in steps or in seconds."""
-    found: dict[str, Any] = {"unit": "steps"}
-    for name in ("early", "delay"):
-        value = parameters.get(name, 100)
-        several = value if isinstance(value, (list, tuple)) else [value]
-        if any(is_duration(length) for length in several):
-            found["unit"] = "s"
-            found[name] = max(float(nanoseconds(length) / 10**9) if is_duration(length) else 0.0 for length in several)
+    found: dict[str, Any] = {"unit": "steps", "early": 100, "delay": 100}
+    for name, lengths in () if measures is None else (("early", measures.early), ("delay", measures.delay)):
+        if any(map(is_duration, lengths)):
+            found |= {"unit": "s", name: max(float(nanoseconds(length) / 10**9) for length in lengths)}
         else:
-            found[name] = max(several)
+            found[name] = max(lengths)
     return found
 
 
-def all_checks(data: BoardData) -> Iterator[dict[str, str]]:
+def all_checks(board: Leaderboard, problems: list[str]) -> Iterator[dict[str, str]]:
     """Yield the checks that fired, then warnings that are none of them, failures and missing inputs."""
-    yield from data.checks
-    known = {check["sentence"] for check in data.checks}
-    for line in data.warnings:
+    yield from (check._asdict() for check in board.checks)
+    known = {check.sentence for check in board.checks}
+    for line in board.warnings:
         if line not in known:
             yield {"code": "warning", "sentence": line, "remedy": ""}
-    for line in data.failures:
+    for line in board.failures:
         yield {"code": "failed", "sentence": line, "remedy": "Mend the input, or leave it out; then compute it again."}
-    for line in data.problems:
+    for line in problems:
         remedy = "Put it back where it was, or compute the leaderboard again, to see its timelines."
         yield {"code": "input-gone", "sentence": line, "remedy": remedy}
 
 
-def group_letters_of(tests: dict[str, Any]) -> dict[str, str]:
-    """Letters of the groups that are not told apart, from saved tests."""
-    from types import SimpleNamespace
-
-    return group_letters(SimpleNamespace(**tests))  # type: ignore[arg-type]  # saved tests have the same attributes
-
-
-def metric_blocks(data: BoardData) -> Iterator[dict[str, Any]]:
+def metric_blocks(board: Leaderboard, tests: Tests) -> Iterator[dict[str, Any]]:
     """For each metric its values on every series, reasons for the missing ones, and its tests."""
-    reasons: list[dict[str, list[list[int]]]] = [{} for _ in data.metrics]
-    for (d, s, m), text in data.reasons.items():
-        reasons[m].setdefault(text, []).append([d, s])
-    for place, own in enumerate(reasons):
-        yield _metric_block(data, place, own)
+    reasons: list[dict[str, list[list[int]]]] = [{} for _ in board.metrics]
+    for d, s, m in np.argwhere((board.reason_codes > 0) & board.present[:, :, None]).tolist():
+        reasons[m].setdefault(board.reason_texts[board.reason_codes[d, s, m]], []).append([d, s])
+    for m, metric in enumerate(board.metrics):
+        values = [[None if math.isnan(value) else value for value in row] for row in board.values[:, :, m].tolist()]
+        yield {"metric": metric, "values": values, "reasons": reasons[m], "tests": _plain_tests(tests.get(metric))}
 
 
-def _metric_block(data: BoardData, place: int, reasons: dict[str, list[list[int]]]) -> dict[str, Any]:
-    metric = data.metrics[place]
-    values = data.values[:, :, place]
-    tests = data.significance[metric]
+def _plain_tests(found: Significance | None) -> dict[str, Any]:
+    if found is None:
+        return {"detectors": []}
+    tests = found.to_dict()
     return {
-        "metric": metric,
-        "values": [[None if math.isnan(value) else value for value in row] for row in values.tolist()],
-        "reasons": reasons,
-        "tests": {
-            "detectors": tests["detectors"],
-            "left_out": tests["left_out"],
-            "mean_ranks": tests["mean_ranks"],
-            "series_used": tests["series_used"],
-            "series_dropped": tests["series_dropped"],
-            "friedman_p": tests["friedman"].get("f_p_value"),
-            "critical_difference": tests["nemenyi_difference"],
-            "groups": tests["wilcoxon_groups"],
-            "alpha": tests["alpha"],
-            "p_raw": _short(tests["wilcoxon_p"]),
-            "p_holm": _short(tests["wilcoxon_holm_p"]),
-            "rank_biserial": _short(tests["rank_biserial"]),
-        },
+        **{name: tests[name] for name in ("detectors", "mean_ranks", "series_used", "series_dropped", "alpha")},
+        "friedman_p": tests["friedman"].get("f_p_value"),
+        "critical_difference": tests["nemenyi_difference"],
+        "p_raw": _short(tests["wilcoxon_p"]),
+        "p_holm": _short(tests["wilcoxon_holm_p"]),
+        "rank_biserial": _short(tests["rank_biserial"]),
     }
-
-
-def series_block(data: BoardData, item: SeriesInput) -> dict[str, Any] | None:
-    """Scores of all detectors on one series, its events, and the series itself; None where nothing can be shown."""
-    tracks, reasons = evaluated_tracks(item, data.run.get("parameters", {}))
-    if not tracks:
-        return None
-    first = next(iter(tracks.values()))
-    block: dict[str, Any] = {"series": item.name} | _frame(first)
-    if item.values is not None:
-        values = item.values
-        if first.step_numbers is not None and first.step_numbers[-1] < values.size:
-            values = values[first.step_numbers]
-        if values.size == first.labels.size:
-            block["values"] = pack_values(values)
-    block["detectors"] = {}
-    for name in data.detectors:
-        keys = [key for key in (*tracks, *reasons) if key[0] == name]
-        entries = [
-            _entry(tracks[key], first) | {"run": key[1]} if key in tracks else {"missing": reasons[key], "run": key[1]}
-            for key in dict.fromkeys(keys)
-        ]
-        block["detectors"][name] = entries or [{"missing": "it has no scores on this series", "run": ""}]
-    return block
-
-
-def _frame(track: EvaluatedTrack) -> dict[str, Any]:
-    """What a track says of its steps: how many, which events, and where they lie."""
-    frame: dict[str, Any] = {"steps": int(track.labels.size), "events": _events(track)}
-    if track.breaks:
-        frame["breaks"] = track.breaks
-    if track.step_numbers is not None:
-        frame["positions"] = pack_times(track.step_numbers)
-    if track.times is not None:
-        frame["times"] = pack_times(track.times)
-    return frame
-
-
-def _entry(track: EvaluatedTrack, first: EvaluatedTrack) -> dict[str, Any]:
-    """Scores of one run of one detector, and its own frame where it differs from that of the first."""
-    marks = {}
-    if track.labels.any():
-        marks["best point F1"] = float(best_threshold(track.labels, _floored(track.scores))[0])
-    packed = pack_scores(track.scores, tuple(marks.values()))
-    reached = np.array(packed.thresholds)
-    entry: dict[str, Any] = {
-        "thresholds": packed.thresholds,
-        "ranks": packed.ranks,
-        "distinct": packed.distinct,
-        "marks": {name: int(np.searchsorted(reached, value, side="right")) - 1 for name, value in marks.items()},
-    }
-    frame, usual = _frame(track), _frame(first) if track is not first else None
-    return entry if usual is None or frame == usual else entry | {"frame": frame}
-
-
-def _floored(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Scores with something lower than all others in place of those that are never flagged."""
-    finite = np.isfinite(scores)
-    return scores if finite.all() else np.where(finite, scores, np.min(scores[finite], initial=0.0) - 1.0)
-
-
-def telling(data: BoardData) -> list[int]:
-    """Order the series by how much they tell about the detectors under `rank_by`, the most telling first.
-
-    That is the spread of their values; a series on which nobody has one comes last.
-    """
-    table = data.table(data.rank_by)
-    spreads = [float(np.nanstd(row)) if np.count_nonzero(~np.isnan(row)) > 1 else -1.0 for row in table]
-    return sorted(range(len(spreads)), key=lambda place: (-spreads[place], place))
-
-
-def _events(track: EvaluatedTrack) -> list[list[int]]:
-    return np.stack([track.events.starts, track.events.stops], axis=1).tolist()
 
 
 def _short(matrix: list[list[float | None]]) -> list[list[float | None]]:
     return [[None if value is None else float(f"{value:.4g}") for value in row] for row in matrix]
+
+
+def series_block(board: Leaderboard, data: SeriesData) -> dict[str, Any] | None:
+    """Scores of all detectors on one series, its events, and the series itself; None where nothing can be shown."""
+    samples, missing = {}, dict(data.missing)
+    for key, track in data.tracks.items():
+        try:
+            samples[key] = Sample(track.recording, track.measures)
+        except (TypeError, ValueError) as error:
+            missing[key] = str(error)
+    if not samples:
+        return None
+    first = next(iter(samples))
+    frame = _frame(samples[first], data.tracks[first])
+    block: dict[str, Any] = {"series": data.name} | frame
+    steps = samples[first].timeline
+    if data.values is not None and data.values.size == steps.size:
+        block["values"] = pack_values(samples[first].recording.counted(data.values))
+    block["detectors"] = {name: [] for name in board.detectors}
+    for key, sample in samples.items():
+        own = _frame(sample, data.tracks[key])
+        entry = _entry(sample) | {"run": key[1]} | ({} if own == frame else {"frame": own})
+        block["detectors"][key[0]].append(entry)
+    for (name, run), why in missing.items():
+        block["detectors"][name].append({"missing": why, "run": run})
+    nothing = [{"missing": "it has no scores on this series", "run": ""}]
+    block["detectors"] = {name: entries or nothing for name, entries in block["detectors"].items()}
+    return block
+
+
+def _frame(sample: Sample, track: Track) -> dict[str, Any]:
+    """What a track says of its steps: how many, which events, and where they lie."""
+    timeline = sample.timeline
+    events = timeline.events(sample.labels)
+    frame: dict[str, Any] = {"steps": int(sample.labels.size)}
+    frame["events"] = np.stack([events.starts, events.stops], axis=1).tolist()
+    if timeline.stretches.size > 1:
+        frame["breaks"] = timeline.stretches[1:].tolist()
+    if timeline.step_numbers is not None:
+        frame["numbers"] = pack_numbers(timeline.step_numbers)
+    if track.clock is not None:
+        clock = track.clock if timeline.step_numbers is None else track.clock.chosen(timeline.step_numbers)
+        frame["clock"] = pack_clock(clock, dates=track.has_dates)
+    return frame
+
+
+def _entry(sample: Sample) -> dict[str, Any]:
+    """Scores of one run of one detector, and the thresholds of its values."""
+    scores = np.asarray(sample.scores, dtype=np.float64)
+    # The lowest score that each threshold flags stands for it; above every score there is none.
+    marks = {}
+    for name, flags in thresholds_in_use(sample).items():
+        flagged = scores[flags & (scores > -np.inf)]
+        marks[name] = float(flagged.min()) if flagged.size else None
+    packed = pack_scores(scores, tuple(score for score in marks.values() if score is not None))
+    levels = np.array(packed.thresholds)
+    return {
+        "thresholds": packed.thresholds,
+        "ranks": packed.ranks,
+        "distinct": packed.distinct,
+        "marks": [
+            [name, levels.size if score is None else int(np.searchsorted(levels, score, side="right")) - 1]
+            for name, score in marks.items()
+        ],
+    }
+
+
+def thresholds_in_use(sample: Sample) -> dict[str, Any]:
+    """What thresholds flag on a series: that of most values of the board first, then those of single metrics.
+
+    The best point F1 is always among them, where there is one.
+    """
+    measures = sample.measures
+    metrics = [metric for metric in measures.metrics if metric.needs_threshold and not metric.channels]
+    metrics.sort(key=lambda metric: metric.threshold is not None)
+    found: dict[str, Any] = {}
+    for metric in [*metrics, *find_metrics(["point_f1(threshold=oracle)"])]:
+        rule = measures.rule(metric)
+        name = {ORACLE: "best point F1", BEST: f"best {metric.plain_id}"}.get(rule.kind, str(rule.text))
+        name = "its predictions" if sample.recording.predictions is not None else name
+        flags = sample.predicted(metric).flags if name not in found else None
+        if flags is not None:
+            found[name] = flags
+    return found
+
+
+def by_spread(board: Leaderboard) -> list[int]:
+    """Order the series by how far apart the detectors' values lie under `rank_by`, the furthest first.
+
+    A series on which nobody has a value comes last.
+    """
+    table = _table(board, board.rank_by)
+    spreads = [float(np.nanstd(row)) if np.count_nonzero(~np.isnan(row)) > 1 else -1.0 for row in table]
+    return sorted(range(len(spreads)), key=lambda place: (-spreads[place], place))

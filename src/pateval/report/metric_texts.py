@@ -4,56 +4,51 @@ from __future__ import annotations
 
 import inspect
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pateval.catalog import PROPERTIES, find_metrics
+from pateval.catalog import PROPERTIES
 
 if TYPE_CHECKING:
     from pateval.catalog.metric import Metric
+    from pateval.leaderboards.result import Leaderboard
 
 
-def known_metric(metric: str) -> Metric | None:
-    """Look a metric up; None for a user's own that is not at hand."""
-    with suppress(ValueError, TypeError, ImportError, LookupError):
-        return find_metrics([metric])[0]
-    return None
+def describe(board: Leaderboard, metric: str) -> dict[str, Any]:
+    """Describe a metric of a leaderboard in plain values."""
+    measures = board.measures
+    found = None if measures is None else measures.by_id.get(metric)
+    described: dict[str, Any] = {
+        "id": metric,
+        "label": board.label(metric),
+        "higher": board.facts[metric].higher_is_better,
+        "signature": board.signatures.get(metric, ""),
+        "threshold": "",
+        "uses_labels": False,
+    }
+    if found is None or measures is None:
+        unknown = {"text": "Its values were computed elsewhere.", "rewards": [], "faults": "", "paper": ""}
+        return described | unknown | {"range": [None, None]}
+    if found.needs_threshold:
+        rule = measures.rule(found)
+        described |= {"threshold": rule.description, "uses_labels": rule.uses_labels}
+    return described | texts_of(found)
 
 
-def describe(metric: str, *, higher_is_better: bool, signature: str = "", oracle: bool = False) -> dict[str, Any]:
-    """Describe a metric in plain values.
+def texts_of(metric: Metric) -> dict[str, Any]:
+    """What a metric rewards, how it can be fooled, where it comes from.
 
     Examples
     --------
-    >>> describe("point_f1", higher_is_better=True)["faults"]
+    >>> from pateval.catalog import find_metrics
+    >>> texts_of(find_metrics(["point_f1"])[0])["faults"]
     'every step counts alike: one long event outweighs many short ones'
     """
-    described: dict[str, Any] = {
-        "id": metric,
-        "higher": higher_is_better,
-        "text": "",
-        "rewards": [],
-        "faults": "",
-        "paper": "",
-        "range": [None, None],
-        "oracle": False,
-        "signature": signature,
+    part = "" if metric.field is None else f" Shown is its {metric.field.replace('_', ' ')}."
+    text = " ".join((inspect.getdoc(metric.function) or "").split("\n\n")[0].split()).replace("`", "").rstrip(".")
+    return {
+        "text": (f"{text}." if text else "A metric of your own.") + part,
+        "rewards": [text for name, text in PROPERTIES.items() if name in metric.properties],
+        "faults": metric.faults,
+        "paper": "" if metric.paper is None else f"{metric.paper.text} ({metric.paper.link})",
+        "range": [value if math.isfinite(value) else None for value in (metric.low, metric.high)],
     }
-    found = known_metric(metric)
-    if found is None:
-        return described | {"text": "A metric of your own."}
-    part = "" if found.field is None else f" Shown is its {found.field.replace('_', ' ')}."
-    return described | {
-        "text": _first_sentence(found.function) + part,
-        "rewards": [text for name, text in PROPERTIES.items() if name in found.properties],
-        "faults": found.faults,
-        "paper": "" if found.paper is None else f"{found.paper.text} ({found.paper.link})",
-        "range": [value if math.isfinite(value) else None for value in (found.low, found.high)],
-        "oracle": oracle and found.needs_threshold,
-    }
-
-
-def _first_sentence(function: Any) -> str:
-    """The first sentence of the docstring, without its markup."""
-    text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
-    return text.replace("`", "").rstrip(".") + "." if text else ""

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pateval.time.clocks import Clock
+
 FloatArray = npt.NDArray[np.float64]
 
 MOST_LEVELS = 1024  # more positions than a slider has pixels, and finer than a panel is high
@@ -100,7 +102,7 @@ def short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
     >>> short_decimals(np.array([0.3333333333, 0.6666666666]), np.array([0.3333333332, 0.1])).tolist()
     [0.3333333333, 0.6666]
     """
-    reach = float(levels[-1] - levels[0])
+    reach = float(levels[-1] - levels[0]) if levels.size else 0.0
     found = levels.copy()
     if not _SHORTEST_REACH < reach < _LONGEST_REACH:
         return found
@@ -151,21 +153,53 @@ def pack_values(values: FloatArray) -> dict[str, Any]:
     return {"low": low, "high": high, "packed": pack(numbers)}
 
 
-def pack_times(times: npt.NDArray[Any]) -> dict[str, Any]:
-    """Pack times: dates as milliseconds, numbers as they are; evenly spaced ones as a start and an interval.
+def pack_numbers(numbers: npt.NDArray[Any]) -> dict[str, Any]:
+    """Pack numbers that must come back as they are: a start with an interval or with gaps by their kinds, where it can.
 
     Examples
     --------
-    >>> pack_times(np.array(["2024-01-01T00:00", "2024-01-01T00:10"], dtype="datetime64[s]"))
-    {'dates': True, 'start': 1704067200000.0, 'interval': 600000.0}
+    >>> pack_numbers(np.array([3, 5, 7]))
+    {'start': 3, 'interval': 2}
+    >>> pack_numbers(np.array([0, 10, 30, 40]))["gaps"]
+    [10, 20]
     """
-    dates = times.dtype.kind == "M"
-    numbers = (times.astype("datetime64[us]").astype(np.int64) / 1000) if dates else times.astype(np.float64)
+    start = numbers[0].item()
     gaps = np.diff(numbers)
-    described: dict[str, Any] = {"dates": dates, "start": float(numbers[0])}
-    if gaps.size == 0 or np.all(gaps == gaps[0]):
-        return described | {"interval": float(gaps[0]) if gaps.size else 1.0}
+    interval = gaps[0].item() if gaps.size else 1
+    if np.array_equal(start + np.arange(numbers.size) * interval, numbers):
+        return {"start": start, "interval": interval}
     kinds, codes = np.unique(gaps, return_inverse=True)
-    if kinds.size < 65536:
-        return described | {"gaps": kinds.tolist(), "packed": pack(np.concatenate([[0], codes]))}
-    return described | {"numbers": numbers.tolist()}
+    # Sums of floats may differ from the numbers in the last digit; sums of integers do not.
+    if kinds.size < 65536 and np.array_equal(np.cumsum(np.concatenate([numbers[:1], gaps])), numbers):
+        return {"start": start, "gaps": kinds.tolist(), "packed": pack(np.concatenate([[0], codes]))}
+    return {"numbers": numbers.tolist()}
+
+
+def pack_clock(clock: Clock, *, dates: bool) -> dict[str, Any]:
+    """Pack when each step was recorded, exactly: a double holds no nanoseconds since 1970, so offsets are kept.
+
+    Returns
+    -------
+    dict
+        ``dates``; ``first``, the time of the first step: seconds since 1970 and nanoseconds for dates, else a number;
+        ``offsets`` from it in ticks, packed; ``tick`` in nanoseconds for dates, else in units of the times;
+        ``nanoseconds`` of such a unit, None where it is not known; ``tolerance`` in ticks. Times that are floats are
+        their own offsets, from 0.
+
+    Examples
+    --------
+    >>> from pateval.time.clocks import read_clock
+    >>> clock = read_clock(["2024-01-01T00:00", "2024-01-01T00:10", "2024-01-01T00:30"], 3, np.zeros(1, dtype=int))
+    >>> packed = pack_clock(clock, dates=True)
+    >>> packed["first"], packed["tick"], packed["offsets"]["gaps"]
+    ([1704067200, 0], 600000000000, [1, 2])
+    """
+    times = clock.times
+    described: dict[str, Any] = {"dates": dates, "nanoseconds": clock.nanoseconds}
+    if times.dtype.kind == "f":
+        return described | {"first": 0, "tick": 1, "tolerance": clock.tolerance, "offsets": pack_numbers(times)}
+    offsets = times - times[0]
+    tick = int(np.gcd.reduce(offsets)) or 1
+    first = list(divmod(int(times[0]), 10**9)) if dates else int(times[0])
+    tolerance = clock.tolerance / tick
+    return described | {"first": first, "tick": tick, "tolerance": tolerance, "offsets": pack_numbers(offsets // tick)}

@@ -8,32 +8,7 @@ import json
 from typing import Any
 
 from pateval.output.html import asset, render_template
-
-# In this order: later files use what earlier ones define.
-SCRIPTS = (
-    "pate.js",
-    "unpack.js",
-    "elements.js",
-    "address.js",
-    "text_files.js",
-    "timeline.js",
-    "charts.js",
-    "overview.js",
-    "table.js",
-    "compare.js",
-    "metrics.js",
-    "series.js",
-    "drilldown.js",
-    "about.js",
-    "start.js",
-)
-PACKAGE = "pateval.report"
-
-
-def script() -> str:
-    """All scripts as one, with nothing in the page's global names but what a test needs."""
-    body = "\n".join(f"// {name}\n{asset(name, PACKAGE)}" for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{body}\n}})();'
+from pateval.report.scripts import PACKAGE, join_modules
 
 
 def style() -> str:
@@ -81,7 +56,7 @@ def page(title: str, board: str, blocks: list[str], *, folder: bool = False) -> 
     """
     from markupsafe import Markup
 
-    code, look = script(), style()
+    code, look = f"{join_modules()};", style()
     sources = f"'sha256-{_hash(code)}'" + (" 'self' file:" if folder else "")
     policy = (
         f"default-src 'none'; script-src {sources}; style-src 'sha256-{_hash(look)}'; img-src data: blob:; "

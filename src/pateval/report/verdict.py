@@ -2,111 +2,68 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from pateval.leaderboards.render import leader
+
+if TYPE_CHECKING:
+    from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.significance import Significance
 
 
-def verdict(
-    metric: str,
-    tests: Mapping[str, Any],
-    means: Sequence[float | None],
-    detectors: Sequence[str],
-    *,
-    higher_is_better: bool = True,
-) -> dict[str, Any]:
+def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict[str, Any]:
     """Say what a metric says of the detectors.
-
-    Parameters
-    ----------
-    metric : str
-        Its id.
-    tests : mapping
-        What `Significance.to_dict` gives; its detectors come in order of mean ranks.
-    means : sequence of float or None
-        Mean of each detector over its series.
-    detectors : sequence of str
-        Their names, in the order of ``means``.
-    higher_is_better : bool
-        Direction of the metric.
 
     Returns
     -------
     dict
-        ``leader`` (None where nobody is ranked), ``tied`` (those not told apart from it), ``claim`` and ``evidence``,
-        a sentence each.
+        ``leader`` (None where nothing orders the detectors), ``tied`` (those not told apart from it), ``claim`` and
+        ``evidence``, a sentence each.
+    """
+    with_value = {row["detector"] for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None}
+    first = board.best_first(metric)[0]
+    found: dict[str, Any] = {"leader": None, "tied": [], "claim": "", "evidence": ""}
+    if not with_value:
+        return found | {"claim": f"No detector has a value of {metric}."}
+    if len(with_value) == 1:
+        claim = f"{first} is the only detector with a value of {metric}."
+        return found | {"leader": first, "claim": claim, "evidence": "There is nothing to compare it with."}
+    said = leader(board, metric)
+    if not said:
+        evidence = "There is no series on which all of them have a value."
+        return found | {"claim": f"Nothing orders the detectors under {metric}.", "evidence": evidence}
+    tied, evidence = ([], "One sample is no evidence for any order.") if tests is None else evidence_of(tests.to_dict())
+    return {"leader": first, "tied": tied, "claim": f"{said[0].upper()}{said[1:]}.", "evidence": evidence}
+
+
+def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Who is not told apart from the first, and a sentence on it.
+
+    Parameters
+    ----------
+    tests : mapping
+        What `Significance.to_dict` gives; its detectors come in order of mean ranks, and are at least two.
 
     Examples
     --------
-    >>> tests = {"detectors": ["a", "b"], "mean_ranks": [1.0, 2.0], "series_used": 9, "alpha": 0.05,
-    ...          "wilcoxon_holm_p": [[1, 0.004], [0.004, 1]], "wins": [[0, 9], [0, 0]]}
-    >>> found = verdict("pate_ap", tests, [0.8, 0.5], ["a", "b"])
-    >>> print(found["claim"], found["evidence"].replace("\u00a0", " "))
-    a is first under pate_ap: mean 0.800, 0.300 ahead of b. It is told apart from all others (Wilcoxon-Holm, 5 %;
-    against b p = 0.004 on 9 series).
+    >>> tests = {"detectors": ["a", "b"], "series_used": 9, "alpha": 0.05, "wilcoxon_holm_p": [[1, 0.004], [0.004, 1]]}
+    >>> evidence_of(tests)
+    ([], 'It is told apart from all others (Wilcoxon-Holm, 5 %; against b p = 0.004 on 9 series).')
     """
-    ranked = list(tests["detectors"])
-    if not ranked:
-        return {"leader": None, "tied": [], "claim": f"No detector has a value of {metric}.", "evidence": ""}
-    leader = ranked[0]
-    mean = dict(zip(detectors, means, strict=True))
-    first = mean[leader]
-    if len(ranked) == 1:
-        claim = f"{leader} is the only detector with a value of {metric}: mean {_figure(first)}."
-        return {"leader": leader, "tied": [], "claim": claim, "evidence": "There is nothing to compare it with."}
-    second, used, alpha = ranked[1], tests["series_used"], tests["alpha"]
-    ranks = tests["mean_ranks"]
-    level = [name for name, rank in zip(ranked, ranks, strict=True) if _close(rank, ranks[0])]
-    next_mean, sign = mean[second], 1 if higher_is_better else -1
-    gap = None if first is None or next_mean is None else sign * (first - next_mean)
-    ahead = "" if gap is None else _distance(gap, second)
-    claim = f"{leader} is first under {metric}: mean {_figure(first)}{ahead}."
-    if len(level) > 1:
-        claim = f"{_listed(level)} share the first place under {metric}: mean {_figure(first)} for {leader}."
-    p_values = tests["wilcoxon_holm_p"][0]
+    ranked, p_values, alpha = tests["detectors"], tests["wilcoxon_holm_p"][0], tests["alpha"]
     tied = [name for name, p in zip(ranked[1:], p_values[1:], strict=True) if p is None or p >= alpha]
-    against = f"against {second} p = {_p(p_values[1])} on {used} series"
-    if used < 2:
-        evidence = "On one series there is no evidence for any order."
-    elif not tied:
-        evidence = f"It is told apart from all others (Wilcoxon-Holm, {alpha:.0%}; {against})."
-    elif len(tied) == len(ranked) - 1:
-        evidence = f"It is told apart from no other detector (Wilcoxon-Holm, {alpha:.0%}; {against})."
-    else:
-        evidence = f"It is not told apart from {_listed(tied)} (Wilcoxon-Holm, {alpha:.0%}; {against})."
-    return {"leader": leader, "tied": tied, "claim": claim, "evidence": evidence.replace("5%", "5\u00a0%")}
-
-
-def _distance(gap: float, second: str) -> str:
-    if abs(gap) < 0.0005:
-        return f", level with {second}"
-    if gap < 0:
-        return f", though the mean of {second} is {_figure(-gap)} away on the other side: ranks and means differ"
-    return f", {_figure(gap)} ahead of {second}"
-
-
-def _figure(value: float | None) -> str:
-    if value is None:
-        return "undefined"
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def _p(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.2g}"
-
-
-def _close(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and math.isclose(one, other, abs_tol=1e-9)
+    if tests["series_used"] < 2:
+        return tied, "On one series there is no evidence for any order."
+    from_whom = f"is not told apart from {_listed(tied)}"
+    if len(tied) in (0, len(ranked) - 1):
+        from_whom = f"is told apart from {'no other detector' if tied else 'all others'}"
+    p = "undefined" if p_values[1] is None else f"{p_values[1]:.2g}"
+    against = f"against {ranked[1]} p = {p} on {tests['series_used']} series"
+    return tied, f"It {from_whom} (Wilcoxon-Holm, {100 * alpha:g} %; {against})."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
-    """Join names as in a sentence.
-
-    Examples
-    --------
-    >>> _listed(["a", "b", "c"]), _listed(list("abcdef"))
-    ('a, b and c', 'a, b, c, d and 2 more')
-    """
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

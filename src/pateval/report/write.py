@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pateval.io.atomic import write_text
+from pateval.leaderboards import Leaderboard
 from pateval.output.results import Result
 from pateval.report.baselines import audit_here, constant_values
-from pateval.report.blocks import board_block, metric_blocks, series_block, telling
-from pateval.report.board_data import BoardData, data_of_board, data_of_folder
-from pateval.report.inputs import Track, read_inputs
+from pateval.report.blocks import board_block, by_spread, metric_blocks, series_block
 from pateval.report.page import as_json, embedded, loaded, page
+from pateval.report.series_data import plan_of_inputs, read_series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pateval.leaderboards.result import Leaderboard
+    from pateval.time.timelines import Recording
 
 BUDGET = 25.0
 _MEGABYTE = 1_000_000
-_NO_SCORES = np.empty(0)  # in place of scores that are packed already, and need not stay in memory
 
 
 @dataclass(frozen=True)
@@ -63,9 +60,14 @@ class Written(Result):
 
 
 def report_of_board(
-    board: Leaderboard, path: str | os.PathLike[str], *, budget: float = BUDGET, title: str = "Leaderboard"
+    board: Leaderboard,
+    path: str | os.PathLike[str],
+    *,
+    budget: float = BUDGET,
+    title: str = "Leaderboard",
+    folder: Path | None = None,
 ) -> Written:
-    """Write the report of a leaderboard in memory.
+    """Write the report of a leaderboard.
 
     Parameters
     ----------
@@ -77,31 +79,31 @@ def report_of_board(
         Megabytes that a single file may have.
     title : str
         What to call it.
+    folder : Path, optional
+        Where the leaderboard was read from; its inputs may lie beside it.
     """
-    return write_report(data_of_board(board, title), path, budget=budget)
+    if not budget > 0:
+        raise ValueError(f"budget must be a positive number of megabytes; got {budget}")
+    is_folder = os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
+    return _Writing(board, title, Path(path), None if is_folder else budget * _MEGABYTE, folder).write()
 
 
 def report_of_folder(
     folder: str | os.PathLike[str], path: str | os.PathLike[str], *, budget: float = BUDGET, title: str | None = None
 ) -> Written:
     """Write the report of a saved leaderboard; see `report_of_board`."""
-    return write_report(data_of_folder(Path(folder), title), path, budget=budget)
-
-
-def write_report(data: BoardData, path: str | os.PathLike[str], *, budget: float = BUDGET) -> Written:
-    """Write a report, as a file or as a folder."""
-    if not budget > 0:
-        raise ValueError(f"budget must be a positive number of megabytes; got {budget}")
-    is_folder = os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
-    return _Writing(data, Path(path), None if is_folder else budget * _MEGABYTE).write()
+    place = Path(folder)
+    board = Leaderboard.load(place)
+    return report_of_board(board, path, budget=budget, title=title or place.resolve().name, folder=place)
 
 
 class _Writing:
     """A report in the making: blocks are made one by one, and each is held only in its packed form."""
 
-    def __init__(self, data: BoardData, path: Path, budget: float | None) -> None:
-        self._data, self._path, self._budget = data, path, budget
-        self._first_tracks: dict[str, Track] = {}
+    def __init__(self, board: Leaderboard, title: str, path: Path, budget: float | None, folder: Path | None) -> None:
+        self._board, self._title, self._path, self._budget = board, title, path, budget
+        self._plan, self._problems = plan_of_inputs(board, folder)
+        self._recordings: dict[str, Recording] = {}  # the first of each series
         self._missing: dict[str, str] = {}
         self._left_out: list[str] = []
         self._beside: set[Path] = set()
@@ -109,10 +111,11 @@ class _Writing:
 
     def write(self) -> Written:
         """Write it."""
-        data = self._data
         if self._budget is None:
             (self._path / "data").mkdir(parents=True, exist_ok=True)
-        metrics = {f"metric-{place}": as_json(block) for place, block in enumerate(metric_blocks(data))}
+        ranked = () if self._board.pooled else self._board.metrics
+        tests = {metric: self._board.significance(metric) for metric in ranked}
+        metrics = {f"metric-{place}": as_json(block) for place, block in enumerate(metric_blocks(self._board, tests))}
         series: dict[str, str] = {}
         for place, content in self._series_blocks():
             text = as_json(content)
@@ -120,7 +123,7 @@ class _Writing:
                 self._write_beside(f"series-{place}", text)
                 text = ""
             series[f"series-{place}"] = text
-        board = board_block(data) | self._baselines()
+        board = board_block(self._board, tests, self._title, self._problems) | self._baselines()
         if self._budget is None:
             for name, text in metrics.items():
                 self._write_beside(name, text)
@@ -130,7 +133,7 @@ class _Writing:
         board |= self._shown(series)
         target = self._path / "index.html" if self._budget is None else self._path
         blocks = [embedded(name, text) for name, text in (metrics | series).items() if text]
-        whole = page(data.title, as_json(board), blocks, folder=self._budget is None)
+        whole = page(self._title, as_json(board), blocks, folder=self._budget is None)
         write_text(whole, target)
         self._remove_others()
         return Written(
@@ -143,8 +146,8 @@ class _Writing:
 
     def _size_without(self, board: dict[str, Any], metrics: dict[str, str]) -> int:
         """Bytes of the page without any timeline, or an error where that alone is over the budget."""
-        named = board | self._shown({}) | {"left_out": list(self._data.series)}
-        whole = page(self._data.title, as_json(named), [embedded(name, text) for name, text in metrics.items()])
+        named = board | self._shown({}) | {"left_out": list(self._board.series)}
+        whole = page(self._title, as_json(named), [embedded(name, text) for name, text in metrics.items()])
         size = len(whole.encode())
         if self._budget is not None and size > self._budget:
             raise ValueError(
@@ -154,33 +157,37 @@ class _Writing:
         return size
 
     def _series_blocks(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        data = self._data
-        places = {name: place for place, name in enumerate(data.series)}
-        for item in read_inputs(data.inputs, data.series, data.digests):
-            block = series_block(data, item)
+        places = {name: place for place, name in enumerate(self._board.series)}
+        known = set()
+        for data in () if self._plan is None else read_series(self._board, self._plan):
+            known.add(data.name)
+            block = series_block(self._board, data)
             if block is None:
-                self._missing[item.name] = next(iter(item.missing.values()), self._why_missing())
+                self._missing[data.name] = next(iter(data.missing.values()), "it has no scores")
             else:
-                self._first_tracks[item.name] = next(iter(item.tracks.values()))._replace(scores=_NO_SCORES)
-                yield places[item.name], block
-
-    def _why_missing(self) -> str:
-        if self._data.run.get("computed_elsewhere"):
-            return "the values were computed elsewhere and came without scores"
-        return "its input is gone"
+                recording = next(iter(data.tracks.values())).recording
+                # Scores are packed already, and need not stay in memory.
+                self._recordings[data.name] = replace(recording, scores=None, predictions=None)
+                yield places[data.name], block
+        why = "its input is gone"
+        if self._board.measures is None:
+            why = "the values were computed elsewhere and came without scores"
+        if self._board.pooled:
+            why = "all series were taken for one sample"
+        self._missing |= {name: why for name in self._board.series if name not in known}
 
     def _leave_out(self, series: dict[str, str], room: float) -> None:
-        """Drop the least telling series until the rest fits."""
+        """Drop series until the rest fits, those first on which the detectors differ least."""
         sizes = {name: len(embedded(name, text).encode()) + 1 for name, text in series.items()}
         size = sum(sizes.values())
-        for place in reversed(telling(self._data)):
+        for place in reversed(by_spread(self._board)):
             if size <= room:
                 break
             name = f"series-{place}"
             if name in series:
                 size -= sizes[name]
                 del series[name]
-                self._left_out.append(self._data.series[place])
+                self._left_out.append(self._board.series[place])
 
     def _shown(self, series: dict[str, str]) -> dict[str, Any]:
         places = sorted(int(name.removeprefix("series-")) for name in series)
@@ -190,17 +197,17 @@ class _Writing:
             "drilldowns": places,
             "drilldowns_shown": len(places),
             "left_out": self._left_out,
-            "missing": self._missing,
+            "missing": list(self._missing.items()),
             "budget": None if self._budget is None else self._budget / _MEGABYTE,
         }
 
     def _baselines(self) -> dict[str, Any]:
-        parameters = self._data.run.get("parameters", {})
-        if not self._first_tracks:
+        measures = self._board.measures
+        if measures is None or not self._recordings:
             return {"constant": None, "audit": None}
         return {
-            "constant": constant_values(list(self._first_tracks.values()), self._data.metrics, parameters),
-            "audit": audit_here(self._first_tracks, self._data.metrics, parameters),
+            "constant": constant_values(list(self._recordings.values()), measures),
+            "audit": audit_here(self._recordings, measures),
         }
 
     def _write_beside(self, name: str, text: str) -> None:

@@ -1,17 +1,27 @@
-"""Detectors to be run: from the registry, or a class of the user's own."""
+"""Detectors to be run: from the registry, or a class of the user's own, found by ``package.module:Class``."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
+import importlib
+import inspect
+import os
+import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval.detectors import REGISTRY, make, settings_class
-from pateval.detectors.user_classes import UserClass, high_is_anomalous, make_user_detector
+from pateval.detectors import make, settings_class
+from pateval.detectors.adapter import Adapter, AdapterSettings, SeriesAdapter, SeriesAdapterSettings
+from pateval.detectors.estimator_kinds import high_means, sees_whole_series
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_WINDOWS = ("window", "standardize", "max_windows")
+_SEEDS = ("random_state", "seed")
 
 
 @dataclass(frozen=True)
@@ -82,12 +92,9 @@ def candidate(
     >>> candidate("random", seed=3).settings["seed"]
     3
     """
-    if detector not in REGISTRY:
-        raise ValueError(f"unknown detector {detector!r}; there are {', '.join(REGISTRY)}")
-    chosen = dict(settings or {})
-    fields = {field.name for field in dataclasses.fields(settings_class(detector))}
+    known = settings_class(detector).__dataclass_fields__
     common = {"seed": seed, "device": device}
-    chosen |= {key: value for key, value in common.items() if value is not None and key in fields}
+    chosen = dict(settings or {}) | {key: value for key, value in common.items() if value is not None and key in known}
     made = make(detector, **chosen)
     if chosen.get("device") is not None:
         from pateval.detectors.training import choose_device
@@ -133,27 +140,116 @@ def user_candidate(
     TypeError
         If the class lacks the methods.
     """
-    found = UserClass.find(path)
-    chosen = found.checked(settings or {})
-    if higher_is_anomalous is None:
-        higher_is_anomalous = high_is_anomalous(found, chosen)
-    if higher_is_anomalous is None:
+    found = _UserClass(path)
+    chosen = dict(settings or {})
+    found.check(chosen)
+    meaning = high_means(found.make(chosen)) if higher_is_anomalous is None else None
+    if higher_is_anomalous is None and meaning is None:
         raise ValueError(
             f"say what a high value of {found.name} means, which is known of scikit-learn's, PyOD's and aeon's "
             "detectors only: --higher-is-anomalous or --lower-is-anomalous"
         )
-    build = functools.partial(make_user_detector, path, higher_is_anomalous, chosen)
+    higher = meaning == "anomalous" if higher_is_anomalous is None else higher_is_anomalous
+    build = functools.partial(make_user_detector, path, higher, chosen)
     # Made once for nothing, so that what is wrong with it is said before any data are read.
     build()
-    known: dict[str, Any] = {
-        "class": path,
-        "source_digest": found.source_digest,
-        "higher_is_anomalous": higher_is_anomalous,
-        **found.shown_windows(chosen),
-        **chosen,
-    }
-    made = Candidate(name or found.name, build, known)
-    if found.seed_parameter is None:
-        return made
-    start = chosen.get(found.seed_parameter, 0) if seed is None else seed
-    return Candidate(made.name, functools.partial(build, seed=start), {**known, "seed": start})
+    shown = {f"shown_{key}": value for key, value in found.shown(chosen).items()}
+    known = {"class": path, "source_digest": found.source_digest, "higher_is_anomalous": higher, **shown, **chosen}
+    if found.seed_parameter is not None:
+        start = chosen.get(found.seed_parameter, 0) if seed is None else seed
+        build, known = functools.partial(build, seed=start), {**known, "seed": start}
+    return Candidate(name or found.name, build, known)
+
+
+def make_user_detector(
+    path: str, higher_is_anomalous: bool, settings: Mapping[str, Any], *, seed: int | None = None
+) -> SeriesAdapter:
+    """Return a detector made of a class; the parameters are those of `user_candidate`."""
+    found = _UserClass(path)
+    shown = {"high_means": "anomalous" if higher_is_anomalous else "normal", **found.shown(settings)}
+    estimator = found.make(settings, seed)
+    if found.sees_whole_series:
+        del shown["window"]
+        return SeriesAdapter(estimator, SeriesAdapterSettings(**shown))
+    return Adapter(estimator, AdapterSettings(**shown))
+
+
+class _UserClass:
+    """A class that was named by its path, ``package.module:Class``.
+
+    Raises
+    ------
+    ValueError
+        If the path is not of that form, or nothing is there.
+    TypeError
+        If what is there is no class with ``fit``.
+    """
+
+    def __init__(self, path: str) -> None:
+        module_name, colon, self.name = path.partition(":")
+        if not colon or not self.name.isidentifier() or not all(part.isidentifier() for part in module_name.split(".")):
+            raise ValueError(f"a detector of your own is named package.module:Class; got {path!r}")
+        # The installed command starts with its own folder on the path, not with the one it was called in.
+        if os.getcwd() not in sys.path:
+            sys.path.insert(0, os.getcwd())
+        try:
+            module = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name != module_name and not module_name.startswith(f"{error.name}."):
+                raise
+            raise ValueError(f"there is no module {module_name!r}, neither installed nor in {os.getcwd()}") from error
+        if not hasattr(module, self.name):
+            raise ValueError(f"the module {module_name!r} has no class {self.name!r}")
+        self.kind: Any = getattr(module, self.name)
+        if not inspect.isclass(self.kind) or not hasattr(self.kind, "fit"):
+            raise TypeError(f"{path} is no class with fit and decision_function or score_samples")
+        parameters = inspect.signature(self.kind).parameters.values()
+        self.parameters = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        ]
+        self.takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        # A detector of aeon is shown the whole series, others windows of it.
+        self.sees_whole_series = sees_whole_series(self.kind)
+        self.shown_settings = ("standardize",) if self.sees_whole_series else _WINDOWS
+        self.seed_parameter = next((name for name in _SEEDS if name in self.parameters), None)
+
+    @property
+    def source_digest(self) -> str:
+        """Short digest of the file the class is in: other code is another detector."""
+        file = inspect.getsourcefile(self.kind)
+        return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Raise ValueError where neither the class nor the adapter knows a setting."""
+        known = dict.fromkeys((*self.parameters, *self.shown_settings))
+        unknown = [name for name in settings if name not in known and not self.takes_any]
+        if unknown:
+            raise ValueError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
+
+    def shown(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Say what the class is shown: windows of how many steps (None: the whole series), scaled or not, how many."""
+        mine = {
+            name: value
+            for name, value in settings.items()
+            if name in self.shown_settings and name not in self.parameters
+        }
+        if self.sees_whole_series:
+            return {"window": None, "standardize": SeriesAdapterSettings(**mine).standardize}
+        if "window" in self.parameters:
+            # A class that cuts its own windows is shown single steps.
+            mine["window"] = 1
+        chosen = AdapterSettings(**mine)
+        return {name: getattr(chosen, name) for name in _WINDOWS}
+
+    def make(self, settings: Mapping[str, Any], seed: int | None = None) -> Any:
+        """Make an object of the class, with those settings that its constructor takes."""
+        mine = {
+            name: value
+            for name, value in settings.items()
+            if name in self.parameters or (self.takes_any and name not in self.shown_settings)
+        }
+        if seed is not None and self.seed_parameter is not None:
+            mine[self.seed_parameter] = seed
+        return self.kind(**mine)

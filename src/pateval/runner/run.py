@@ -6,16 +6,16 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pateval.io.atomic import write_text
+from pateval.runner.processes import perform_in_processes
 from pateval.runner.store import Store
-from pateval.runner.tasks import Message, Protocol, Run, Task
-from pateval.runner.workers import run_tasks
+from pateval.runner.tasks import Message, Protocol, Task, perform
 from pateval.validation.arrays import choice, positive_integer
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ class DetectionProgress:
     done, total : int
         Runs dealt with so far, and in all.
     message : str
-        Epochs, the reason of a failure, or in what way a finished training collapsed.
+        Epochs, or the reason of a failure.
     run : int or None
         The seed, where there are several.
     seconds_left : float or None
         Estimate for this run while it is trained.
+    collapse : tuple of str
+        In what ways a finished training collapsed; empty where it is sound.
     """
 
     detector: str
@@ -56,6 +58,7 @@ class DetectionProgress:
     message: str = ""
     run: int | None = None
     seconds_left: float | None = None
+    collapse: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,20 +111,8 @@ class DetectionPlan:
         _require_distinct([series.name for series in self.data], "series")
         _require_distinct([part for series in self.data for part in series.parts], "series")
         choice(self.protocol, "protocol", ("held-out", "paper"))
-        place = Path(self.folder)
-        place.mkdir(parents=True, exist_ok=True)
-        return [
-            Store(
-                place,
-                candidate,
-                seeds=self.seeds,
-                protocol=self.protocol,
-                single=self.single,
-                overwrite=self.overwrite,
-                about_data=self.about_data,
-            )
-            for candidate in self.candidates
-        ]
+        Path(self.folder).mkdir(parents=True, exist_ok=True)
+        return [Store(self, candidate) for candidate in self.candidates]
 
 
 def detect(
@@ -220,81 +211,83 @@ def run_plans(
     """
     positive_integer(jobs, "jobs")
     _require_distinct([str(Path(plan.folder).resolve()) for plan in plans], "folders")
-    stores = [(number, store) for number, plan in enumerate(plans) for store in plan.stores()]
     digests = {id(series): _digest(series) for plan in plans for series in plan.data}
     tasks = {
-        store: [store.task(series, digests[id(series)]) for series in plans[number].data] for number, store in stores
+        store: [store.task(series, digests[id(series)]) for series in plan.data]
+        for plan in plans
+        for store in plan.stores()
     }
     for store, mine in tasks.items():
         store.require_same_data(mine)
-    board = _Board(show, tasks)
+    monitor = _Monitor(show, tasks)
     deadline = None if minutes is None else time.time() + 60 * minutes
-    results: list[list[DetectionResult]] = [[] for _ in plans]
+    results: dict[int, list[DetectionResult]] = {id(plan): [] for plan in plans}
     # One process finishes a detector before it begins the next; several share what there is to do.
-    for group in [stores] if jobs > 1 else [[numbered] for numbered in stores]:
-        waiting = [task for _, store in group for task in _left(store, tasks[store], board, skip)]
-        if jobs > 1:
+    for stores in [list(tasks)] if jobs > 1 else [[store] for store in tasks]:
+        waiting = [task for store in stores for task in _left(store, tasks[store], monitor, skip)]
+        if jobs > 1 and waiting:
             # The long ones first, so that no single one is left at the end.
             waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
-        if waiting:
-            run_tasks(waiting, jobs=jobs, deadline=deadline, tell=board.tell)
-        for number, store in group:
-            failures = board.failures.get(store, {})
+            perform_in_processes(waiting, min(jobs, len(waiting)), deadline, monitor.tell)
+        else:
+            for task in waiting:
+                perform(task, monitor.tell, deadline)
+        for store in stores:
+            failures = monitor.failures[store]
             path = store.assemble(tasks[store], failures) if assemble else None
-            result = DetectionResult(store.candidate.name, path, failures, board.stopped.get(store, 0))
-            results[number].append(result)
-            _record_failures(Path(plans[number].folder), result)
-    return results
+            result = DetectionResult(store.candidate.name, path, failures, monitor.stopped[store])
+            results[id(store.plan)].append(result)
+            _record_failures(Path(store.plan.folder), result)
+    return list(results.values())
 
 
-def _left(store: Store, tasks: Sequence[Task], board: _Board, skip: Collection[str]) -> list[Task]:
+def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor, skip: Collection[str]) -> list[Task]:
     """Return what is still to be done of some tasks, and tell what is not."""
     left = []
     for task in tasks:
         missing = tuple(run for run in task.runs if not store.has(run) and run.key not in skip)
         for run in task.runs:
             if run not in missing:
-                board.tell(Message(run.key, "finished"), kept=True)
+                monitor.tell(Message(run.key, "kept"))
         if missing:
-            left.append(Task(task.series, task.digest, missing, task.protocol, task.dtype))
+            left.append(replace(task, runs=missing))
     return left
 
 
-class _Board:
-    """Turns what workers tell into progress, and keeps what failed or was stopped."""
+class _Monitor:
+    """Turns what runs tell into progress, and keeps what failed or was stopped."""
 
     def __init__(self, show: Callable[[DetectionProgress], None], tasks: Mapping[Store, Sequence[Task]]) -> None:
         self._show = show
-        self._known: dict[str, tuple[Store, str, Run]] = {
-            run.key: (store, task.series.name, run)
+        self._runs = {
+            run.key: (store, task.series.name, run.seed)
             for store, mine in tasks.items()
             for task in mine
             for run in task.runs
         }
         self._several = any(len(task.runs) > 1 for mine in tasks.values() for task in mine)
         self._done = 0
-        self.failures: dict[Store, dict[str, str]] = {}
-        self.stopped: dict[Store, int] = {}
+        self.failures: dict[Store, dict[str, str]] = {store: {} for store in tasks}
+        self.stopped: dict[Store, int] = dict.fromkeys(tasks, 0)
 
-    def tell(self, message: Message, *, kept: bool = False) -> None:
+    def tell(self, message: Message) -> None:
         """Take note of a message and show it."""
-        store, series, run = self._known[message.key]
-        state: State = "kept" if kept else message.state
-        self._done += state in ("kept", "finished", "failed", "stopped")
-        if state == "failed":
-            self.failures.setdefault(store, {})[series] = message.text
-        elif state == "stopped":
-            self.stopped[store] = self.stopped.get(store, 0) + 1
+        store, series, seed = self._runs[message.key]
+        self._done += message.state not in ("started", "training")
+        self.stopped[store] += message.state == "stopped"
+        if message.state == "failed":
+            self.failures[store][series] = message.message
         self._show(
             DetectionProgress(
                 store.candidate.name,
                 series,
-                state,
+                message.state,
                 self._done,
-                len(self._known),
-                message.text,
-                run.seed if self._several else None,
+                len(self._runs),
+                message.message,
+                seed if self._several else None,
                 message.seconds_left,
+                message.collapse,
             )
         )
 

@@ -8,13 +8,12 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pateval.io.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
-from pateval.runner.environment import device_of, pateval_version
-from pateval.runner.tasks import Protocol, Run, Task, read_part
+from pateval.runner.tasks import Run, Task, device_of, pateval_version, read_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
+    from pateval.runner.run import DetectionPlan
 
 PARTS = ".parts"
 _REMEDY = "; choose another folder or name, or overwrite it"
@@ -33,20 +33,10 @@ class Store:
 
     Parameters
     ----------
-    folder : Path
-        Of the score files.
+    plan : DetectionPlan
+        How detectors are run, and the folder of the score files.
     candidate : Candidate
         The detector.
-    seeds : sequence of int or None
-        Its runs; None for the one seed in its settings, without a column of runs.
-    protocol : {"held-out", "paper"}
-        How it is trained and scored.
-    single : bool
-        Whether scores are float32.
-    overwrite : bool
-        Whether a file of other settings is replaced.
-    about_data : mapping or None
-        What the file shall say about the data.
 
     Raises
     ------
@@ -54,29 +44,21 @@ class Store:
         If the name cannot be a file's, or the file holds scores of other settings or of another data set.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        candidate: Candidate,
-        *,
-        seeds: Sequence[int] | None,
-        protocol: Protocol,
-        single: bool,
-        overwrite: bool,
-        about_data: Mapping[str, Any] | None,
-    ) -> None:
+    def __init__(self, plan: DetectionPlan, candidate: Candidate) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", candidate.name):
             raise ValueError(f"a detector's name must serve as a file name; got {candidate.name!r}")
-        self.candidate = candidate
-        self.has_runs = seeds is not None
+        self.plan, self.candidate = plan, candidate
+        # Several seeds are runs of one file, with a column that names them.
+        self.has_runs = plan.seeds is not None
         self.candidates = (
-            [candidate.with_seed(seed) for seed in seeds] if seeds is not None and candidate.has_seed else [candidate]
+            [candidate.with_seed(seed) for seed in plan.seeds or ()]
+            if self.has_runs and candidate.has_seed
+            else [candidate]
         )
-        self.protocol = protocol
-        self.about_data = dict(about_data or {})
-        self.dtype = np.dtype(np.float32 if single else np.float64).name
-        self.path = folder / f"{candidate.name}.parquet"
-        self.parts = folder / PARTS / candidate.name
+        self.about_data = dict(plan.about_data or {})
+        self.dtype = np.dtype(np.float32 if plan.single else np.float64).name
+        self.path = Path(plan.folder) / f"{candidate.name}.parquet"
+        self.parts = Path(plan.folder) / PARTS / candidate.name
         self.settings = _plain(candidate.settings)
         if self.has_runs:
             self.settings.pop("seed", None)
@@ -91,20 +73,19 @@ class Store:
             if known.get("made_by") == self.key and same_data:
                 self.runs = known["runs"]
                 self._place_of_runs = known.get("data", {}).get("place")
-            elif not overwrite:
+            elif not plan.overwrite:
                 what = (
                     f"scores of other settings ({_difference(known, self)})"
                     if same_data
                     else f"scores on another data set ({data}, now {self.about_data['name']})"
                 )
                 raise ValueError(f"{self.path}: holds {what}{_REMEDY}")
-        self._overwrite = overwrite
 
     def _identity(self, candidate: Candidate) -> list[Any]:
         settings = _plain(candidate.settings)
         if self.has_runs and candidate is self.candidate:
             settings.pop("seed", None)
-        return [candidate.name, settings, self.device, self.dtype, self.protocol, pateval_version()["version"]]
+        return [candidate.name, settings, self.device, self.dtype, self.plan.protocol, pateval_version()["version"]]
 
     def require_same_data(self, tasks: Sequence[Task]) -> None:
         """Refuse data that lie elsewhere than those of the file and are not the same, though they have the same name.
@@ -122,7 +103,7 @@ class Store:
         given = {(task.series.name, task.digest) for task in tasks}
         if all((run["series"], run["data_digest"]) in given for run in self.runs):
             return
-        if not self._overwrite:
+        if not self.plan.overwrite:
             raise ValueError(
                 f"{self.path}: holds scores on another data set called {self.about_data['name']}, which lies in "
                 f"another folder{_REMEDY}"
@@ -136,7 +117,7 @@ class Store:
             key = _digest([self._identity(candidate), series.name, digest])[:24]
             slug = re.sub(r"[^A-Za-z0-9.-]+", "_", series.name)[-80:]
             runs.append(Run(key, candidate, self.parts / f"{slug}-{key}"))
-        return Task(series, digest, tuple(runs), self.protocol, self.dtype)
+        return Task(series, digest, tuple(runs), self.plan.protocol, self.dtype)
 
     def has(self, run: Run) -> bool:
         """Tell whether a run's scores are in the file or among the parts."""
@@ -145,19 +126,9 @@ class Store:
     def assemble(self, tasks: Sequence[Task], failures: Mapping[str, str]) -> Path | None:
         """Put the file together: series of this run in its order, then what else the file held.
 
-        Parameters
-        ----------
-        tasks : sequence of Task
-            All that was asked for.
-        failures : mapping
-            Reasons by series.
-
-        Returns
-        -------
-        Path or None
-            None where nothing succeeded.
+        ``tasks`` are all that was asked for, ``failures`` reasons by series. None comes back where nothing succeeded.
         """
-        import pyarrow.parquet as pq
+        import pyarrow as pa
 
         held = {run["key"]: index for index, run in enumerate(self.runs)}
         waiting = {
@@ -182,22 +153,18 @@ class Store:
         keys = [*asked, *others]
         if not keys:
             return None
-        old = pq.ParquetFile(self.path) if held else None
         beside = training_scores_path(self.path)
         old_keys = read_metadata(beside)["keys"] if held and beside.exists() else []
-        old_training = pq.ParquetFile(beside) if old_keys else None
 
         def scores(key: str) -> Any:
             if key not in waiting:
-                return cast("Any", old).read_row_group(held[key])
+                return _row_group(self.path, held[key])
             run, series = waiting[key]
             return self._table(series, read_part(run.part)[0], run.seed)
 
         def training_scores(key: str) -> Any:
-            import pyarrow as pa
-
             if key not in waiting:
-                return cast("Any", old_training).read_row_group(old_keys.index(key))
+                return _row_group(beside, old_keys.index(key))
             return pa.table({"score": read_part(waiting[key][0].part)[1]})
 
         with_training = [key for key in keys if records[key]["training_scores"] and (key in waiting or key in old_keys)]
@@ -208,9 +175,6 @@ class Store:
             beside.unlink(missing_ok=True)
         pieces = [functools.partial(scores, key) for key in keys]
         write_score_file(self.path, pieces, self._metadata([records[key] for key in keys], failures))
-        for file in (old, old_training):
-            if file is not None:
-                file.close()
         for run, _ in waiting.values():
             run.part.unlink(missing_ok=True)
         if not failures and not any(self.parts.glob("*.checkpoint")):
@@ -237,7 +201,7 @@ class Store:
             "detector": self.candidate.name,
             "settings": self.settings,
             "seed": self.settings.get("seed"),
-            "protocol": self.protocol,
+            "protocol": self.plan.protocol,
             "device": self.device,
             # Those of the first run; each run has its own.
             "pateval": runs[0]["pateval"],
@@ -251,6 +215,13 @@ class Store:
         }
 
 
+def _row_group(path: Path, place: int) -> Any:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        return file.read_row_group(place)
+
+
 def _digest(values: Any) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
@@ -262,7 +233,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _difference(known: Mapping[str, Any], store: Store) -> str:
     old = {**known.get("settings", {}), "protocol": known.get("protocol")}
-    new = {**store.settings, "protocol": store.protocol}
+    new = {**store.settings, "protocol": store.plan.protocol}
     changes = [
         f"{key} {old.get(key)!r}, now {new.get(key)!r}" for key in {**old, **new} if old.get(key) != new.get(key)
     ]

@@ -1,13 +1,19 @@
-"""One task: the seeds of one detector on one series, fitted, scored, and left in part files.
+"""One task: the seeds of one detector on one series, fitted, scored, and left in part files with what made them.
 
 Part files are NumPy's, so that a machine without pyarrow can make them.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib.metadata
 import inspect
 import json
+import os
 import platform
+import subprocess
+import sys
 import time
 import traceback
 import warnings
@@ -18,12 +24,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval.io.atomic import replacing
-from pateval.runner.environment import library_versions, pateval_version
+from pateval.io.collapse_rules import CollapsedTrainingWarning
 from pateval.validation.arrays import finite_array
 from pateval.validation.wording import named_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -97,19 +103,25 @@ class Task:
     protocol: Protocol
     dtype: str
 
+    @property
+    def unfinished(self) -> list[Run]:
+        """The runs whose scores are not written yet."""
+        return [run for run in self.runs if not run.part.exists()]
+
 
 @dataclass(frozen=True)
 class Message:
-    """What happened to a run: ``state`` as in `DetectionProgress`."""
+    """What happened to the run of a key; the other fields are those of `DetectionProgress`."""
 
     key: str
-    state: Literal["started", "training", "finished", "failed", "stopped"]
-    text: str = ""
+    state: Literal["kept", "started", "training", "finished", "failed", "stopped"]
+    message: str = ""
     seconds_left: float | None = None
+    collapse: tuple[str, ...] = ()
 
 
-class OutOfTimeError(Exception):
-    """The time that was given is over; the training goes on from its checkpoint next time."""
+class OutOfTimeError(BaseException):
+    """No failure: the time that was given is over; the training goes on from its checkpoint next time."""
 
 
 def perform(task: Task, tell: Callable[[Message], None], deadline: float | None = None) -> None:
@@ -122,44 +134,41 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float | None 
     tell : callable
         Gets a `Message` whenever something happens.
     deadline : float, optional
-        On the clock of ``time.time``: after it a training stops at the end of its epoch.
+        On the clock of ``time.time``: after it nothing is begun, and a training stops at the end of its epoch.
     """
+    if deadline is not None and time.time() > deadline:
+        stop(task, tell, "out of time before it began")
+        return
     for run in task.runs:
         run.stem.parent.mkdir(parents=True, exist_ok=True)
         tell(Message(run.key, "started"))
-    pending = list(task.runs)
-    if len(pending) > 1:
-        try:
-            if _fit_and_score(task, pending, tell, deadline):
-                return
-        except OutOfTimeError:
-            _stop(pending, tell)
-            return
-        except Exception:  # one seed may fail where others do not: each is tried alone
-            pending = [run for run in pending if not run.part.exists()]
-    for place, run in enumerate(pending):
-        try:
-            _fit_and_score(task, [run], tell, deadline)
-        except OutOfTimeError:
-            _stop(pending[place:], tell)
-            return
-        except Exception as error:  # a run may fail in any way; the others go on
-            run.error.write_text(traceback.format_exc())
-            tell(Message(run.key, "failed", named_error(error)))
+    try:
+        if len(task.runs) > 1:
+            # One seed may fail where others do not: each is then tried alone.
+            with contextlib.suppress(Exception):
+                _fit_and_score(task, task.runs, tell, deadline)
+        for run in task.unfinished:
+            try:
+                _fit_and_score(task, [run], tell, deadline)
+            except Exception as error:  # a run may fail in any way; the others go on
+                run.error.write_text(traceback.format_exc())
+                tell(Message(run.key, "failed", named_error(error)))
+    except OutOfTimeError:
+        stop(task, tell, "out of time; it goes on from here next time")
 
 
-def _stop(runs: Sequence[Run], tell: Callable[[Message], None]) -> None:
-    for run in runs:
-        if not run.part.exists():
-            tell(Message(run.key, "stopped", "out of time; it goes on from here next time"))
+def stop(task: Task, tell: Callable[[Message], None], reason: str) -> None:
+    """Tell of every run that is not finished that it was stopped."""
+    for run in task.unfinished:
+        tell(Message(run.key, "stopped", reason))
 
 
-def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> bool:
-    """Do one run, or several side by side; False where the detector cannot do the latter."""
+def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> None:
+    """Do one run, or several side by side where the detector can do that."""
     detectors = [run.candidate.build() for run in runs]
     side_by_side = len(runs) > 1
     if side_by_side and not all(hasattr(detector, "plan") for detector in detectors):
-        return False
+        return
     series = task.series
     train = series.test if series.train is None else series.train
     keep = task.protocol == "held-out"
@@ -173,8 +182,8 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
     shows = [_progress(run, tell, deadline) for run in runs]
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        # A collapse is recorded and told; the class is known by its name because torch may be absent here.
-        warnings.filterwarnings("ignore", message="the training collapsed")
+        # A collapse is recorded and told.
+        warnings.simplefilter("ignore", CollapsedTrainingWarning)
         if side_by_side:
             from pateval.detectors.deep import fit_together
 
@@ -185,7 +194,6 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
     fit_seconds = (time.perf_counter() - begun) / len(runs)
     for run, detector in zip(runs, detectors, strict=True):
         _score(task, run, detector, fit_seconds, tell)
-    return True
 
 
 def _progress(run: Run, tell: Callable[[Message], None], deadline: float | None) -> Callable[[Any], None]:
@@ -251,7 +259,7 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callab
     write_part(run.part, scores.astype(task.dtype), training_scores, provenance)
     run.error.unlink(missing_ok=True)
     run.checkpoint.unlink(missing_ok=True)
-    tell(Message(run.key, "finished", "; ".join((record or {}).get("collapse") or [])))
+    tell(Message(run.key, "finished", collapse=tuple((record or {}).get("collapse") or ())))
 
 
 def write_part(
@@ -279,3 +287,50 @@ def _checked(scores: object, steps: int) -> FloatArray:
     if checked.size != steps:
         raise ValueError(f"the detector gave {checked.size} scores for {steps} steps")
     return checked
+
+
+@functools.cache
+def pateval_version() -> dict[str, Any]:
+    """Return ``version`` and, where the package runs from a checkout, ``commit`` (with ``+`` if it was changed).
+
+    A copy of a checkout without its history can be told the commit by the environment variable ``PATEVAL_COMMIT``.
+    """
+    # Not from the installed package's metadata, which a checkout on the path does not have.
+    package = sys.modules["pateval"]
+    return {"version": package.__version__, "commit": _commit(Path(str(package.__file__)).parents[2])}
+
+
+def _commit(checkout: Path) -> str | None:
+    if not (checkout / ".git").exists():
+        return os.environ.get("PATEVAL_COMMIT") or None
+    try:
+        commit, changes = (
+            subprocess.run(
+                ["git", "-C", str(checkout), *command],  # noqa: S607 - the user's own git
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=20,
+            ).stdout.strip()
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", "src"])
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{commit}+" if changes else commit
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of Python and of the libraries that are loaded."""
+    found = {"python": platform.python_version()}
+    for package, module in (("numpy", "numpy"), ("scikit-learn", "sklearn"), ("torch", "torch")):
+        if module in sys.modules:
+            found[package] = importlib.metadata.version(package)
+    return found
+
+
+def device_of(settings: Mapping[str, Any]) -> str:
+    """Return the device a detector with these settings runs on."""
+    if settings.get("device"):
+        return str(settings["device"])
+    torch = sys.modules.get("torch")
+    return "cuda" if "device" in settings and torch is not None and torch.cuda.is_available() else "cpu"

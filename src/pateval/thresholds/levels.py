@@ -9,8 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 from fractions import Fraction
-from numbers import Rational, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,17 @@ import numpy.typing as npt
 from pateval.kernels.pareto import fit_tail
 from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.time.clocks import Clock, Duration, is_duration, nanoseconds, read_clock
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, exact_array
+from pateval.validation.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    UndefinedMetricError,
+    finite_array,
+    finite_number,
+    flag,
+)
 from pateval.validation.arrays import fraction as checked_fraction
 from pateval.validation.arrays import series_starts as starts_of
-from pateval.validation.large_integers import at_least, plain_number
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
@@ -58,12 +64,8 @@ def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False
     >>> apply_threshold([0.1, 0.5, 0.9], 0.5, strict=True).tolist()
     [False, False, True]
     """
-    scores, level = exact_array(scores, "scores"), _exact_number(threshold, "threshold")
-    if not isinstance(strict, (bool, np.bool_)):
-        raise TypeError(f"strict must be True or False; got {in_words(strict)}")
-    if scores.dtype.kind != "f" or not isinstance(level, float):
-        return at_least(scores, level, strict=bool(strict))
-    return scores > np.float64(level) if strict else scores >= np.float64(level)
+    scores, level = finite_array(scores, "scores"), np.float64(finite_number(threshold, "threshold"))
+    return scores > level if flag(strict, "strict") else scores >= level
 
 
 def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_scores: ArrayLike | None = None) -> float:
@@ -104,14 +106,9 @@ def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_score
     >>> quantile_threshold([5, 4], fraction=0.25, train_scores=[1, 2, 3])
     4.0
     """
-    share, pool = checked_fraction(fraction, "fraction"), exact_array(scores, "scores")
+    share, pool = checked_fraction(fraction, "fraction"), finite_array(scores, "scores")
     if train_scores is not None:
-        train = exact_array(train_scores, "train_scores")
-        if train.dtype.kind != pool.dtype.kind:  # One of them holds large integers.
-            train, pool = train.astype(object), pool.astype(object)
-        pool = np.concatenate([train, pool])
-    if pool.dtype.kind != "f":
-        return _exact_quantile(pool, 1 - share)
+        pool = np.concatenate([finite_array(train_scores, "train_scores"), pool])
     return _scaled(pool, lambda values: float(np.quantile(values, 1 - share)))
 
 
@@ -146,7 +143,7 @@ def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) 
     >>> standard_deviation_threshold([1, 1, 3, 3], deviations=2)
     4.0
     """
-    values, number = exact_array(scores, "scores"), _number(deviations, "deviations")
+    values, number = finite_array(scores, "scores"), finite_number(deviations, "deviations")
     return _scaled(values, lambda scaled: float(scaled.mean() + number * scaled.std()))
 
 
@@ -183,7 +180,7 @@ def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) ->
     >>> median_deviation_threshold([1, 2, 3, 4, 100], deviations=1)
     4.4826...
     """
-    values, number = exact_array(scores, "scores"), _number(deviations, "deviations")
+    values, number = finite_array(scores, "scores"), finite_number(deviations, "deviations")
 
     def rule(scaled: npt.NDArray[np.float64]) -> float:
         middle = float(np.median(scaled))
@@ -239,7 +236,7 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
     >>> round(peaks_over_threshold(scores, risk=1e-4), 2)
     9.1
     """
-    values = exact_array(scores, "scores")
+    values = finite_array(scores, "scores")
     risk, level = checked_fraction(risk, "risk"), checked_fraction(level, "level")
     if not risk:
         raise ValueError("risk must be greater than 0; got 0.0")
@@ -260,42 +257,17 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
     return _scaled(values, rule)
 
 
-def _scaled(values: npt.NDArray[Any], rule: Callable[[npt.NDArray[np.float64]], float]) -> float:
-    """Apply a rule that follows its scores when they are shifted or scaled, so that nothing overflows on the way.
-
-    Integers that floats cannot tell apart are measured from the lowest of them.
-    """
-    if values.dtype.kind == "f":
-        offset, values = 0, values.astype(np.float64)
-        _, exponent = math.frexp(float(np.abs(values).max()))
-        excess = max(0, exponent - _LARGEST_EXPONENT)
-        scaled = np.ldexp(values, -excess) if excess else values
-    else:
-        lowest, highest = int(values.min()), int(values.max())
-        offset, excess = lowest, max(0, (highest - lowest).bit_length() - _LARGEST_EXPONENT)
-        scaled = np.array([float(Fraction(int(value) - lowest, 2**excess)) for value in values.tolist()])
-    found = rule(scaled)
-    if not excess and not offset:
-        return found
-    threshold = plain_number(offset + Fraction(found) * 2**excess)
-    if not isinstance(threshold, float) and values.dtype.kind == "f":
-        raise ValueError("the threshold lies beyond the largest float: divide the scores by a constant")
-    return threshold
-
-
-def _exact_quantile(values: npt.NDArray[Any], share: float) -> float:
-    ordered = sorted(values.tolist())
-    place = (len(ordered) - 1) * share
-    below = math.floor(place)
-    low, high = Fraction(ordered[below]), Fraction(ordered[min(below + 1, len(ordered) - 1)])
-    return plain_number(low + (high - low) * Fraction(place - below))
-
-
-def _exact_number(value: object, name: str) -> Any:
-    """Check a finite number: a float, or the integer or fraction itself where it is none."""
-    if isinstance(value, Rational) and not isinstance(value, (bool, np.bool_)):
-        return plain_number(int(value) if isinstance(value, np.integer) else value)
-    return _number(value, name)
+def _scaled(values: FloatArray, rule: Callable[[npt.NDArray[np.float64]], float]) -> float:
+    """Apply a rule that follows its scores when they are scaled, so that nothing overflows on the way."""
+    floats: npt.NDArray[np.float64] = values.astype(np.float64)
+    _, exponent = math.frexp(float(np.abs(floats).max()))
+    excess = max(0, exponent - _LARGEST_EXPONENT)
+    if not excess:
+        return rule(floats)
+    try:
+        return math.ldexp(rule(np.ldexp(floats, -excess)), excess)
+    except OverflowError:
+        raise ValueError("the threshold lies beyond the largest float: divide the scores by a constant") from None
 
 
 def alarm_rate_threshold(
@@ -312,8 +284,8 @@ def alarm_rate_threshold(
     An alarm is a run of neighbouring steps of one series with scores at or above the threshold, however long it is.
     Over all series together, :math:`\lfloor alarms \cdot T / per \rfloor` of them are allowed in the time T that was
     observed. Going down from the highest score, the threshold is the last one before there are more: at it, and at
-    every higher one, the number of alarms is allowed. (Lower ones may again have few alarms, down to a single one that
-    flags everything; they are never chosen.)
+    every higher one, the number of alarms is allowed. Lower ones may again have few alarms, down to a single one that
+    flags everything; they are never chosen, nor is any other that flags every step.
 
     Parameters
     ----------
@@ -345,11 +317,13 @@ def alarm_rate_threshold(
     --------
     >>> alarm_rate_threshold([1, 9, 1, 1, 7, 1, 8, 1, 1, 2], alarms=2, per=10)
     8.0
+    >>> alarm_rate_threshold([0, 1, 1, 0, 0, 1], alarms=5, per=6)
+    1.0
     >>> days = np.arange("2024-01-01", "2024-01-11", dtype="datetime64[D]")
     >>> alarm_rate_threshold([1, 9, 1, 1, 7, 1, 8, 1, 1, 2], alarms=1, per="3d", times=days)
     7.0
     """
-    values = exact_array(scores, "scores")
+    values = finite_array(scores, "scores")
     starts = starts_of(series, values.size)
     clock = None if times is None else read_clock(times, values.size, starts, time_unit)
     return alarm_rate_level(values, alarms, per, starts, clock)
@@ -369,12 +343,10 @@ def alarm_rate_level(
     levels = distinct_descending(ordered[ordered > -np.inf])
     if not levels.size:
         raise UndefinedMetricError("the threshold is undefined: no score is present")
-    counts = run_counts(scores, ordered, levels, starts)
-    too_many = np.flatnonzero(counts > allowed)
-    last = int(too_many[0]) - 1 if too_many.size else levels.size - 1
-    if scores.dtype.kind != "f":  # integers beyond 2**53
-        return int(levels[last]) if last >= 0 else int(levels[0]) + 1
-    return float(levels[last]) if last >= 0 else float(np.nextafter(np.float64(levels[0]), np.inf))
+    tried = levels[:-1] if ordered[0] > -np.inf else levels  # the lowest score flags every step, unless some lack one
+    too_many = np.flatnonzero(run_counts(scores, ordered, tried, starts) > allowed)
+    last = int(too_many[0]) - 1 if too_many.size else tried.size - 1
+    return float(tried[last]) if last >= 0 else float(np.nextafter(np.float64(levels[0]), np.inf))
 
 
 def read_alarm_rate(text: str, threshold: str) -> tuple[float, int | str]:
@@ -401,7 +373,7 @@ def read_alarm_rate(text: str, threshold: str) -> tuple[float, int | str]:
 
 
 def _allowed_alarms(alarms: float, per: int | Duration, size: int, starts: IntArray, clock: Clock | None) -> Fraction:
-    rate = Fraction(_number(alarms, "alarms"))
+    rate = Fraction(finite_number(alarms, "alarms"))
     if rate < 0:
         raise ValueError(f"alarms must not be negative; got {in_words(alarms)}")
     period = _period(per, "per")
@@ -428,13 +400,3 @@ def _period(per: int | Duration, name: str) -> Fraction:
     if period <= 0:
         raise ValueError(f"{name} must be greater than 0; got {in_words(per)}")
     return period
-
-
-def _number(value: object, name: str) -> float:
-    """Check a finite number."""
-    try:
-        if not isinstance(value, (bool, np.bool_)) and isinstance(value, Real) and math.isfinite(float(value)):
-            return float(value)
-    except OverflowError:
-        pass
-    raise ValueError(f"{name} must be a finite number; got {in_words(value)}")

@@ -6,19 +6,20 @@ which uses a sweep where the catalogue names one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.labels.events import Events, find_events
 from pateval.output.results import Result
-from pateval.pate.curve import pate_curve
-from pateval.pate.score import pate_f1
+from pateval.pate.curve import curve_on
+from pateval.pate.score import f1_on
+from pateval.time.timelines import Timeline
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError
 
+Lengths = Any  # one buffer in steps or time, or several
 _TIE = 1e-12  # sums over several buffers differ in the last digits where they mean the same value
 
 
@@ -101,21 +102,19 @@ def sweep_segment(labels: BoolArray, scores: FloatArray) -> BestThreshold:
 
 
 def sweep_pate_f1(
-    labels: BoolArray, scores: FloatArray, *, early: int | Iterable[int], delay: int | Iterable[int]
+    labels: BoolArray, scores: FloatArray, *, early: Lengths, delay: Lengths, timeline: Timeline
 ) -> BestThreshold:
     """Find the best PATE-F1: the curve of each pair of buffers holds the counts at every threshold."""
-    early_lengths = [early] if isinstance(early, int) else list(early)
-    delay_lengths = [delay] if isinstance(delay, int) else list(delay)
-    gaps = scores == -np.inf
-    values, missing = (np.where(gaps, np.nan, scores), "normal") if gaps.any() else (scores, "error")
+    early_lengths = list(early) if isinstance(early, (tuple, list)) else [early]
+    delay_lengths = list(delay) if isinstance(delay, (tuple, list)) else [delay]
     total: FloatArray = np.zeros(1)
     for before, after in product(early_lengths, delay_lengths):
-        curve = pate_curve(labels, values, early=before, delay=after, missing=missing)
+        curve = curve_on(labels, scores, timeline, early=before, delay=after)
         both = 2 * curve.true_positive + curve.false_positive + curve.false_negative
         total = total + 2 * curve.true_positive / both
     means = total / (len(early_lengths) * len(delay_lengths))
     level = float(curve.thresholds[int(np.argmax(means >= means.max() - _TIE))])
-    return BestThreshold(level, pate_f1(labels, scores >= level, early=early, delay=delay))
+    return BestThreshold(level, f1_on(labels, scores >= np.float64(level), timeline, early=early, delay=delay))
 
 
 def _best_fraction(levels: FloatArray, parts: IntArray, wholes: IntArray) -> BestThreshold:

@@ -84,6 +84,11 @@ class Clock:
         """Some of the steps."""
         return Clock(self.times[steps], self.nanoseconds, self.tolerance)
 
+    def of_series(self, steps: slice) -> Clock:
+        """The clock of one of several series, as if that had been read alone."""
+        times = self.times[steps]
+        return Clock(times, self.nanoseconds, _tolerance(times, np.diff(times)))
+
     def length(self, nanoseconds: Fraction) -> float:
         """Turn a duration into units of this clock."""
         if self.nanoseconds is None:
@@ -132,9 +137,11 @@ def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str
             f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
             f"steps by time and leave out repeated ones"
         )
-    inside = differences[is_inside]
-    tolerance = _ROUNDING * float(np.median(inside)) if numbers.dtype.kind == "f" and inside.size else 0.0
-    return Clock(numbers, unit, tolerance)
+    return Clock(numbers, unit, _tolerance(numbers, differences[is_inside]))
+
+
+def _tolerance(times: Times, intervals: Times) -> float:
+    return _ROUNDING * float(np.median(intervals)) if times.dtype.kind == "f" and intervals.size else 0.0
 
 
 def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
@@ -187,6 +194,27 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     return f"{float(length):.9g}ns"
 
 
+def unit_text(value: Any, name: str = "unit") -> str:
+    """Check what lengths of time are counted in, a unit or a multiple of one, and write it in its one form.
+
+    Examples
+    --------
+    >>> [unit_text(text) for text in ("hour", "1h", "60min", "90min")]
+    ['h', 'h', 'h', '90min']
+    """
+    if isinstance(value, str) and not value.strip()[:1].isdigit():
+        value = f"1{value.strip()}"
+    text = duration_text(value, name)
+    if text == "0s":
+        raise ValueError(f"{name} must be longer than nothing; got {in_words(value)}")
+    return text[1:] if text[0] == "1" and text[1:2].isalpha() else text
+
+
+def unit_length(unit: str) -> Fraction:
+    """Nanoseconds of what `unit_text` wrote."""
+    return nanoseconds(unit if unit[0].isdigit() else f"1{unit}")
+
+
 def readable_unit(length: float) -> tuple[str, int]:
     """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
 
@@ -224,6 +252,16 @@ def _durations(value: Any, name: str) -> tuple[Any, list[Any] | None]:
     if not all(is_duration(length) or _is_zero(length) for length in values):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
     return value, [length if is_duration(length) else "0s" for length in values]
+
+
+def require_one_measure(early: Any, delay: Any) -> None:
+    """Refuse buffers of which one is in steps and the other in time; zero is both."""
+    buffers = {"early": _durations(early, "early"), "delay": _durations(delay, "delay")}
+    if all(durations is None for _, durations in buffers.values()):
+        return
+    for name, (lengths, durations) in buffers.items():
+        if durations is None and any(buffer_lengths(lengths, name)):
+            raise TypeError(f"{name} must be a duration such as '10min' too where the other buffer is one")
 
 
 def length_order(value: Any) -> Any:
@@ -344,15 +382,15 @@ def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     missing = missing_mask(array)
     if missing.any():
         raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
-    found = []
+    dates = []
     for place, value in enumerate(array.tolist()):
         try:
-            found.append(_date(value))
+            dates.append(_date(value))
         except (TypeError, ValueError):
             raise TypeError(
                 f"times must be dates, such as datetime64 values, or numbers; got {in_words(value)} at index {place}"
             ) from None
-    return np.array(found, dtype="datetime64[ns]")
+    return np.array(dates, dtype="datetime64[ns]")
 
 
 # Dates with dots have the day first wherever they are written; with slashes it depends on the country.

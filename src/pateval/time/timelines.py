@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import Events, count_inside, find_events
-from pateval.time.clocks import Clock, Duration, Lengths, Times, nanoseconds, read_buffers, read_clock
+from pateval.time.clocks import Clock, Duration, Lengths, nanoseconds, read_buffers, read_clock, require_one_measure
 from pateval.validation.arrays import (
     MISSING,
     BoolArray,
@@ -18,17 +21,17 @@ from pateval.validation.arrays import (
     IntArray,
     UndefinedMetricError,
     binary_array,
-    binary_pair,
     choice,
     number_array,
-    scored_channels,
+    require_same_shape,
     scored_pair,
     scores_with_gaps,
     series_starts,
     without_gaps,
 )
-from pateval.validation.containers import place_in
+from pateval.validation.containers import MISSING_SCORES, place_in
 from pateval.validation.indexes import times_of
+from pateval.validation.wording import InputError
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,9 @@ class Timeline:
         """Put values of the steps that count at their places in the whole recording; 0 stands at the others."""
         if self.step_numbers is None:
             return values
-        found = np.zeros(self.size, dtype=values.dtype)
-        found[self.step_numbers] = values
-        return found
+        on_all = np.zeros(self.size, dtype=values.dtype)
+        on_all[self.step_numbers] = values
+        return on_all
 
     def events(self, labels: BoolArray) -> Events:
         """Events for PATE: ignored steps and long holes part them."""
@@ -128,7 +131,7 @@ class StepCounts:
 
 @dataclass(frozen=True)
 class Recording:
-    """Truth and detector at every recorded step, and which of the steps count.
+    """Truth and detector at every recorded step of one series or several, and which of the steps count.
 
     Attributes
     ----------
@@ -140,28 +143,153 @@ class Recording:
         Predictions.
     starts : ndarray of int
         Where each series begins.
-    timeline : Timeline
-        The steps that count.
-    is_left_out : ndarray of bool or None
-        Marks the others, where there are any.
-    counts : StepCounts
-        How many there are.
-    times : ndarray or None
-        When each step was recorded, in the unit of the timeline's clock.
+    clock : Clock or None
+        When each step was recorded.
+    max_gap : duration or None
+        Holes longer than this part events and zones of PATE.
+    ignore : ndarray of bool or None
+        Marks the steps that the caller leaves out.
+    absent : ndarray of bool or None
+        Marks the steps, of those that are not ignored, without a score, where there are any.
+    missing : {"error", "ignore", "normal"}
+        What becomes of them.
+    of_others : ndarray of bool or None
+        Marks further steps to leave out: those at which another detector has no score (`leave_out_for_all`).
+    names : tuple of str
+        What the series are called, where that is known.
+    training : tuple of callable
+        For each series the levels of threshold rules on training scores, by the text of the rule; none where there are
+        no training scores.
     """
 
     labels: BoolArray
     scores: FloatArray | None
     predictions: BoolArray | None
     starts: IntArray
-    timeline: Timeline
-    is_left_out: BoolArray | None
-    counts: StepCounts
-    times: Times | None = None
+    clock: Clock | None = None
+    max_gap: Duration | None = None
+    ignore: BoolArray | None = None
+    absent: BoolArray | None = None
+    missing: str = "error"
+    of_others: BoolArray | None = None
+    names: tuple[str, ...] = ()
+    training: tuple[Callable[[str], float], ...] = ()
 
-    def closed_up(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    @cached_property
+    def is_left_out(self) -> BoolArray | None:
+        """Marks the steps that do not count, where there are any."""
+        absent = self.absent if self.missing == "ignore" else None
+        masks = [mask for mask in (self.ignore, absent, self.of_others) if mask is not None]
+        is_left_out = np.logical_or.reduce(masks) if masks else None
+        return is_left_out if is_left_out is not None and is_left_out.any() else None
+
+    @property
+    def is_mostly_missing(self) -> bool:
+        """Whether more than half of the scores are missing, which leaves no value where such steps are ignored."""
+        return self.missing == "ignore" and 2 * _number(self.absent) > len(self.labels) - _number(self.ignore)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The steps that count."""
+        counted = None if self.is_left_out is None else np.flatnonzero(~self.is_left_out)
+        if counted is not None and not counted.size:
+            raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
+        return _timeline(len(self.labels), counted, self.starts, self.clock, self.max_gap, _number(self.absent))
+
+    @cached_property
+    def counts(self) -> StepCounts:
+        """How many steps and events are recorded, left out and evaluated."""
+        events, left_out = find_events(steps_with_label(self.labels), self.starts), 0
+        if self.is_left_out is not None and len(events):
+            left_out = int(np.count_nonzero(count_inside(~self.is_left_out, events.starts, events.stops) == 0))
+        size = len(self.labels)
+        evaluated = size - _number(self.is_left_out)
+        return StepCounts(size, _number(self.ignore), _number(self.absent), evaluated, len(events), left_out)
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether steps count that have no score."""
+        return self.missing == "normal" and self.absent is not None
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether labels are steps by channels."""
+        return self.labels.ndim == 2
+
+    @property
+    def nanoseconds(self) -> npt.NDArray[Any] | None:
+        """When each step was recorded, in nanoseconds; None where that is not known."""
+        if self.clock is None or self.clock.nanoseconds is None:
+            return None
+        return self.clock.times * self.clock.nanoseconds
+
+    def counted(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values of the steps that count, as if the others had never been recorded."""
         return values if self.timeline.step_numbers is None else values[self.timeline.step_numbers]
+
+    @property
+    def series_of_steps(self) -> IntArray | None:
+        """Number of the series of each recorded step, where there are several."""
+        if self.starts.size == 1:
+            return None
+        return np.repeat(np.arange(self.starts.size), np.diff(np.append(self.starts, len(self.labels))))
+
+    def parts(self) -> list[Recording]:
+        """The series one by one, less those that are ignored as a whole."""
+        return [one for _, one in self.series_parts()]
+
+    def series_parts(self) -> list[tuple[slice, Recording]]:
+        """The series one by one, less those that are ignored as a whole, each with where it stands."""
+        if self.starts.size == 1:
+            return [(slice(0, len(self.labels)), self)]
+        limits = [slice(*limit) for limit in pairwise([*self.starts.tolist(), len(self.labels)])]
+        parts = []
+        for place, limit in enumerate(limits):
+            own = slice(place, place + 1)
+            parts.append((limit, replace(self.part(limit), names=self.names[own], training=self.training[own])))
+        return [(limit, one) for limit, one in parts if one.ignore is None or not one.ignore.all()]
+
+    def part(self, steps: slice) -> Recording:
+        """A run of steps as a series of its own."""
+
+        def cut(values: npt.NDArray[Any] | None) -> Any:
+            return None if values is None else values[steps]
+
+        absent = cut(self.absent)
+        return replace(
+            self,
+            labels=self.labels[steps],
+            scores=cut(self.scores),
+            predictions=cut(self.predictions),
+            starts=np.zeros(1, dtype=np.intp),
+            clock=None if self.clock is None else self.clock.of_series(steps),
+            ignore=cut(self.ignore),
+            absent=absent if absent is not None and absent.any() else None,
+            of_others=cut(self.of_others),
+        )
+
+    def drawn(self, steps: IntArray) -> Recording:
+        """Steps of one series drawn with repetition; each comes as long after the one before as it did."""
+
+        def chosen(values: npt.NDArray[Any] | None) -> Any:
+            return None if values is None else values[steps]
+
+        clock = self.clock
+        if clock is not None:
+            intervals = np.diff(clock.times, prepend=clock.times[:1])
+            if intervals.size > 1:
+                intervals[0] = np.median(intervals[1:])
+            clock = replace(clock, times=np.cumsum(intervals[steps]))
+        return replace(
+            self,
+            labels=self.labels[steps],
+            scores=chosen(self.scores),
+            predictions=chosen(self.predictions),
+            clock=clock,
+            ignore=chosen(self.ignore),
+            absent=chosen(self.absent),
+            of_others=chosen(self.of_others),
+        )
 
     def merged_at(self) -> list[tuple[int, int]]:
         """Last and next step of events that become one when the steps between them are left out."""
@@ -193,104 +321,132 @@ def read_recording(
     With ``channels`` all three are steps by channels. A step counts, or is left out, in all channels: it is missing
     where the score of a channel is.
     """
-    times = times_of(times, labels=labels, scores=scores, predictions=predictions, series=series, ignore=ignore)
+    judged = {name: given for name, given in (("scores", scores), ("predictions", predictions)) if given is not None}
+    times = times_of(times, labels=labels, **judged, series=series, ignore=ignore)
     choice(missing, "missing", MISSING)
     values: FloatArray | None = None
     predicted: BoolArray | None = None
     mask: BoolArray | None = None
+    absent: BoolArray | None = None
     if ignore is not None:
         mask, truth = _kept_labels(labels, ignore, other=predictions if scores is None else scores, channels=channels)
     elif scores is not None and missing == "error":
-        truth, values = scored_channels(labels, scores) if channels else scored_pair(labels, scores)
+        truth, values = scored_pair(labels, scores, channels=channels)
     else:
         truth = binary_array(labels, "labels", other=predictions if scores is None else scores, channels=channels)
-    ignored = 0 if mask is None else int(np.count_nonzero(mask))
-    number = 0
     if scores is not None and values is None:
         values, absent = _scores_and_gaps(scores, truth, mask, missing)
-        number = int(np.count_nonzero(absent))
-        if missing == "ignore" and number:
-            mask = absent if mask is None else mask | absent
+        absent = absent if absent.any() else None
     if predictions is not None:
-        predicted = _predictions(predictions, truth, mask)
-    size = len(truth)
-    starts, clock = _series_and_clock(size, series, times, time_unit)
-    counted = None if mask is None or not mask.any() else np.flatnonzero(~mask)
-    if counted is not None and not counted.size:
-        raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
-    timeline = _timeline(size, counted, starts, clock, max_gap, number)
-    events = find_events(steps_with_label(truth), starts)
-    left_out = 0
-    if mask is not None and counted is not None and len(events):
-        left_out = int(np.count_nonzero(count_inside(~mask, events.starts, events.stops) == 0))
-    evaluated = size if counted is None else counted.size
-    counts = StepCounts(size, ignored, number, evaluated, len(events), left_out)
-    times_of_all = None if clock is None else clock.times
-    return Recording(
-        truth, values, predicted, starts, timeline, None if counted is None else mask, counts, times_of_all
+        # What stands at a step that is left out is no prediction.
+        masks = [one for one in (mask, absent if missing == "ignore" else None) if one is not None]
+        predicted = _predictions(predictions, truth, np.logical_or.reduce(masks) if masks else None)
+    starts, clock = _series_and_clock(len(truth), series, times, time_unit)
+    recording = Recording(truth, values, predicted, starts, clock, max_gap, mask, absent, missing)
+    _ = recording.timeline  # refused here where no step is left, or a gap without a clock
+    return recording
+
+
+def joined(recordings: Sequence[Recording]) -> Recording:
+    """One detector's series, one after the other."""
+    first, *others = recordings
+    if not others:
+        return first
+    sizes = [len(one.labels) for one in recordings]
+    starts = np.cumsum([0, *sizes[:-1]])
+
+    def together(name: str) -> Any:
+        values = [getattr(one, name) for one in recordings]
+        if all(value is None for value in values):
+            return None
+        return np.concatenate(
+            [np.zeros(size, np.bool_) if value is None else value for value, size in zip(values, sizes, strict=True)]
+        )
+
+    clocks = [one.clock for one in recordings if one.clock is not None]
+    clock = None
+    if len(clocks) == len(recordings):
+        units = {one.nanoseconds for one in clocks}
+        times = [one.times * (cast(int, one.nanoseconds) if len(units) > 1 else 1) for one in clocks]
+        unit = "ns" if len(units) > 1 else clocks[0].unit
+        clock = read_clock(np.concatenate(times), sum(sizes), starts, unit)
+    masks = {name: together(name) for name in ("predictions", "ignore", "absent", "of_others")}
+    scores = None if first.scores is None else together("scores")
+    names = tuple(name for one in recordings for name in one.names)
+    training = tuple(level for one in recordings for level in one.training)
+    return replace(
+        first,
+        labels=together("labels"),
+        scores=scores,
+        starts=starts,
+        clock=clock,
+        names=names,
+        training=training,
+        **masks,
     )
 
 
-def read_scores(
-    labels: object,
-    scores: object,
-    *,
-    series: object = None,
-    times: object = None,
-    time_unit: str | None = None,
-    max_gap: Duration | None = None,
-    ignore: object = None,
-    missing: str = "error",
-) -> tuple[BoolArray, FloatArray, Timeline]:
-    """Check truth and scores, and leave out what is to be left out.
+def leave_out_for_all(recordings: Sequence[Recording]) -> list[Recording]:
+    """Judge detectors on the same steps: a step of a series is left out for all of them where one has no score.
+
+    A detector without scores for more than half of a series has no say in that, and no value there. Series are the same
+    that have the same name, or place where they have none, and as many steps. Where missing scores are not ignored,
+    nothing changes.
+    """
+    if len(recordings) < 2 or recordings[0].missing != "ignore":
+        return list(recordings)
+    absent: dict[tuple[Any, int], BoolArray] = {}
+    for recording in recordings:
+        for place, (_, part) in enumerate(recording.series_parts()):
+            if part.absent is not None and not part.is_mostly_missing:
+                key = part.names or place, len(part.labels)
+                absent[key] = absent[key] | part.absent if key in absent else part.absent
+    found = []
+    for recording in recordings:
+        mask = np.zeros(len(recording.labels), dtype=np.bool_)
+        for place, (steps, part) in enumerate(recording.series_parts()):
+            key = part.names or place, len(part.labels)
+            if key in absent:
+                mask[steps] = absent[key]
+        found.append(replace(recording, of_others=mask) if mask.any() else recording)
+    return found
+
+
+def read_scores(labels: object, scores: object, **steps: Any) -> tuple[BoolArray, FloatArray, Timeline]:
+    """Check truth and scores as `read_recording` does, and leave out what is to be left out.
 
     Scores that are missing and count as normal become negative infinity, which no threshold reaches.
     """
-    times = times_of(times, labels=labels, scores=scores, series=series, ignore=ignore)
-    choice(missing, "missing", MISSING)
-    if ignore is None and missing == "error":
-        labels, scores = scored_pair(labels, scores)
-        starts, clock = _series_and_clock(labels.size, series, times, time_unit)
-        return labels, scores, _timeline(labels.size, None, starts, clock, max_gap)
-    recording = read_recording(
-        labels, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    if scores is None:
+        number_array(scores, "scores")  # which refuses it
+    recording = read_recording(labels, scores, **steps)
+    values = recording.counted(cast(FloatArray, recording.scores))
+    return (
+        recording.counted(recording.labels),
+        without_gaps(values) if recording.has_gaps else values,
+        recording.timeline,
     )
-    values = without_gaps(recording.closed_up(cast(FloatArray, recording.scores)))
-    return recording.closed_up(recording.labels), values, recording.timeline
 
 
-def read_predictions(
-    labels: object,
-    predictions: object,
-    *,
-    series: object = None,
-    times: object = None,
-    time_unit: str | None = None,
-    max_gap: Duration | None = None,
-    ignore: object = None,
-) -> tuple[BoolArray, BoolArray, Timeline]:
-    """Check truth and predictions, and leave out what is to be left out."""
-    times = times_of(times, labels=labels, predictions=predictions, series=series, ignore=ignore)
-    if ignore is None:
-        labels, predictions = binary_pair(labels, predictions)
-        starts, clock = _series_and_clock(labels.size, series, times, time_unit)
-        return labels, predictions, _timeline(labels.size, None, starts, clock, max_gap)
-    recording = read_recording(
-        labels, None, predictions, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore
-    )
-    predicted = recording.closed_up(cast(BoolArray, recording.predictions))
-    return recording.closed_up(recording.labels), predicted, recording.timeline
+def read_predictions(labels: object, predictions: object, **steps: Any) -> tuple[BoolArray, BoolArray, Timeline]:
+    """Check truth and predictions as `read_recording` does, and leave out what is to be left out."""
+    if predictions is None:
+        number_array(predictions, "predictions")  # which refuses it
+    recording = read_recording(labels, None, predictions, **steps)
+    predicted = recording.counted(cast(BoolArray, recording.predictions))
+    return recording.counted(recording.labels), predicted, recording.timeline
 
 
 def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tuple[Lengths, Lengths, Clock | None]:
     """Check the buffers, and choose the clock on which zones are measured; None for plain step numbers."""
     early_lengths, early_in_time = read_buffers(early, "early", timeline.clock, timeline.size)
     delay_lengths, delay_in_time = read_buffers(delay, "delay", timeline.clock, timeline.size)
-    in_time = early_in_time or delay_in_time
-    for lengths, is_time, name in ((early_lengths, early_in_time, "early"), (delay_lengths, delay_in_time, "delay")):
-        if in_time and not is_time and any(lengths):
-            raise TypeError(f"{name} must be a duration such as '10min' too where the other buffer is one")
-    return early_lengths, delay_lengths, timeline.zone_clock(in_time=in_time)
+    require_one_measure(early, delay)
+    return early_lengths, delay_lengths, timeline.zone_clock(in_time=early_in_time or delay_in_time)
+
+
+def _number(mask: BoolArray | None) -> int:
+    return 0 if mask is None else int(np.count_nonzero(mask))
 
 
 def steps_with_label(labels: BoolArray) -> BoolArray:
@@ -321,14 +477,17 @@ def _scores_and_gaps(
 ) -> tuple[FloatArray, BoolArray]:
     """Scores, and the steps that are not ignored at which one is missing."""
     values = scores_with_gaps(scores, mask, channels=labels.ndim == 2)
-    _require_alike(labels, values, "scores")
+    require_same_shape(labels, values, "scores")
     absent = np.isnan(values) if mask is None else np.isnan(values) & ~_of_cells(mask, values)
     number = int(np.count_nonzero(absent))
     if number and missing == "error":
-        place = place_in(values, int(np.argmax(absent)))
-        raise ValueError(
-            f"scores must be present at every step; found a missing one at {place} ({number} in {values.size}): "
-            f"pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+        raise InputError(
+            "scores",
+            "must be present at every step; found a missing one",
+            **place_in(values, int(np.argmax(absent))),
+            extent=f"({number} in {values.size})",
+            remedy=MISSING_SCORES,
+            kind="missing",
         )
     return values, steps_with_label(absent)
 
@@ -336,16 +495,9 @@ def _scores_and_gaps(
 def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None) -> BoolArray:
     channels = labels.ndim == 2
     given = number_array(predictions, "predictions", allow_missing=mask is not None, channels=channels)
-    _require_alike(labels, given, "predictions")
+    require_same_shape(labels, given, "predictions")
     known = given if mask is None else np.where(_of_cells(mask, given), 0, given)
     return binary_array(known, "predictions", channels=channels)
-
-
-def _require_alike(labels: BoolArray, given: npt.NDArray[Any], name: str) -> None:
-    if given.shape != labels.shape:
-        if labels.ndim == 2:
-            raise ValueError(f"labels and {name} must have the same shape; got {labels.shape} and {given.shape}")
-        raise ValueError(f"labels and {name} must have the same length; got {labels.size} and {given.size}")
 
 
 def _series_and_clock(size: int, series: object, times: object, time_unit: str | None) -> tuple[IntArray, Clock | None]:

@@ -10,7 +10,7 @@ import datetime
 import operator
 import sys
 from collections.abc import Iterable, Sized
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ import numpy.typing as npt
 from pateval.validation.containers import (
     MISSING_LABELS,
     MISSING_SCORES,
+    is_lost,
     missing_mask,
     numbers_from_objects,
     place_in,
+    refuse_lost_integers,
     to_numpy,
 )
 from pateval.validation.indexes import require_same_index
-from pateval.validation.large_integers import needs_exactness, ordered_floats
-from pateval.validation.wording import in_words
+from pateval.validation.wording import InputError, InputTypeError, in_words
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -44,7 +45,7 @@ _MOST_BUFFERS = 1_000_000
 _SWAPPED = ": the arguments look swapped; labels come first"
 _SCORES = ": scores become predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that"
 _INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
-SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
+_SIGNED_LABELS = ": pass labels == -1 if -1 marks the anomalies, as in scikit-learn, and labels == 1 if 1 does"
 _TEXT_LABELS = "; pass labels == 'anomaly', or name the labels that mean an anomaly with positive= where there is one"
 
 
@@ -62,16 +63,16 @@ def number_array(values: object, name: str, *, allow_missing: bool = False, chan
     if array.ndim != (2 if channels else 1):
         shape = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
         wanted = "two-dimensional, time steps by channels" if channels else "one-dimensional, one value per time step"
-        raise ValueError(f"{name} must be {wanted}; got {shape}")
+        raise InputError(name, f"must be {wanted}; got {shape}")
     if array.size == 0:
-        raise ValueError(f"{name} must hold at least one time step{' and channel' * channels}; got an empty array")
+        raise InputError(name, f"must hold at least one time step{' and channel' * channels}; got an empty array")
     if array.dtype.kind == "O":
         return numbers_from_objects(array, name, allow_missing=allow_missing)
     if array.dtype.kind not in "biuf":
         kind = {"c": "complex", "U": "text", "S": "text", "T": "text", "M": "date", "m": "time-difference"}
-        found = kind.get(array.dtype.kind, str(array.dtype))
-        hint = _TEXT_LABELS if name == "labels" and found == "text" else ""
-        raise TypeError(f"{name} must be numbers (bool, integer or float); got {found} values{hint}")
+        kind_given = kind.get(array.dtype.kind, str(array.dtype))
+        hint = _TEXT_LABELS if name == "labels" and kind_given == "text" else ""
+        raise InputTypeError(name, f"must be numbers (bool, integer or float); got {kind_given} values{hint}")
     return array
 
 
@@ -90,40 +91,33 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
         what = (
             "NaN" if array.dtype.kind == "f" and np.isnan(value) else in_words(getattr(value, "item", lambda: value)())
         )
-        hint = _SWAPPED if other is not None and _looks_like_scores(array) and _is_binary(other, channels) else ""
+        remedy, kind = "", ""
+        if other is not None and _looks_like_scores(array) and _is_binary(other, channels):
+            remedy, kind = _SWAPPED, "swapped"
         if name == "labels" and set(np.unique(array).tolist()) == {-1, 1}:
-            hint = SIGNED_LABELS
-        elif name == "labels" and what == "NaN":
-            hint = hint or MISSING_LABELS
+            remedy, kind = _SIGNED_LABELS, "signs"
+        elif name == "labels" and what == "NaN" and not remedy:
+            remedy, kind = MISSING_LABELS, "missing"
         elif name == "predictions" and _looks_like_scores(array):
-            hint = hint or _SCORES
-        raise ValueError(
-            f"{name} must be 0 or 1 at every step; found {what} at {place_in(array, first)} "
-            f"({count} such {'value' if count == 1 else 'values'} in {array.size}){hint}"
+            remedy = remedy or _SCORES
+        raise InputError(
+            name,
+            f"must be 0 or 1 at every step; found {what}",
+            **place_in(array, first),
+            extent=f"({count} such {'value' if count == 1 else 'values'} in {array.size})",
+            remedy=remedy,
+            kind=kind,
         )
     return result
 
 
-def finite_array(values: object, name: str, *, channels: bool = False) -> FloatArray:
+def finite_array(values: object, name: str = "scores", *, channels: bool = False) -> FloatArray:
     """Return finite ``values`` as float64 (float32 stays float32: its order is the same and it is half the size).
 
-    Integers that floats cannot tell apart become other floats in the same order: see `exact_array`.
-    """
-    array = exact_array(values, name, channels=channels)
-    return array if array.dtype.kind == "f" else ordered_floats(array)
-
-
-def exact_array(values: object, name: str, *, channels: bool = False) -> npt.NDArray[Any]:
-    """Return finite ``values`` as float64 or float32, or as the integers they are where floats would lose their order.
-
-    These are 64-bit integers, or objects where they are larger still.
+    Integers that floats cannot tell apart are refused.
     """
     array = number_array(values, name, channels=channels)
-    if needs_exactness(array):
-        if array.dtype.kind == "O":  # Floats may stand among the integers, and only they can be infinite or NaN.
-            floats = [float(item) if isinstance(item, (float, np.floating)) else 0.0 for item in array.flat]
-            _require_finite(np.array(floats).reshape(array.shape), name, advise=name == "scores")
-        return array
+    refuse_lost_integers(array, name)
     if array.dtype != np.float32:
         with np.errstate(over="ignore"):  # what long double holds and float64 does not is refused as infinite
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
@@ -139,40 +133,47 @@ def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
         wrong = ~np.isfinite(array)
         if wrong.any():
             first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-            what, remedy = "NaN", MISSING_SCORES
+            what, remedy, kind = "NaN", MISSING_SCORES, "missing"
             if not np.isnan(array.flat[first]):
-                what, remedy = "an infinite value", _INFINITE_REMEDY
-            raise ValueError(
-                f"{name} must be finite at every step; found {what} at {place_in(array, first)} "
-                f"({count} such {'value' if count == 1 else 'values'} in {array.size})"
-                f"{remedy if advise else ''}"
+                what, remedy, kind = "an infinite value", _INFINITE_REMEDY, ""
+            raise InputError(
+                name,
+                f"must be finite at every step; found {what}",
+                **place_in(array, first),
+                extent=f"({count} such {'value' if count == 1 else 'values'} in {array.size})",
+                remedy=remedy if advise else "",
+                kind=kind,
             )
 
 
-def binary_pair(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
-    """Check truth and 0/1 predictions together."""
+def binary_pair(labels: object, predictions: object, *, channels: bool = False) -> tuple[BoolArray, BoolArray]:
+    """Check truth and 0/1 predictions together: one value per step, or with ``channels`` steps by channels."""
     require_same_index(labels=labels, predictions=predictions)
-    checked = binary_array(labels, "labels", other=predictions), binary_array(predictions, "predictions")
-    _same_length(*checked, "predictions")
-    return checked
+    truth = binary_array(labels, "labels", other=predictions, channels=channels)
+    predicted = binary_array(predictions, "predictions", channels=channels)
+    require_same_shape(truth, predicted, "predictions")
+    return truth, predicted
 
 
-def scored_pair(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
-    """Check truth and scores together.
+def scored_pair(
+    labels: object, scores: object, missing: str = "error", *, channels: bool = False
+) -> tuple[BoolArray, FloatArray]:
+    """Check truth and scores together: one value per step, or with ``channels`` steps by channels.
 
-    Steps whose score is missing are left out with ``missing="ignore"``; with ``"normal"`` their score is negative
-    infinity, which no threshold reaches.
+    Steps without a score, or without that of a channel, are left out with ``missing="ignore"``; with ``"normal"`` such
+    a score is negative infinity, which no threshold reaches.
     """
     require_same_index(labels=labels, scores=scores)
-    if choice(missing, "missing", MISSING) == "error":
-        checked = binary_array(labels, "labels", other=scores), finite_array(scores, "scores")
-        _same_length(*checked, "scores")
-        return checked
-    truth, values = binary_array(labels, "labels", other=scores), scores_with_gaps(scores)
-    _same_length(truth, values, "scores")
-    absent = np.isnan(values)
-    if absent.all():
-        raise UndefinedMetricError("the metric is undefined: every score is missing")
+    is_strict = choice(missing, "missing", MISSING) == "error"
+    truth = binary_array(labels, "labels", other=scores, channels=channels)
+    values = (finite_array if is_strict else scores_with_gaps)(scores, channels=channels)
+    require_same_shape(truth, values, "scores")
+    if is_strict:
+        return truth, values
+    absent = np.isnan(values).any(axis=1) if channels else np.isnan(values)
+    if absent.all() and (missing == "ignore" or not channels):
+        what = "step lacks the score of a channel" if channels else "score is missing"
+        raise UndefinedMetricError(f"the metric is undefined: every {what}")
     return (truth[~absent], values[~absent]) if missing == "ignore" else (truth, without_gaps(values))
 
 
@@ -193,36 +194,6 @@ def scores_with_gaps(values: object, ignored: BoolArray | None = None, *, channe
     lowest = counted.min() if counted.size else 0
     filled = finite_array(np.where(is_left_out, lowest, array), "scores", channels=channels)
     return np.where(absent, filled.dtype.type(np.nan), filled)
-
-
-def binary_channels(labels: object, predictions: object) -> tuple[BoolArray, BoolArray]:
-    """Check truth and 0/1 predictions of several channels together."""
-    require_same_index(labels=labels, predictions=predictions)
-    checked = (
-        binary_array(labels, "labels", other=predictions, channels=True),
-        binary_array(predictions, "predictions", channels=True),
-    )
-    _same_shape(*checked, "predictions")
-    return checked
-
-
-def scored_channels(labels: object, scores: object, missing: str = "error") -> tuple[BoolArray, FloatArray]:
-    """Check truth and scores of several channels together.
-
-    Steps that lack the score of a channel are left out with ``missing="ignore"``; with ``"normal"`` such a score is
-    negative infinity, below all others.
-    """
-    require_same_index(labels=labels, scores=scores)
-    is_strict = choice(missing, "missing", MISSING) == "error"
-    truth = binary_array(labels, "labels", other=scores, channels=True)
-    values = finite_array(scores, "scores", channels=True) if is_strict else scores_with_gaps(scores, channels=True)
-    _same_shape(truth, values, "scores")
-    if missing == "ignore":
-        is_whole = ~np.isnan(values).any(axis=1)
-        if not is_whole.any():
-            raise UndefinedMetricError("the metric is undefined: every step lacks the score of a channel")
-        return truth[is_whole], values[is_whole]
-    return truth, values if is_strict else without_gaps(values)
 
 
 def has_channels(labels: object) -> bool:
@@ -342,6 +313,20 @@ def fraction(value: object, name: str) -> float:
     return float(value)
 
 
+def finite_number(value: object, name: str, accepted: str = "a finite number") -> float:
+    """Check a finite number; an integer that is no float is refused, since scores could not be told from it."""
+    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+        if isinstance(value, Integral) and is_lost(value):
+            raise ValueError(
+                f"{name} must be a number that floats can tell apart; got the integer {in_words(int(value))}: subtract "
+                f"a constant from it and from all scores"
+            )
+        number: Any = value  # A fraction may be too large for a float, but compares with one.
+        if abs(number) <= sys.float_info.max:
+            return float(value)
+    raise ValueError(f"{name} must be {accepted}; got {in_words(value)}")
+
+
 def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
     """Check a finite number above 0, and not below ``least``."""
     accepted = f"a finite number, {least:g} or more" if least else "a finite number above 0"
@@ -366,15 +351,14 @@ def _is_single(value: object) -> bool:
     return not getattr(value, "ndim", 0) and not isinstance(value, (list, tuple))
 
 
-def _same_length(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
-    if first.size != second.size:
-        raise ValueError(f"labels and {name} must have the same length; got {first.size} and {second.size}")
-
-
-def _same_shape(first: npt.NDArray[Any], second: npt.NDArray[Any], name: str) -> None:
-    if first.shape != second.shape:
-        shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (first.shape, second.shape))
-        raise ValueError(f"labels and {name} must have the same steps and channels; got {shapes}")
+def require_same_shape(labels: npt.NDArray[Any], values: npt.NDArray[Any], name: str) -> None:
+    """Refuse scores or predictions of other steps, or other channels, than the labels."""
+    if labels.shape == values.shape:
+        return
+    if labels.ndim == 1:
+        raise InputError(f"labels and {name}", f"must have the same length; got {labels.size} and {values.size}")
+    shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (labels.shape, values.shape))
+    raise InputError(f"labels and {name}", f"must have the same steps and channels; got {shapes}")
 
 
 def _looks_like_scores(array: npt.NDArray[Any]) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.validation.large_integers import EXACT_LIMIT, needs_exactness
-from pateval.validation.wording import in_words
+from pateval.validation.wording import InputError, InputTypeError, in_words
 
 MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
 MISSING_SCORES = ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+_EXACT_LIMIT = 2**53  # every integer up to this size is a float
 _REMEDIES = {"labels": MISSING_LABELS, "scores": MISSING_SCORES}
 
 
@@ -24,12 +24,15 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
     if isinstance(values, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(values)
         if masked.any() and allow_missing:
-            data = np.asarray(values.data)
-            return np.where(masked, np.nan, data.astype(object) if needs_exactness(data) else data)
+            data = np.where(masked, 0, np.asarray(values.data))
+            refuse_lost_integers(data, name)
+            return np.where(masked, np.nan, data)
         if masked.any():
-            raise ValueError(
-                f"{name} must hold no masked values; found one at index {int(np.argmax(masked))} "
-                f"({int(np.count_nonzero(masked))} in {values.size})"
+            raise InputError(
+                name,
+                "must hold no masked values; found one",
+                **place_in(masked.ravel(), int(np.argmax(masked))),
+                extent=f"({int(np.count_nonzero(masked))} in {values.size})",
             )
         return np.asarray(values.data)
     values = _from_tensor(values, name)
@@ -37,7 +40,7 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
         _refuse_nulls(values, name)
     try:
         array = np.asarray(_with_nulls(values) if allow_missing else values)
-        if isinstance(values, (list, tuple)) and array.dtype.kind == "f" and (np.abs(array) >= EXACT_LIMIT).any():
+        if isinstance(values, (list, tuple)) and array.dtype.kind == "f" and (np.abs(array) >= _EXACT_LIMIT).any():
             array = np.array(values, dtype=object)  # NumPy turns integers into floats where both stand in one list.
     except Exception as error:  # An object that stands for an array may raise anything.
         raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
@@ -78,10 +81,12 @@ def _refuse_nulls(values: object, name: str) -> None:
     if total:
         mask: Any = values.is_null()  # type: ignore[attr-defined]  # both libraries that have null_count have it
         first = int(np.argmax(np.asarray(mask)))
-        hint = _REMEDIES.get(name, "")
-        raise ValueError(
-            f"{name} must hold no missing values; found one at index {first} ({total} in {len(mask)}){hint}"
-        )
+        raise _missing_value(name, {"step": first, "place": f"at index {first}"}, f"({total} in {len(mask)})")
+
+
+def _missing_value(name: str, place: dict[str, Any], extent: str) -> InputError:
+    problem = "must hold no missing values; found one"
+    return InputError(name, problem, **place, extent=extent, remedy=_REMEDIES.get(name, ""), kind="missing")
 
 
 def missing_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -108,24 +113,54 @@ def numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: b
     """Convert an object array that really holds numbers, as pandas makes of mixed or nullable columns."""
     missing = missing_mask(array)
     if missing.any() and not allow_missing:
-        raise ValueError(
-            f"{name} must hold no missing values; found one at {place_in(array, int(np.argmax(missing)))} "
-            f"({int(np.count_nonzero(missing))} in {array.size}){_REMEDIES.get(name, '')}"
-        )
+        place = place_in(array, int(np.argmax(missing)))
+        raise _missing_value(name, place, f"({int(np.count_nonzero(missing))} in {array.size})")
     for index, item in enumerate(array.flat):
         if not isinstance(item, (Real, np.bool_)):
-            raise TypeError(
-                f"{name} must be numbers (bool, integer or float); got {in_words(item)} of type "
-                f"{type(item).__name__} at {place_in(array, index)}"
+            raise InputTypeError(
+                name,
+                f"must be numbers (bool, integer or float); got {in_words(item)} of type {type(item).__name__}",
+                **place_in(array, index),
             )
-    if needs_exactness(array):
-        return np.where(missing, np.nan, array)
+    refuse_lost_integers(array, name)
     return array.astype(np.float64)
 
 
-def place_in(array: npt.NDArray[Any], index: int) -> str:
-    """Where a value of the flattened array lies, in words."""
+def refuse_lost_integers(array: npt.NDArray[Any], name: str) -> None:
+    """Refuse integers that are no float64: beyond 2**53 some of them share a float, and with it their order."""
+    if array.dtype.kind == "O":
+        lost = np.array([isinstance(item, Integral) and is_lost(item) for item in array.flat], dtype=np.bool_)
+    elif (
+        array.dtype.kind not in "iu"
+        or array.dtype.itemsize < 8
+        or not array.size
+        or (int(array.max()) <= _EXACT_LIMIT and int(array.min()) >= -_EXACT_LIMIT)
+    ):
+        return
+    else:
+        with np.errstate(invalid="ignore"):  # 2**63 as a float is no int64; it then counts as lost, which is right
+            lost = (array.astype(np.float64).astype(array.dtype) != array).ravel()
+    if lost.any():
+        first = int(np.argmax(lost))
+        raise InputError(
+            name,
+            f"must be numbers that floats can tell apart; found the integer {in_words(int(array.flat[first]))}",
+            **place_in(array, first),
+            remedy=": subtract a constant from all of them",
+        )
+
+
+def is_lost(value: Any) -> bool:
+    """Whether a number is no float64."""
+    try:
+        return float(value) != value
+    except OverflowError:
+        return True
+
+
+def place_in(array: npt.NDArray[Any], index: int) -> dict[str, Any]:
+    """Where a value of the flattened array lies: the step, the channel where there are several, and both in words."""
     if array.ndim == 1:
-        return f"index {index}"
+        return {"step": index, "place": f"at index {index}"}
     step, channel = divmod(index, array.shape[1])
-    return f"step {step}, channel {channel}"
+    return {"step": step, "channel": channel, "place": f"at step {step}, channel {channel}"}

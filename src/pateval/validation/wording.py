@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,60 @@ def in_words(value: object) -> str:
     except Exception:  # an integer of many thousand digits, or an object whose representation fails
         return f"a value of type {type(value).__name__}"
     return shortened(text)
+
+
+class _WordedError(Exception):
+    """What is wrong with an argument, in parts, so that whoever knows more can say it in other words.
+
+    Attributes
+    ----------
+    argument, problem : str
+        Subject and rest of the sentence: "scores", "must be finite at every step; found NaN".
+    step, channel : int or None
+        The first place that is wrong, and ``place``, how messages call it.
+    extent : str
+        How much is wrong, with brackets around it.
+    remedy : str
+        What to do, with the colon before it.
+    kind : str
+        "missing", "swapped" or "signs" where that is what is wrong; empty otherwise.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        problem: str,
+        *,
+        step: int | None = None,
+        channel: int | None = None,
+        place: str = "",
+        extent: str = "",
+        remedy: str = "",
+        kind: str = "",
+    ) -> None:
+        self.argument, self.problem, self.step, self.channel, self.place = argument, problem, step, channel, place
+        self.extent, self.remedy, self.kind = extent, remedy, kind
+        super().__init__(self.sentence())
+
+    def sentence(self, argument: str | None = None, place: str | None = None, remedy: str | None = None) -> str:
+        """The whole sentence, with other words for some of its parts."""
+        at = self.place if place is None else place
+        return (
+            f"{self.argument if argument is None else argument} {self.problem}{f' {at}' if at else ''}"
+            f"{f' {self.extent}' if self.extent else ''}{self.remedy if remedy is None else remedy}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = {name: getattr(self, name) for name in ("step", "channel", "place", "extent", "remedy", "kind")}
+        return partial(type(self), **parts), (self.argument, self.problem)
+
+
+class InputError(_WordedError, ValueError):
+    """An argument that holds what it must not."""
+
+
+class InputTypeError(_WordedError, TypeError):
+    """An argument of a kind that it must not be."""
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -1,16 +1,18 @@
 // The state of the page is its address, so that a link shows what its sender saw.
 
+import { board } from "./unpack.js";
+
 const DEFAULTS = { view: "overview", metric: board.rank_by };
 
 let pending = {}, timer = null;
 
-function readAddress() {
+export function readAddress() {
   const text = location.hash.slice(1);
   return { ...DEFAULTS, ...(text.includes("=") ? Object.fromEntries(new URLSearchParams(text)) : {}), ...pending };
 }
 
 // The address of another state: of the present one only the metric stays, unless it is named.
-function addressOf(changes, state = { metric: readAddress().metric }) {
+export function addressOf(changes, state = { metric: readAddress().metric }) {
   const next = { ...DEFAULTS, ...state, ...changes };
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(next)) {
@@ -22,7 +24,7 @@ function addressOf(changes, state = { metric: readAddress().metric }) {
 
 // Change the present state without drawing the page anew. A slider changes it hundreds of times, and browsers refuse
 // so many changes of an address, so they are gathered for a moment.
-function keep(changes) {
+export function keep(changes) {
   pending = { ...pending, ...changes };
   timer ??= setTimeout(flush, 100);
 }
@@ -33,14 +35,14 @@ function flush() {
   if (next !== location.hash) history.replaceState(null, "", next);
 }
 
-function forget() {
+export function forget() {
   clearTimeout(timer);
   timer = null;
   pending = {};
 }
 
 // Change the present state and draw.
-function go(changes, state = readAddress()) {
+export function go(changes, state = readAddress()) {
   const next = addressOf(changes, state);
   forget();
   location.hash = next;

@@ -1,7 +1,11 @@
 // Charts in SVG: means with intervals, places over halves, ranks with critical difference, precision-recall, agreement.
 
+import { ticks } from "./clock.js";
+import { figure, make, percent, shortNumber, svg } from "./elements.js";
+
 function picture(width, height, label, ...children) {
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label }, ...children);
+  const attributes = { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label };
+  return svg("svg", attributes, ...children);
 }
 
 function text(x, y, content, attributes = {}) {
@@ -13,7 +17,7 @@ function shortened(name, most) {
 }
 
 // One row per detector: mean, 95 % limits, and lines for what chance and a constant score reach.
-function meansChart(rows, lines, { width, label }) {
+export function meansChart(rows, lines, { width, label }) {
   const narrow = width < 560, left = narrow ? 8 : 190, right = 64, step = narrow ? 40 : 26, top = 36;
   const given = [...rows.flatMap((row) => [row.mean, row.low, row.high]), ...lines.map((line) => line.value)]
     .filter((value) => typeof value === "number");
@@ -39,7 +43,8 @@ function meansChart(rows, lines, { width, label }) {
   });
   rows.forEach((row, place) => {
     const y = top + place * step + (narrow ? 28 : 13), name = shortened(row.name, narrow ? 40 : 26);
-    const heading = narrow ? text(left, y - 12, name, { class: "row" }) : text(left - 12, y + 4, name, { class: "row end" });
+    const heading = narrow ? text(left, y - 12, name, { class: "row" })
+      : text(left - 12, y + 4, name, { class: "row end" });
     const group = svg("a", { href: row.href, class: "item" }, svg("title", {}, row.title), heading);
     if (typeof row.low === "number") {
       group.append(svg("line", { x1: x(row.low), x2: x(row.high), y1: y, y2: y, class: "interval" }));
@@ -56,11 +61,13 @@ function meansChart(rows, lines, { width, label }) {
 }
 
 // For each detector the places it takes in nine of ten halves, and how often it is first.
-function placesChart(rows, { width, label, places }) {
-  const narrow = width < 400, left = narrow ? 8 : Math.min(190, width * 0.36), right = 62, step = narrow ? 38 : 24, top = 22;
+export function placesChart(rows, { width, label, places }) {
+  const narrow = width < 400, left = narrow ? 8 : Math.min(190, width * 0.36), right = 62;
+  const step = narrow ? 38 : 24, top = 22;
   const x = (place) => left + 10 + ((place - 1) / Math.max(1, places - 1)) * (width - left - right - 20);
   const bottom = top + rows.length * step, parts = [];
-  const marks = ticks(1, places, Math.min(places, (width - left - right) / 36)).filter((value) => Number.isInteger(value) && value >= 1);
+  const marks = ticks(1, places, Math.min(places, (width - left - right) / 36))
+    .filter((value) => Number.isInteger(value) && value >= 1);
   for (const place of new Set([1, ...marks])) {
     parts.push(svg("line", { x1: x(place), x2: x(place), y1: top - 4, y2: bottom, class: "grid" }));
     parts.push(text(x(place), top - 9, String(place), { class: "tick middle" }));
@@ -77,7 +84,7 @@ function placesChart(rows, { width, label, places }) {
 }
 
 // Mean ranks on a line, bars over those that are not told apart.
-function rankChart(names, ranks, groups, difference, { width, label }) {
+export function rankChart(names, ranks, groups, difference, { width, label }) {
   const narrow = width < 560, side = narrow ? 12 : 170, size = names.length, half = Math.ceil(size / 2);
   const x = (rank) => side + ((rank - 1) / Math.max(1, size - 1)) * (width - 2 * side);
   const place = new Map(names.map((name, index) => [name, index]));
@@ -85,38 +92,43 @@ function rankChart(names, ranks, groups, difference, { width, label }) {
   const line = 44, parts = [];
   for (let rank = 1; rank <= size; rank++) {
     parts.push(svg("line", { x1: x(rank), x2: x(rank), y1: line - 5, y2: line, class: "axis" }));
-    if (size <= 20 || rank % 5 === 0 || rank === 1) parts.push(text(x(rank), line - 9, String(rank), { class: "tick middle" }));
+    if (size <= 20 || rank % 5 === 0 || rank === 1) {
+      parts.push(text(x(rank), line - 9, String(rank), { class: "tick middle" }));
+    }
   }
   parts.push(svg("line", { x1: x(1), x2: x(size), y1: line, y2: line, class: "axis" }));
   if (typeof difference === "number" && difference < size) {
-    parts.push(svg("line", { x1: x(1), x2: x(Math.min(size, 1 + difference)), y1: 12, y2: 12, class: "critical" }));
-    parts.push(text(x(Math.min(size, 1 + difference)) + 6, 16, `critical difference ${figure(difference, 2)}`, { class: "tick" }));
+    const end = x(1 + difference);
+    parts.push(svg("line", { x1: x(1), x2: end, y1: 12, y2: 12, class: "critical" }));
+    parts.push(text(end + 6, 16, `critical difference ${figure(difference, 2)}`, { class: "tick" }));
   }
   shown.forEach((group, index) => {
     const members = group.map((name) => ranks[place.get(name)]), y = line + 10 + index * 8;
-    parts.push(svg("line", { x1: x(Math.min(...members)) - 4, x2: x(Math.max(...members)) + 4, y1: y, y2: y, class: "alike" }));
+    const [from, to] = [x(Math.min(...members)) - 4, x(Math.max(...members)) + 4];
+    parts.push(svg("line", { x1: from, x2: to, y1: y, y2: y, class: "alike" }));
   });
   const first = line + 26 + shown.length * 8;
   if (narrow) {
     names.forEach((name, index) => {
-      const y = first + index * 20;
-      parts.push(svg("circle", { cx: x(ranks[index]), cy: y - 4, r: 4, class: "dot" }));
-      const onLeft = x(ranks[index]) > width / 2;
-      parts.push(text(x(ranks[index]) + (onLeft ? -9 : 9), y, `${shortened(name, 22)} ${figure(ranks[index], 1)}`, { class: `row ${onLeft ? "end" : ""}` }));
+      const y = first + index * 20, at = x(ranks[index]), onLeft = at > width / 2;
+      parts.push(svg("circle", { cx: at, cy: y - 4, r: 4, class: "dot" }));
+      parts.push(text(at + (onLeft ? -9 : 9), y, `${shortened(name, 22)} ${figure(ranks[index], 1)}`,
+        { class: `row ${onLeft ? "end" : ""}` }));
     });
     return picture(width, first + size * 20, label, parts);
   }
   names.forEach((name, index) => {
     const onLeft = index < half, y = first + (onLeft ? index : size - 1 - index) * 20;
-    const edge = onLeft ? side - 8 : width - side + 8;
-    parts.push(svg("polyline", { points: `${x(ranks[index])},${line} ${x(ranks[index])},${y} ${edge},${y}`, class: "leader" }));
-    parts.push(text(onLeft ? edge - 6 : edge + 6, y + 4, `${shortened(name, 20)}  ${figure(ranks[index], 2)}`, { class: `row ${onLeft ? "end" : ""}` }));
+    const edge = onLeft ? side - 8 : width - side + 8, at = x(ranks[index]);
+    parts.push(svg("polyline", { points: `${at},${line} ${at},${y} ${edge},${y}`, class: "leader" }));
+    parts.push(text(onLeft ? edge - 6 : edge + 6, y + 4, `${shortened(name, 20)}  ${figure(ranks[index], 2)}`,
+      { class: `row ${onLeft ? "end" : ""}` }));
   });
   return picture(width, first + half * 20 + 6, label, parts);
 }
 
 // The precision-recall curve with a point that can be moved.
-class CurveChart {
+export class CurveChart {
   constructor(onpick) {
     this.size = 320;
     this.path = svg("polyline", { class: "curve", points: "" });
@@ -132,12 +144,14 @@ class CurveChart {
       }
     }
     parts.push(text(this.x(0.5), size - 2, "recall", { class: "tick middle" }));
-    parts.push(text(10, this.y(0.5), "precision", { class: "tick middle", transform: `rotate(-90 10 ${this.y(0.5)})` }));
+    parts.push(text(10, this.y(0.5), "precision",
+      { class: "tick middle", transform: `rotate(-90 10 ${this.y(0.5)})` }));
     this.element = picture(size, size, "Precision-recall curve", parts, this.cross, this.path, this.point);
     this.element.classList.add("square");
     this.element.addEventListener("click", (event) => {
       const box = this.element.getBoundingClientRect();
-      onpick(this.nearest((event.clientX - box.left) / box.width * size, (event.clientY - box.top) / box.height * size));
+      const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+      if (this.points.length) onpick(this.nearest(x * size, y * size));
     });
   }
 
@@ -151,7 +165,8 @@ class CurveChart {
 
   draw(points) {
     this.points = points;
-    this.path.setAttribute("points", points.map((point) => `${this.x(point.recall).toFixed(1)},${this.y(point.precision).toFixed(1)}`).join(" "));
+    const place = ({ recall, precision }) => `${this.x(recall).toFixed(1)},${this.y(precision).toFixed(1)}`;
+    this.path.setAttribute("points", points.map(place).join(" "));
   }
 
   move(found) {
@@ -161,37 +176,39 @@ class CurveChart {
     this.point.dataset.recall = found.recall;
     this.point.dataset.precision = found.precision;
     this.cross.setAttribute("d", `M${x} ${this.y(0)}V${y}H${this.x(0)}`);
-    this.element.setAttribute("aria-label", `Precision-recall curve; at the threshold precision ${figure(found.precision)}, recall ${figure(found.recall)}`);
+    this.element.setAttribute("aria-label", "Precision-recall curve; at the threshold "
+      + `precision ${figure(found.precision)}, recall ${figure(found.recall)}`);
   }
 }
 
 // A square of cells, one for every two metrics; cividis-like from pale to dark.
-function agreementChart(ids, matrix, { width, label }) {
-  const names = width < 560 ? 92 : 170, cell = Math.max(3, Math.min(46, (width - names - 8) / ids.length));
-  const height = names * 0.86 + cell * ids.length + 8, top = names * 0.86, parts = [];
-  const showText = cell >= 24, showNames = cell >= 9;
+export function agreementChart(ids, matrix, { width, label }) {
+  const isNarrow = width < 560, names = isNarrow ? 92 : 170, top = names * 0.86, parts = [];
+  const cell = Math.max(3, Math.min(46, (width - names - 8) / ids.length)), size = cell - (cell > 6 ? 1 : 0);
+  const middle = (place) => (place + 0.5) * cell;
   ids.forEach((id, row) => {
-    if (showNames) {
-      parts.push(text(names - 6, top + (row + 0.5) * cell + 4, shortened(id, width < 560 ? 13 : 26), { class: "tick end" }));
-      const x = names + (row + 0.5) * cell;
-      parts.push(text(x, top - 6, shortened(id, width < 560 ? 13 : 24), { class: "tick", transform: `rotate(-55 ${x} ${top - 6})` }));
+    if (cell >= 9) {
+      const x = names + middle(row), turned = { class: "tick", transform: `rotate(-55 ${x} ${top - 6})` };
+      parts.push(text(names - 6, top + middle(row) + 4, shortened(id, isNarrow ? 13 : 26), { class: "tick end" }));
+      parts.push(text(x, top - 6, shortened(id, isNarrow ? 13 : 24), turned));
     }
     ids.forEach((other, column) => {
       const tau = matrix[row][column], shade = tau === null ? null : Math.round(((tau + 1) / 2) * 10);
       parts.push(svg("rect", {
-        x: names + column * cell, y: top + row * cell, width: cell - (cell > 6 ? 1 : 0), height: cell - (cell > 6 ? 1 : 0),
+        x: names + column * cell, y: top + row * cell, width: size, height: size,
         class: shade === null ? "shade none" : `shade s${shade}`,
       }, svg("title", {}, `${id} and ${other}: ${tau === null ? "not comparable" : figure(tau, 2)}`)));
-      if (showText && tau !== null) {
-        parts.push(text(names + (column + 0.5) * cell, top + (row + 0.5) * cell + 4, figure(tau, 2).replace("0.", "."), { class: `tick middle on-s${shade}` }));
+      if (cell >= 24 && tau !== null) {
+        parts.push(text(names + middle(column), top + middle(row) + 4, figure(tau, 2).replace("0.", "."),
+          { class: `tick middle on-s${shade}` }));
       }
     });
   });
-  return picture(width, height, label, parts);
+  return picture(width, top + cell * ids.length + 8, label, parts);
 }
 
 // A chart that is drawn anew when its place becomes wider or narrower.
-function fitted(draw) {
+export function fitted(draw) {
   const box = make("div", { class: "fitted" });
   let last = 0;
   new ResizeObserver(() => {

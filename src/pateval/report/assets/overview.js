@@ -1,111 +1,121 @@
 // The first screen: who wins, by how much, is it evidence, and what stands against it.
 
-function orderOf(metric) {
-  const { mean_rank: ranks, mean } = board.summary[metric], sign = metricOf.get(metric).higher ? -1 : 1;
-  const key = (d) => [ranks[d] ?? Infinity, (mean[d] ?? Infinity) * (mean[d] === null ? 1 : sign)];
-  return board.detectors.map((_, d) => d).sort((a, b) => {
-    const [one, other] = [key(a), key(b)];
-    return one[0] - other[0] || one[1] - other[1] || a - b;
-  });
-}
+import { addressOf, go } from "./address.js";
+import { fitted, meansChart, placesChart } from "./charts.js";
+import { chosenMetric, count, explained, figure, make, metricChooser, metricText, percent, seriesCount }
+  from "./elements.js";
+import { board } from "./unpack.js";
 
-function overviewView(state) {
-  const metric = metricOf.has(state.metric) ? state.metric : board.rank_by, summary = board.summary[metric];
-  const found = board.verdicts[metric], order = orderOf(metric), letters = board.letters[metric];
-  // Where nobody is told apart from the first there is nothing to point out.
-  const isSplit = found.tied.length < board.detectors.length - 1, together = new Set(isSplit ? [found.leader, ...found.tied] : []);
-  const rows = order.map((d) => ({
-    name: board.detectors[d], mean: summary.mean[d], low: summary.low[d], high: summary.high[d],
-    tied: together.has(board.detectors[d]),
-    href: addressOf({ view: "compare", a: found.leader, b: board.detectors[d] === found.leader ? found.tied[0] ?? board.detectors[order[1]] : board.detectors[d], metric }),
-    title: `${board.detectors[d]}: mean ${figure(summary.mean[d])}, 95 % from ${figure(summary.low[d])} to ${figure(summary.high[d])}, rank ${figure(summary.mean_rank[d], 2)}`,
-  }));
-  const lines = [
-    { name: "chance", kind: "chance", value: meanOf(summary.chance) },
-    { name: "a constant", kind: "constant", value: board.constant?.[metric] ?? null },
-  ];
-  const steady = board.stability[metric];
+const MOST_SENTENCES = 8; // of one check
+
+export function overviewView(state) {
+  const metric = chosenMetric(state), order = board.order[metric], { claim, evidence } = board.verdicts[metric];
   return [
     make("section", { class: "lead" },
-      make("h1", { tabindex: "-1" }, found.claim),
-      make("p", { class: "evidence" }, found.evidence),
+      make("h1", { tabindex: "-1" }, claim),
+      make("p", { class: "evidence" }, evidence),
       checksLine(),
       make("div", { class: "controls" }, metricChooser(metric, (id) => go({ metric: id })),
-        explained(make("button", { type: "button", class: "plain help" }, `What is ${metric}?`), () => metricText(metric)))),
+        explained(make("button", { type: "button", class: "plain help" }, `What is ${metric}?`),
+          () => metricText(metric)))),
     make("div", { class: "columns" },
-      make("div", { class: "stack" }, make("section", { class: "card" },
-        make("h2", {}, "Means and their intervals"),
-        make("p", { class: "note" }, intervalNote(), isSplit && found.tied.length ? " The shaded detectors are not told apart from the first." : ""),
-        fitted((width) => meansChart(rows, lines, { width, label: `Mean ${metric} of each detector with 95 % limits, beside chance and a constant score` })),
-        make("p", { class: "note" }, baselineNote(lines))), groupsCard(metric, order, letters)),
-      make("section", { class: "card" },
-        make("h2", {}, "How steady is this order?"),
-        steadyText(steady, metric),
-        steady ? fitted((width) => placesChart(order.filter((d) => summary.mean_rank[d] !== null).map((d) => ({
-          name: board.detectors[d], first: steady.first[d], low: steady.low[d], high: steady.high[d],
-        })), { width, places: board.detectors.length, label: "Places of the detectors over random halves of the series" })) : null,
-        doubtPart(metric, order))),
+      make("div", { class: "stack" }, meansCard(metric, order), board.pooled ? null : groupsCard(metric)),
+      make("section", { class: "card" }, make("h2", {}, "How steady is this order?"),
+        steadyPart(metric, order), doubtPart(metric, order))),
     checksSection(),
   ];
 }
 
-function meanOf(numbers) {
-  const given = numbers.filter((value) => typeof value === "number");
-  return given.length ? given.reduce((a, b) => a + b, 0) / given.length : null;
+function meansCard(metric, order) {
+  const summary = board.summary[metric], { leader, tied } = board.verdicts[metric];
+  // Where nobody is told apart from the first there is nothing to point out.
+  const isSplit = tied.length < board.detectors.length - 1, together = new Set(isSplit ? [leader, ...tied] : []);
+  const rows = order.map((d) => {
+    const name = board.detectors[d], [mean, low, high] = [summary.mean[d], summary.low[d], summary.high[d]];
+    const other = name === leader ? tied[0] ?? board.detectors[order[1]] : name;
+    return {
+      name, mean, low, high, tied: together.has(name),
+      href: addressOf({ view: "compare", a: leader, b: other, metric }),
+      title: `${name}: mean ${figure(mean)}, 95 % from ${figure(low)} to ${figure(high)}, `
+        + `rank ${figure(summary.mean_rank[d], 2)}`,
+    };
+  });
+  const lines = [
+    { name: "chance", kind: "chance", value: board.chance[metric] },
+    { name: "a constant", kind: "constant", value: board.constant?.[metric] ?? null },
+  ];
+  const label = `Mean ${metric} of each detector with 95 % limits, beside chance and a constant score`;
+  return make("section", { class: "card" }, make("h2", {}, "Means and their intervals"),
+    make("p", { class: "note" }, intervalNote(),
+      isSplit && tied.length ? " The shaded detectors are not told apart from the first." : ""),
+    fitted((width) => meansChart(rows, lines, { width, label })),
+    make("p", { class: "note" }, baselineNote(lines)));
 }
 
 function intervalNote() {
+  if (board.pooled) return `All steps of ${seriesCount(board.pooled)} are one sample.`;
   return board.series.length > 1 ? "Mean over series; the bar is its 95 % bootstrap interval over series."
     : "One series; the bar is the 95 % bootstrap interval over its events, where there is one.";
 }
 
 function baselineNote(lines) {
-  const [chance, constant] = lines.map((line) => line.value);
-  const parts = [];
+  const [chance, constant] = lines.map((line) => line.value), parts = [];
   if (chance !== null) parts.push(`random scores reach ${figure(chance)}`);
   if (constant !== null) parts.push(`a constant score ${figure(constant)}`);
-  return parts.length ? `On the same series ${parts.join(", ")}: what lies near these lines is worth nothing.` : "What chance reaches was not computed.";
+  if (!parts.length) return "What chance reaches was not computed.";
+  return `On the same series ${parts.join(", ")}: what lies near these lines is worth nothing.`;
 }
 
-function steadyText(steady, metric) {
+// Bars for the places that detectors take: those of them that have one.
+function placesBars(found, order, label) {
+  const rows = order.filter((d) => found.low[d] !== null)
+    .map((d) => ({ name: board.detectors[d], first: found.first[d], low: found.low[d], high: found.high[d] }));
+  return fitted((width) => placesChart(rows, { width, places: board.detectors.length, label }));
+}
+
+function steadyPart(metric, order) {
+  const steady = board.stability[metric];
   if (!steady) return make("p", { class: "note" }, "There are too few series to halve: at least four are needed.");
   const leader = board.detectors.indexOf(board.verdicts[metric].leader);
-  return make("p", { class: "note" }, `Of ${steady.halves} random halves of the ${steady.series} series, `,
-    make("strong", {}, board.detectors[leader]), ` is first in ${percent(steady.first[leader])}. The bars are the places of nine halves in ten.`);
+  return [
+    make("p", { class: "note" }, `Of ${steady.halves} random halves of the ${steady.series} series, `,
+      make("strong", {}, board.detectors[leader]), ` is first in ${percent(steady.first[leader])}. `,
+      "The bars are the places of nine halves in ten."),
+    placesBars(steady, order, "Places of the detectors over random halves of the series"),
+  ];
 }
 
 // What other labels would have said: every edge of every event moved at random.
 function doubtPart(metric, order) {
-  const doubt = board.doubt[metric];
+  const doubt = board.doubt[metric], known = Object.keys(board.doubt);
+  if (!doubt && known.length) {
+    const text = `How the order bears doubt about the labels was computed for ${known.join(", ")}.`;
+    return make("p", { class: "note" }, text);
+  }
   if (!doubt) {
-    const known = Object.keys(board.doubt);
-    return make("p", { class: "note" }, known.length ? `How the order bears doubt about the labels was computed for ${known.join(", ")}.`
-      : ["How the order bears doubt about where events begin and end was not computed (", make("code", {}, "leaderboard --doubt STEPS"), ")."]);
+    return make("p", { class: "note" }, "How the order bears doubt about where events begin and end was not computed (",
+      make("code", {}, "leaderboard --doubt STEPS"), ").");
   }
   const leader = board.detectors.indexOf(board.verdicts[metric].leader);
   return [
     make("h3", {}, "Under label doubt"),
-    make("p", { class: "note" }, `With every edge of every event moved at random by up to ${doubt.amount}, ${doubt.draws} times, `,
-      make("strong", {}, board.detectors[leader]), ` is first in ${percent(doubt.first[leader])} and keeps its place in ${percent(doubt.kept[leader])}. The bars are all places met.`),
-    fitted((width) => placesChart(order.filter((d) => doubt.low[d] !== null).map((d) => ({
-      name: board.detectors[d], first: doubt.first[d], low: doubt.low[d], high: doubt.high[d],
-    })), { width, places: board.detectors.length, label: "Places of the detectors under moved edges of events" })),
+    make("p", { class: "note" },
+      `With every edge of every event moved at random by up to ${doubt.amount}, ${doubt.draws} times, `,
+      make("strong", {}, board.detectors[leader]), ` is first in ${percent(doubt.first[leader])} and keeps its place `,
+      `in ${percent(doubt.kept[leader])}. The bars are all places met.`),
+    placesBars(doubt, order, "Places of the detectors under moved edges of events"),
   ];
 }
 
-function groupsCard(metric, order, letters) {
-  const groups = new Map();
-  for (const d of order) for (const letter of letters[board.detectors[d]]?.match(/[a-z]\d*/g) ?? []) {
-    groups.set(letter, [...(groups.get(letter) ?? []), board.detectors[d]]);
-  }
-  const several = [...groups.values()].filter((group) => group.length > 1);
+function groupsCard(metric) {
+  const groups = board.groups[metric].filter((group) => group.length > 1);
+  const chips = (group) => group.map((name) => make("span", { class: "chip" }, name));
   return make("section", { class: "card" }, make("h2", {}, "Who is not told apart"),
-    make("p", { class: "note" }, "Within a line no two detectors differ significantly (Wilcoxon signed-rank, Holm, 5 %)."),
-    several.length ? make("ol", { class: "groups" }, several.map((group) => make("li", {}, group.map((name) => make("span", { class: "chip" }, name)))))
+    make("p", { class: "note" },
+      "Within a line no two detectors differ significantly (Wilcoxon signed-rank, Holm, 5 %)."),
+    groups.length ? make("ol", { class: "groups" }, groups.map((group) => make("li", {}, chips(group))))
       : make("p", {}, "All detectors are told apart."));
 }
-
-const MOST_SENTENCES = 8; // of one check
 
 // Checks of one kind stand together: a code, its sentences, what to do.
 function checkGroups() {
@@ -120,19 +130,23 @@ function checkGroups() {
 function checksLine() {
   const groups = checkGroups();
   if (!groups.length) return make("p", { class: "note" }, "No check fired.");
-  return make("p", { class: "note" }, make("a", { href: "#checks", onclick: (event) => {
+  const show = (event) => {
     event.preventDefault();
     document.getElementById("checks").scrollIntoView({ behavior: "smooth" });
     document.getElementById("checks").focus({ preventScroll: true });
-  } }, `${count(board.checks.length, "check")} fired`), ": ",
-  groups.map((group, k) => [k ? ", " : "", make("code", {}, group.code), group.sentences.length > 1 ? ` × ${group.sentences.length}` : ""]), ".");
+  };
+  const codes = groups.map(({ code, sentences }, k) =>
+    [k ? ", " : "", make("code", {}, code), sentences.length > 1 ? ` × ${sentences.length}` : ""]);
+  return make("p", { class: "note" },
+    make("a", { href: "#checks", onclick: show }, `${count(board.checks.length, "check")} fired`), ": ", codes, ".");
 }
 
 function checksSection() {
+  const item = ({ code, sentences, remedy }) => make("li", {}, make("code", {}, code),
+    sentences.slice(0, MOST_SENTENCES).map((sentence) => make("p", {}, sentence)),
+    sentences.length > MOST_SENTENCES ? make("p", {}, `… and ${sentences.length - MOST_SENTENCES} more like these.`)
+      : null,
+    remedy ? make("p", { class: "remedy" }, remedy) : null);
   return make("section", { class: "checks", id: "checks", tabindex: "-1" }, make("h2", {}, "Checks that fired"),
-    board.checks.length ? make("ul", {}, checkGroups().map((group) => make("li", {}, make("code", {}, group.code),
-      group.sentences.slice(0, MOST_SENTENCES).map((sentence) => make("p", {}, sentence)),
-      group.sentences.length > MOST_SENTENCES ? make("p", {}, `… and ${group.sentences.length - MOST_SENTENCES} more like these.`) : null,
-      group.remedy ? make("p", { class: "remedy" }, group.remedy) : null)))
-      : make("p", {}, "None."));
+    board.checks.length ? make("ul", {}, checkGroups().map(item)) : make("p", {}, "None."));
 }

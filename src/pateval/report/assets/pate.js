@@ -1,15 +1,21 @@
 // PATE on one series, from its definition: events, buffers and flagged steps in, categories and weights out.
 // Nothing here touches the page. A score is a rank: a step is flagged at level k where its rank is above k.
 
-const CATEGORIES = ["quiet", "true detection", "early", "delayed", "outside", "partly missed", "totally missed"];
-const [QUIET, TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY] = CATEGORIES.keys();
-const FREE = 0, INSIDE = 1, AFTER = 2, BEFORE = 3;
+export const CATEGORIES = ["quiet", "true detection", "early", "delayed", "outside", "partly missed", "totally missed"];
+export const QUIET = 0;
+export const TRUE = 1;
+export const EARLY = 2;
+export const DELAYED = 3;
+export const OUTSIDE = 4;
+export const PARTLY = 5;
+export const TOTALLY = 6;
+// Kinds of places that a step can be in; 0 is none of them.
+const INSIDE = 1, AFTER = 2, BEFORE = 3;
 
-// Where the zones of each event lie, and what a flagged step in them is worth. `times` is null for plain steps; no zone
-// reaches across one of the `breaks`.
-function findZones(events, steps, early, delay, times = null, breaks = []) {
+// Where the zones of each event lie, and what a flagged step in them is worth. Buffers are in the unit of `times`, null
+// for plain steps; differences below `tolerance` are rounding. No zone reaches across one of the `breaks`.
+export function findZones(events, steps, early, delay, { times = null, tolerance = 0, breaks = [] } = {}) {
   const distance = (from, to) => (times ? times[to] - times[from] : to - from);
-  const tolerance = times ? 1e-9 * medianGap(times) : 0;
   const zones = events.map(([start, stop], k) => ({
     start,
     stop,
@@ -48,15 +54,8 @@ function zoneWeight(reach, distance, half) {
   return Math.max(0, reach - distance) / Math.max(reach + half, Number.MIN_VALUE);
 }
 
-function medianGap(times) {
-  const gaps = new Float64Array(times.length - 1);
-  for (let i = 0; i < gaps.length; i++) gaps[i] = times[i + 1] - times[i];
-  gaps.sort();
-  return gaps.length ? gaps[gaps.length >> 1] : 0;
-}
-
 // For every step the kind of place it is in, and which event that belongs to.
-function mapSteps(zones, steps) {
+export function mapSteps(zones, steps) {
   const kinds = new Uint8Array(steps), owners = new Int32Array(steps).fill(-1);
   zones.forEach((zone, k) => {
     const first = zone.start - zone.before, end = zone.stop + zone.after;
@@ -69,7 +68,7 @@ function mapSteps(zones, steps) {
 }
 
 // How many steps are flagged at each level.
-function flaggedCounts(ranks, levels) {
+export function flaggedCounts(ranks, levels) {
   const counts = new Float64Array(levels + 1);
   for (let i = 0; i < ranks.length; i++) counts[ranks[i]]++;
   const flagged = new Float64Array(levels + 1);
@@ -77,8 +76,9 @@ function flaggedCounts(ranks, levels) {
   return flagged;
 }
 
-// What one level gives: sums, precision, recall, and a row per event.
-function explainLevel(zones, ranks, level, flagged) {
+// What one level gives: sums, precision, recall, and a row per event. `numbers` are those of the steps in the whole
+// recording, where some are left out.
+export function explainLevel(zones, ranks, level, flagged, numbers = null) {
   let found = 0, missed = 0, inZones = 0;
   const categories = new Array(CATEGORIES.length).fill(0);
   const events = zones.map((zone) => {
@@ -113,7 +113,7 @@ function explainLevel(zones, ranks, level, flagged) {
         const weight = hits ? zone.beforeWeight(x) : 0;
         row.tp += weight;
         row.fp += 1 - weight;
-        row.lead = x;
+        row.lead = numbers ? numbers[zone.start] - numbers[zone.start - x] : x;
         categories[EARLY]++;
       }
     }
@@ -143,7 +143,7 @@ function figures(tp, fp, fn) {
 }
 
 // Precision and recall at every level, from running sums: steps enter one after the other as the threshold falls.
-function curve(zones, ranks, levels, flagged) {
+export function curve(zones, ranks, levels, flagged) {
   const gained = new Float64Array(levels + 1), missed = new Float64Array(levels + 1);
   for (const zone of zones) {
     let highest = 0;
@@ -195,7 +195,7 @@ function addMissed(missed, zone, ranks) {
 }
 
 // The category of one step at a level.
-function categoryOf(kind, detected, isFlagged) {
+export function categoryOf(kind, detected, isFlagged) {
   if (kind === INSIDE) return isFlagged ? TRUE : detected ? PARTLY : TOTALLY;
   if (!isFlagged) return QUIET;
   return kind === AFTER ? DELAYED : kind === BEFORE ? EARLY : OUTSIDE;

@@ -1,20 +1,31 @@
 // Which view is shown, and the frame around it.
 
-const VIEWS = {
-  overview: ["Overview", overviewView],
-  table: ["Table", tableView],
-  compare: ["Compare", compareView],
-  metrics: ["Metrics", metricsView],
-  series: ["Series", seriesView],
-  about: ["About", aboutView],
-};
+import { aboutView } from "./about.js";
+import { addressOf, forget, readAddress } from "./address.js";
+import { compareView } from "./compare.js";
+import { count, forgetColours, make, seriesCount } from "./elements.js";
+import { metricsView } from "./metrics.js";
+import { overviewView } from "./overview.js";
+import { seriesView } from "./series.js";
+import { tableView } from "./table.js";
+import { board } from "./unpack.js";
+
+const VIEWS = new Map([
+  ["overview", ["Overview", overviewView]],
+  ["table", ["Table", tableView]],
+  ["compare", ["Compare", compareView]],
+  ["metrics", ["Metrics", metricsView]],
+  ["series", ["Series", seriesView]],
+  ["about", ["About", aboutView]],
+]);
 
 function drawView(isFirst) {
-  const state = readAddress(), name = VIEWS[state.view] ? state.view : "overview", main = document.getElementById("main");
-  document.getElementById("views").replaceChildren(...Object.entries(VIEWS).map(([key, [label]]) =>
+  const state = readAddress(), name = VIEWS.has(state.view) ? state.view : "overview";
+  const main = document.getElementById("main"), [, draw] = VIEWS.get(name);
+  document.getElementById("views").replaceChildren(...[...VIEWS].map(([key, [label]]) =>
     make("a", { href: addressOf({ view: key }), "aria-current": key === name ? "page" : null }, label)));
   document.getElementById("tip").hidden = true;
-  main.replaceChildren(...VIEWS[name][1](state).flat().filter(Boolean));
+  main.replaceChildren(...draw(state).flat().filter(Boolean));
   document.title = `${main.querySelector("h1")?.textContent ?? ""} · ${board.title}`;
   if (!isFirst) {
     main.querySelector("h1")?.focus({ preventScroll: true });
@@ -24,7 +35,7 @@ function drawView(isFirst) {
 
 function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
-  palette.clear();
+  forgetColours();
   const chosen = document.documentElement.dataset.theme;
   const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   const button = document.getElementById("theme");
@@ -33,7 +44,11 @@ function setTheme(theme) {
   window.dispatchEvent(new Event("resize"));
 }
 
-document.getElementById("size").textContent = [count(board.detectors.length, "detector"), count(board.series.length, "series", "series"), count(board.metrics.length, "metric")].join(" · ");
+document.getElementById("size").textContent = [
+  count(board.detectors.length, "detector"),
+  board.pooled ? `${seriesCount(board.pooled)} as one` : seriesCount(board.series.length),
+  count(board.metrics.length, "metric"),
+].join(" · ");
 document.getElementById("theme").addEventListener("click", () => {
   const isDark = document.getElementById("theme").textContent === "☀";
   setTheme(isDark ? "light" : "dark");
@@ -53,5 +68,3 @@ window.addEventListener("hashchange", () => {
 });
 setTheme("");
 drawView(true);
-// What tests look at; nothing in the page uses it.
-window.patevalReport = { board, loadBlock, unpack, findZones, flaggedCounts, explainLevel, curve, mapSteps, categoryOf, drawn };

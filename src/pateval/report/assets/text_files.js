@@ -1,4 +1,8 @@
-// A table as a file: CSV, Markdown, LaTeX, JSON. Names come from users, so each format gets them made harmless.
+// A table as a file: CSV, Markdown, LaTeX, JSON. Names come from users, so each format gets them made harmless, by the
+// rules of pateval's own writers, which the page carries.
+
+import { figure, make } from "./elements.js";
+import { board } from "./unpack.js";
 
 const FORMATS = {
   CSV: ["csv", "text/csv", asCsv],
@@ -6,6 +10,11 @@ const FORMATS = {
   LaTeX: ["tex", "text/x-tex", asLatex],
   JSON: ["json", "application/json", asJson],
 };
+
+function escaped(text, format) {
+  const rules = new Map(Object.entries(board.escapes[format]));
+  return [...text.replace(/\s+/g, " ")].map((mark) => rules.get(mark) ?? mark).join("");
+}
 
 // A cell of text that begins like a formula would be computed by a spreadsheet.
 function csvCell(cell) {
@@ -19,25 +28,24 @@ function asCsv(columns, rows) {
   return [columns, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 
+function areNumbers(columns, rows) {
+  return columns.map((_, place) => rows.some((row) => typeof row[place] === "number"));
+}
+
 function asMarkdown(columns, rows) {
-  const marks = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-  const cell = (value) => (typeof value === "number" ? figure(value) : value ?? "–")
-    .replace(/[&<>]/g, (mark) => marks[mark]).replace(/([\\|`*_[\]])/g, "\\$1").replace(/\s+/g, " ");
+  const cell = (value) => (typeof value === "number" ? figure(value) : escaped(value ?? "–", "markdown"));
   const line = (cells) => `| ${cells.join(" | ")} |`;
-  const right = columns.map((_, place) => rows.some((row) => typeof row[place] === "number"));
-  return [line(columns.map(cell)), line(right.map((yes) => (yes ? "---:" : "---"))),
-    ...rows.map((row) => line(row.map(cell)))].join("\n") + "\n";
+  const sides = areNumbers(columns, rows).map((isRight) => (isRight ? "---:" : "---"));
+  return [line(columns.map(cell)), line(sides), ...rows.map((row) => line(row.map(cell)))].join("\n") + "\n";
 }
 
 function asLatex(columns, rows) {
-  const marks = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
-    "<": "\\textless{}", ">": "\\textgreater{}" };
-  const cell = (value) => (typeof value === "number" ? `$${figure(value).replace("−", "-")}$`
-    : (value ?? "--").replace(/[\\~^<>&%#_{}$]/g, (mark) => marks[mark] ?? `\\${mark}`).replace(/\s+/g, " "));
-  const right = columns.map((_, place) => (rows.some((row) => typeof row[place] === "number") ? "r" : "l"));
-  const line = (cells) => `${cells.join(" & ")} \\\\`;
-  return ["% needs \\usepackage{booktabs}", `\\begin{tabular}{${right.join("")}}`, "\\toprule", line(columns.map(cell)),
-    "\\midrule", ...rows.map((row) => line(row.map(cell))), "\\bottomrule", "\\end{tabular}"].join("\n") + "\n";
+  const number = (value) => `$${figure(value).replace("−", "-")}$`;
+  const cell = (value) => (typeof value === "number" ? number(value) : escaped(value ?? "–", "latex"));
+  const line = (row) => `${row.map(cell).join(" & ")} \\\\`;
+  const sides = areNumbers(columns, rows).map((isRight) => (isRight ? "r" : "l")).join("");
+  return ["% needs \\usepackage{booktabs}", `\\begin{tabular}{${sides}}`, "\\toprule", line(columns), "\\midrule",
+    ...rows.map(line), "\\bottomrule", "\\end{tabular}"].join("\n") + "\n";
 }
 
 function asJson(columns, rows) {
@@ -55,7 +63,7 @@ function saveAs(name, type, text) {
 }
 
 // Buttons that save what `table` returns at that moment: a name, columns and rows.
-function downloads(table) {
+export function downloads(table) {
   return make("p", { class: "downloads", role: "group", "aria-label": "Download what is shown" }, "Download",
     Object.entries(FORMATS).map(([label, [suffix, type, write]]) =>
       make("button", { type: "button", "data-format": suffix, onclick: () => {

@@ -1,11 +1,16 @@
 // A timeline on canvas: panels of curves over the same steps, bands for events and zones, a strip of categories.
 // Long stretches are drawn as the lowest and highest point of every pixel column, found in blocks of 64 steps.
 
+import { ticks } from "./clock.js";
+import { colour, make, shortNumber } from "./elements.js";
+import { CATEGORIES, OUTSIDE, PARTLY, QUIET, TOTALLY, TRUE } from "./pate.js";
+
 const BLOCK = 64;
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const MARGIN = { left: 52, right: 10, top: 8, axis: 24 };
 
 // Lowest and highest of every 64 numbers; NaN counts for neither.
-function summarise(numbers) {
+export function summarise(numbers) {
   const size = Math.ceil(numbers.length / BLOCK), low = new Float64Array(size), high = new Float64Array(size);
   for (let b = 0; b < size; b++) {
     let least = Infinity, most = -Infinity;
@@ -19,7 +24,7 @@ function summarise(numbers) {
   return { numbers, low, high };
 }
 
-function extent(curve, from, to) {
+export function extent(curve, from, to) {
   let least = Infinity, most = -Infinity, i = from;
   const take = (low, high) => {
     if (low < least) least = low;
@@ -31,62 +36,8 @@ function extent(curve, from, to) {
   return [least, most];
 }
 
-// Positions on the horizontal axis: step numbers, or times.
-function makeAxis(steps, times, dates) {
-  const at = times ? (step) => times[Math.min(Math.max(step, 0), steps - 1)] : (step) => step;
-  const end = times ? times[steps - 1] + (steps > 1 ? (times[steps - 1] - times[0]) / (steps - 1) : 1) : steps;
-  // The first step at or after a position.
-  const stepAt = (position) => {
-    if (!times) return Math.min(Math.max(Math.ceil(position - 1e-9), 0), steps);
-    let low = 0, high = steps;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (times[middle] < position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  return { steps, at, begin: at(0), end, stepAt, dates: Boolean(times && dates) };
-}
-
-function ticks(low, high, most) {
-  const raw = (high - low) / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw) ?? raw;
-  const found = [];
-  for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) {
-    found.push(Math.abs(value) < step * 1e-9 ? 0 : value);
-  }
-  return found;
-}
-
-const SPANS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000];
-
-function dateTicks(low, high, most) {
-  const raw = (high - low) / 1000 / Math.max(most, 1);
-  if (raw < 1) return ticks(low, high, most).map((value) => [value, dateText(value, 0.5)]);
-  const step = (SPANS.find((span) => span >= raw) ?? raw) * 1000;
-  const found = [];
-  for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push([value, dateText(value, step / 1000)]);
-  return found;
-}
-
-function dateText(position, seconds = 1) {
-  const text = new Date(position).toISOString();
-  if (seconds < 1) return text.slice(11, 23);
-  if (seconds < 60) return text.slice(11, 19);
-  if (seconds < 86400) return `${text.slice(5, 10)} ${text.slice(11, 16)}`;
-  return text.slice(0, 10);
-}
-
-function shortNumber(value) {
-  const size = Math.abs(value);
-  if (value === 0) return "0";
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(0).replace("e+", "e");
-  return String(Number(value.toPrecision(3))).replace("-", "−");
-}
-
 // `model` has axis, panels [{name, curve, colour, low, high, threshold()}], zones, category(step), and callbacks.
-class Timeline {
+export class Timeline {
   constructor(model) {
     this.model = model;
     this.from = model.axis.begin;
@@ -111,10 +62,8 @@ class Timeline {
     this.waits = true;
     requestAnimationFrame(() => {
       this.waits = false;
-      const started = performance.now();
       this.paint();
       this.paintMap();
-      drawn.push(performance.now() - started);
     });
   }
 
@@ -161,7 +110,8 @@ class Timeline {
     const { axis, zones } = this.model, left = MARGIN.left, right = MARGIN.left + this.inner;
     const band = (first, stop, fill, least) => {
       if (stop <= first) return;
-      const begin = Math.max(left, x(axis.at(first))), end = Math.min(right, x(stop < axis.steps ? axis.at(stop) : axis.end));
+      const begin = Math.max(left, x(axis.at(first)));
+      const end = Math.min(right, x(stop < axis.steps ? axis.at(stop) : axis.end));
       if (end < left || begin > right) return;
       pen.fillStyle = fill;
       pen.fillRect(begin, top, Math.max(end - begin, least), height);
@@ -251,7 +201,8 @@ class Timeline {
 
   // The gravest category of every pixel column; what is missed is hatched too, for eyes that see no colours.
   paintCategories(pen, columns, top, inner, x) {
-    const { category, axis } = this.model, paint = CATEGORIES.map((name) => colour(`category-${name.replaceAll(" ", "-")}`));
+    const { category, axis } = this.model;
+    const paint = CATEGORIES.map((name) => colour(`category-${name.replaceAll(" ", "-")}`));
     const order = [0, 4, 2, 1, 6, 3, 5]; // how grave each category is
     pen.fillStyle = colour("panel");
     pen.fillRect(MARGIN.left, top, inner, 16);
@@ -286,12 +237,10 @@ class Timeline {
 
   paintAxis(pen, x, top, inner) {
     const { axis } = this.model;
-    const found = axis.dates ? dateTicks(this.from, this.to, inner / 110)
-      : ticks(this.from, this.to, inner / 90).map((value) => [value, value.toLocaleString("en")]);
     pen.font = `11px ${FONT}`;
     pen.fillStyle = colour("quiet");
     pen.textBaseline = "top";
-    for (const [value, text] of found) {
+    for (const [value, text] of axis.marks(this.from, this.to, inner / 110)) {
       const place = x(value);
       if (place < MARGIN.left || place > MARGIN.left + inner) continue;
       pen.fillRect(Math.round(place), top - 4, 1, 4);
@@ -414,6 +363,3 @@ class Timeline {
     this.draw();
   }
 }
-
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-const drawn = []; // how long each drawing took, in milliseconds, for tests

@@ -19,8 +19,10 @@ function readBlock(name) {
   return content;
 }
 
+export const board = readBlock("board");
+
 // A block that may have to be loaded from beside the page.
-function loadBlock(name) {
+export function loadBlock(name) {
   const here = readBlock(name);
   if (here || !board.folder) return Promise.resolve(here);
   return new Promise((resolve, reject) => {
@@ -35,7 +37,7 @@ function loadBlock(name) {
 const canInflate = typeof DecompressionStream === "function";
 
 // Whole numbers of 16 bits: differences, high bytes before low ones, deflated, as base64.
-async function unpack(text) {
+export async function unpack(text) {
   if (!canInflate) {
     throw new Error("This browser cannot unpack the scores (it has no DecompressionStream); one from 2023 on can.");
   }
@@ -57,21 +59,20 @@ function fromBase64(text) {
   return bytes;
 }
 
-async function unpackValues(packed) {
+export async function unpackValues(packed) {
   const numbers = await unpack(packed.packed), values = new Float64Array(numbers.length);
   const scale = (packed.high - packed.low) / 4094;
   for (let i = 0; i < values.length; i++) values[i] = numbers[i] ? packed.low + (numbers[i] - 1) * scale : NaN;
   return values;
 }
 
-async function unpackTimes(packed, steps) {
-  const times = new Float64Array(steps);
-  if (packed.numbers) return times.map((_, i) => packed.numbers[i]);
-  if (packed.interval !== undefined) return times.map((_, i) => packed.start + i * packed.interval);
+// Numbers as they were, to the last digit.
+export async function unpackNumbers(packed, size) {
+  const numbers = new Float64Array(size);
+  if (packed.numbers) return numbers.map((_, i) => packed.numbers[i]);
+  if (packed.interval !== undefined) return numbers.map((_, i) => packed.start + i * packed.interval);
   const codes = await unpack(packed.packed);
-  times[0] = packed.start;
-  for (let i = 1; i < steps; i++) times[i] = times[i - 1] + packed.gaps[codes[i]];
-  return times;
+  numbers[0] = packed.start;
+  for (let i = 1; i < size; i++) numbers[i] = numbers[i - 1] + packed.gaps[codes[i]];
+  return numbers;
 }
-
-const board = readBlock("board");

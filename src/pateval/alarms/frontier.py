@@ -1,0 +1,402 @@
+"""From scores to a threshold: what each one finds and costs, and the lowest that a budget of false alarms allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.alarms.clock import AlarmClock
+from pateval.alarms.judgement import AlarmJudgement, percent_limits, share
+from pateval.alarms.scored import ScoredSteps, scored_steps, step_series
+from pateval.alarms.statistics import LimitPair, poisson_limits, wilson_limits
+from pateval.alarms.tables import Rows, TableResult, as_records
+from pateval.output.text_table import plain
+from pateval.thresholds.false_alarms import lowest_allowed
+from pateval.thresholds.levels import read_alarm_rate
+from pateval.time.clocks import Duration
+from pateval.time.timelines import Recording, read_recording
+from pateval.validation.wording import in_words
+
+_CELLS_AT_ONCE = 5_000_000  # times to detect held at once, incidents by thresholds
+_ROWS_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class FrontierRow:
+    """One threshold: what its alarms find, and what they cost.
+
+    Attributes
+    ----------
+    threshold : float
+        Steps with at least this score are flagged.
+    found, incidents : int
+        Incidents found, of those that count.
+    alarms, false : int
+        Alarms, and those that meet no incident.
+    median_time_to_detect : float
+        In units of the clock; NaN where nothing is found.
+    time_in_alarm, observed : float
+        Time in alarm, and observed time, in units of the clock.
+    days : float
+        Observed time in days, or in units of time where no unit is known: what rates go over.
+    budgets : tuple of str
+        Budgets for which this is the lowest allowed threshold.
+    """
+
+    threshold: float
+    found: int
+    incidents: int
+    alarms: int
+    false: int
+    median_time_to_detect: float
+    time_in_alarm: float
+    observed: float
+    days: float
+    budgets: tuple[str, ...] = ()
+
+    @property
+    def recall(self) -> float:
+        """Share of the incidents that are found; NaN without incidents."""
+        return share(self.found, self.incidents)
+
+    @property
+    def false_rate(self) -> float:
+        """False alarms per day, or per unit of time where no unit is known."""
+        return share(self.false, self.days)
+
+    @property
+    def false_rate_limits(self) -> LimitPair:
+        """Garwood's limits of that rate at 95 %."""
+        return poisson_limits(self.false, self.days)
+
+    @property
+    def alarm_rate(self) -> float:
+        """All alarms likewise."""
+        return share(self.alarms, self.days)
+
+    @property
+    def share_in_alarm(self) -> float:
+        """Time in alarm as a share of observed time."""
+        return share(self.time_in_alarm, self.observed)
+
+    @property
+    def recall_limits(self) -> LimitPair:
+        """Wilson's limits of the recall at 95 %."""
+        return wilson_limits(self.found, self.incidents)
+
+
+@dataclass(frozen=True, repr=False)
+class AlarmFrontier(TableResult):
+    """Thresholds from the highest down: those at which more incidents are found, and those of the budgets.
+
+    Attributes
+    ----------
+    rows : tuple of FrontierRow
+        The thresholds.
+    thresholds : dict of str to (float or None)
+        The threshold of each budget; None where not even the highest score keeps it.
+    clock : AlarmClock
+        What a unit of the times is.
+    observed : Fraction
+        Length of observed time, in units of the clock.
+    """
+
+    rows: tuple[FrontierRow, ...]
+    thresholds: dict[str, float | None]
+    clock: AlarmClock
+    observed: Fraction
+    steps: ScoredSteps = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def rate_unit(self) -> str:
+        """What rates are per: "day" wherever a unit of time is known, otherwise "unit"."""
+        return self.clock.rate_unit
+
+    def judge(self, threshold: float, *, within: Duration | float | None = None) -> AlarmJudgement:
+        """Everything about the alarms at a threshold."""
+        asked = None if within is None else self.clock.length(within, "within")
+        return self.steps.judge(float(threshold), asked)
+
+    def of_budget(self, budget: str) -> FrontierRow | None:
+        """The row that a budget chose; None where there is none."""
+        return next((row for row in self.rows if budget in row.budgets), None)
+
+    def records(self) -> Rows:
+        """Columns and rows at full precision; times in units of the clock."""
+        columns = ["threshold", "found", "incidents", "recall", "recall_low", "recall_high", "alarms", "false"]
+        columns += ["rate_unit", "false_rate", "false_rate_low", "false_rate_high", "alarm_rate"]
+        columns += ["median_time_to_detect", "time_in_alarm", "share_in_alarm", "budgets"]
+        return columns, [
+            [
+                *(row.threshold, row.found, row.incidents, row.recall, *row.recall_limits, row.alarms, row.false),
+                *(self.rate_unit, row.false_rate, *row.false_rate_limits, row.alarm_rate),
+                *(row.median_time_to_detect, row.time_in_alarm, row.share_in_alarm, ", ".join(row.budgets)),
+            ]
+            for row in self.rows
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can carry, with None for what is undefined."""
+        figures = {"rate_unit": self.rate_unit, "observed": float(self.observed), "budgets": self.thresholds}
+        found: dict[str, Any] = plain(figures | {"rows": as_records(*self.records())})
+        return found
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Columns and rows for people: budgets, and a choice of the other thresholds."""
+        columns = ["threshold", "found", "95 %", f"false alarms per {self.clock.rate_words}", "median time to detect"]
+        return [*columns, "time in alarm", "budget"], [
+            [
+                f"{row.threshold:.6g}",
+                f"{row.found} of {row.incidents}",
+                percent_limits(row.recall_limits),
+                self.clock.rate_in_words(row.false_rate),
+                self.clock.lead(row.median_time_to_detect),
+                "-" if math.isnan(row.share_in_alarm) else f"{row.share_in_alarm:.1%}",
+                ", ".join(row.budgets),
+            ]
+            for row in _chosen_rows(self.rows)
+        ]
+
+    def remarks(self) -> list[str]:
+        """What the table means, in sentences."""
+        lines = []
+        hidden = len(self.rows) - len(_chosen_rows(self.rows))
+        if hidden:
+            lines.append(f"{hidden} more thresholds: --format csv has all of them")
+        for budget, threshold in self.thresholds.items():
+            row = self.of_budget(budget)
+            if threshold is None or row is None:
+                lines.append(f"budget {budget}: no threshold keeps it, not even the highest score")
+                continue
+            rate = f"{self.clock.rate_in_words(row.false_rate)} false alarms per {self.clock.rate_words}"
+            lines.append(
+                f"budget {budget}: flag scores from {threshold:.6g} on, which finds {row.found} of {row.incidents} "
+                f"incidents at {rate} (oracle: the incidents chose it)"
+            )
+        if not self.rows and not self.thresholds:
+            lines.append("no threshold finds an incident without flagging every step")
+        return lines
+
+
+def alarm_frontier(
+    labels: npt.ArrayLike | None,
+    scores: npt.ArrayLike,
+    *,
+    incidents: object = None,
+    times: npt.ArrayLike | None = None,
+    time_unit: str | None = None,
+    series: npt.ArrayLike | None = None,
+    early: Duration | float = 0,
+    delay: Duration | float = 0,
+    merge: Duration | float | None = None,
+    cooldown: Duration | float | None = None,
+    max_gap: Duration | None = None,
+    ignore: npt.ArrayLike | None = None,
+    missing: str = "error",
+    budgets: str | Iterable[str] = (),
+) -> AlarmFrontier:
+    """Find out what each threshold finds and costs, and the lowest one that a budget of false alarms allows.
+
+    Flagged steps that follow each other are one alarm. Candidates are the distinct scores, less one that flags every
+    step. A budget chooses the lowest of them that keeps it together with all higher ones: lower thresholds may again
+    have few false alarms, down to a single endless one.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1, or None
+        Truth for each time step, whose runs are the incidents; None where ``incidents`` are given.
+    scores : array-like of float
+        The detector's scores, higher is more anomalous.
+    incidents : pairs, array of times, table, or mapping of series to these, optional
+        In place of labels, as in `judge_alarms`; a table of several series has a column that names them.
+    times, time_unit, series
+        When each step was recorded, and which series it belongs to, as in `evaluate`. Without times the clock counts
+        steps.
+    early, delay, merge, cooldown
+        As in `judge_alarms`; numbers are steps without times, and units of times that are numbers.
+    max_gap : duration, optional
+        A longer hole ends an alarm, and is not observed.
+    ignore : array-like of 0/1, optional
+        Steps to leave out: they are not observed, and end no alarm.
+    missing : {"error", "ignore", "normal"}
+        What to do where a score is NaN or null, as in `evaluate`.
+    budgets : str or iterable of str
+        False alarms in so much time, or in so many steps: "1/1d", "5/1d", "2/1000".
+
+    Returns
+    -------
+    AlarmFrontier
+        The thresholds at which the number of incidents found changes, and those of the budgets, from the highest down.
+        Scores of 0 and 1 have one candidate, 1; constant scores have none.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an input is not of the form described.
+
+    Warnings
+    --------
+    A budget on false alarms uses the labels: it says what a detector could do, not what it will do on new data.
+    With a cooldown every distinct score is judged one by one, which takes long for long series.
+
+    Examples
+    --------
+    >>> import pateval as pv
+    >>> labels = [0, 0, 1, 1, 0, 0, 0, 0, 1, 0]
+    >>> scores = [1, 5, 2, 8, 1, 6, 1, 3, 4, 2]
+    >>> found = pv.alarm_frontier(labels, scores, budgets="1/10")
+    >>> [(row.threshold, row.found, row.false) for row in found.rows]
+    [(8.0, 1, 0), (6.0, 1, 1), (4.0, 2, 2)]
+    >>> found.thresholds
+    {'1/10': 6.0}
+    """
+    if (labels is None) == (incidents is None):
+        raise ValueError("pass labels or incidents: one of them says what is to be found, and the other is None")
+    if scores is None:
+        raise TypeError("scores must be one number per step; got None")
+    wanted = [budgets] if isinstance(budgets, str) else list(budgets)
+    for budget in wanted:
+        if not isinstance(budget, str):
+            raise TypeError(f"budgets must be texts such as '1/1d'; got {in_words(budget)}")
+    truth = np.zeros(np.size(np.asarray(scores)), dtype=np.bool_) if labels is None else labels
+    recording = read_recording(
+        truth, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
+    )
+    clock = clock_of(recording, times, time_unit)
+    steps = scored_steps(
+        recording,
+        incidents,
+        names=step_series(series, recording.starts),
+        clock=clock,
+        policy=clock.policy(early, delay, merge, cooldown),
+        labels_given=labels is not None,
+    )
+    return frontier_of(steps, wanted)
+
+
+def clock_of(recording: Recording, times: object, time_unit: str | None) -> AlarmClock:
+    """The clock of a recording; steps where it has none."""
+    if recording.clock is None:
+        return AlarmClock()
+    # Numbers have no unit without time_unit; what else has one are dates, or differences in time, which are numbers.
+    is_difference = getattr(getattr(times, "dtype", None), "kind", "") == "m"
+    has_dates = recording.clock.nanoseconds is not None and time_unit is None and not is_difference
+    return AlarmClock(recording.clock.nanoseconds, has_dates)
+
+
+def frontier_of(steps: ScoredSteps, budgets: Sequence[str]) -> AlarmFrontier:
+    """Find the thresholds; `alarm_frontier` says which."""
+    allowed = {budget: allowed_false_alarms(budget, steps) for budget in budgets}
+    find = _frontier_of_sums if steps.policy.cooldown is None else _frontier_one_by_one
+    rows, chosen = find(steps, allowed)
+    return AlarmFrontier(tuple(rows), chosen, steps.clock, steps.observed, steps)
+
+
+def allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
+    """How many false alarms a budget allows in the time that was observed, as an exact fraction."""
+    rate, per = read_alarm_rate(budget, f"false-alarms:{budget}")
+    exact = Fraction(str(rate))
+    if isinstance(per, int):
+        return exact * steps.size / per
+    return exact * steps.observed / Fraction(steps.clock.length(per, f"the unit of budget {budget!r}"))
+
+
+def _frontier_of_sums(
+    steps: ScoredSteps, allowed: dict[str, Fraction]
+) -> tuple[list[FrontierRow], dict[str, float | None]]:
+    """All thresholds at once: counts are sums over steps and cuts, as `pateval.kernels.alarm_levels` has them."""
+    levels, thresholds, lowest = steps.levels, steps.thresholds, steps.lowest_candidate
+    everything = np.ones(levels.is_counted.size, dtype=np.bool_)
+    outside_counted, false = levels.outside(levels.is_counted), levels.outside(everything)
+    alarms = levels.alarms() - (outside_counted - false)
+    found_at = levels.found_at
+    chosen: dict[str, int | None] = {}
+    for budget, limit in allowed.items():
+        chosen[budget] = lowest_allowed(false, limit, lowest)
+    wanted = {rank for rank in chosen.values() if rank is not None}
+    ranks = np.array(sorted(wanted | set(found_at[found_at >= lowest].tolist()), reverse=True), dtype=np.intp)
+    medians = _medians(steps, ranks)
+    in_alarm = levels.in_alarm(steps.lengths)
+    counts = np.searchsorted(np.sort(found_at), ranks, side="left")
+    rows = [
+        FrontierRow(
+            float(thresholds[rank]),
+            found=int(found_at.size - below),
+            incidents=int(np.count_nonzero(levels.is_counted)),
+            alarms=int(alarms[rank]),
+            false=int(false[rank]),
+            median_time_to_detect=median,
+            time_in_alarm=float(in_alarm[rank]),
+            observed=float(steps.observed),
+            days=steps.days,
+            budgets=tuple(budget for budget, other in chosen.items() if other == rank),
+        )
+        for rank, below, median in zip(ranks.tolist(), counts.tolist(), medians, strict=True)
+    ]
+    return rows, {budget: None if rank is None else float(thresholds[rank]) for budget, rank in chosen.items()}
+
+
+def _medians(steps: ScoredSteps, ranks: npt.NDArray[np.intp]) -> list[float]:
+    """Median time to detect at each rank."""
+    found: list[float] = []
+    at_once = max(1, _CELLS_AT_ONCE // max(1, steps.incident_starts.size))
+    for first in range(0, ranks.size, at_once):
+        block = ranks[first : first + at_once]
+        times = steps.levels.detection_times(block, steps.times, steps.incident_starts, float(steps.policy.early))
+        is_found = ~np.isnan(times)
+        ordered = np.sort(np.append(times, np.full((1, block.size), np.nan), axis=0), axis=0)  # NaN come last
+        counts = is_found.sum(axis=0)
+        places = np.arange(block.size)
+        middle = (ordered[np.maximum(counts - 1, 0) // 2, places] + ordered[counts // 2, places]) / 2
+        found += np.where(counts > 0, middle, np.nan).tolist()
+    return found
+
+
+def _frontier_one_by_one(
+    steps: ScoredSteps, allowed: dict[str, Fraction]
+) -> tuple[list[FrontierRow], dict[str, float | None]]:
+    """With a cooldown an alarm depends on those before it: every threshold is judged by itself."""
+    chosen: dict[str, float | None] = dict.fromkeys(allowed)
+    open_budgets, rows, before = dict(allowed), {}, 0
+    for threshold in steps.thresholds[steps.lowest_candidate :][::-1].tolist():
+        judged = steps.judge(threshold)
+        open_budgets = {budget: limit for budget, limit in open_budgets.items() if judged.false <= limit}
+        for budget in open_budgets:
+            chosen[budget] = threshold
+        if judged.found != before or open_budgets:
+            rows[threshold] = (judged, judged.found != before)
+        before = judged.found
+    kept = {threshold for threshold, (_, changes) in rows.items() if changes} | set(chosen.values())
+    return [
+        FrontierRow(
+            threshold,
+            found=judged.found,
+            incidents=judged.incidents,
+            alarms=judged.alarms,
+            false=judged.false,
+            median_time_to_detect=judged.detection_quantiles()[1],
+            time_in_alarm=float(sum(part.time_in_alarm for part in judged.parts)),
+            observed=float(steps.observed),
+            days=steps.days,
+            budgets=tuple(budget for budget, other in chosen.items() if other == threshold),
+        )
+        for threshold, (judged, _) in rows.items()
+        if threshold in kept
+    ], chosen
+
+
+def _chosen_rows(rows: Sequence[FrontierRow]) -> list[FrontierRow]:
+    """Rows of budgets, and of the others as many as a screen holds, evenly apart."""
+    if len(rows) <= _ROWS_SHOWN:
+        return list(rows)
+    places = set(np.linspace(0, len(rows) - 1, _ROWS_SHOWN).astype(int).tolist())
+    return [row for place, row in enumerate(rows) if place in places or row.budgets]

@@ -1,0 +1,376 @@
+"""The gate that a change must pass: whether a new detector is not worse than the base, or better, beyond luck.
+
+A detector is *not worse* if its difference to the base is above ``-margin`` beyond luck, and *better* if it is above 0
+beyond luck. Differences are paired, over series, or over pieces around the events of one series. The test is exact: if
+the two detectors were exchangeable, each difference could as well have the other sign, and all signs are counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.tables import Rows, TableResult, as_records
+from pateval.evaluation.bootstrap import event_blocks
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Sample, values_of, with_predictions
+from pateval.output.text_table import plain
+from pateval.time.timelines import Recording, leave_out_for_all
+from pateval.validation.arrays import FloatArray
+from pateval.validation.arrays import fraction as checked_fraction
+
+REQUIRE = ("not-worse", "better")
+_GRID = 1 << 16  # places of the grid on which sums of differences are counted, about
+
+
+@dataclass(frozen=True)
+class GateEvidence:
+    """What the data say about one quantity of a new detector against the base.
+
+    Attributes
+    ----------
+    measure : str
+        The quantity.
+    base, new, difference : float
+        Both values, and how much better the new one is.
+    margin : float
+        How much worse it may be.
+    units : int
+        How many series, pieces or incidents the difference goes over; alarms for a rate.
+    not_worse, better : float
+        p-values of the two one-sided tests: small ones speak for the new detector.
+    power : float
+        How likely the gate lets pass a detector that is as good as the base (not-worse), or better by the margin
+        (better), if differences vary as they do here; NaN where that is not known.
+    identical : bool
+        Whether both gave the same everywhere.
+    """
+
+    measure: str
+    base: float
+    new: float
+    difference: float
+    margin: float
+    units: int
+    not_worse: float
+    better: float
+    power: float = math.nan
+    identical: bool = False
+
+    def passes(self, require: str, alpha: float) -> bool:
+        """Whether the evidence suffices."""
+        if require == "better":
+            return self.better <= alpha
+        return self.identical or self.not_worse <= alpha
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult(TableResult):
+    """Whether a new detector may take the place of the base; prints as a sentence and a table.
+
+    Attributes
+    ----------
+    passed : bool
+        Whether it may.
+    require : {"not-worse", "better"}
+        What was asked.
+    alpha : float
+        Level of this look.
+    look : int or None
+        Which look of the ledger this is.
+    evidence : tuple of GateEvidence
+        One per quantity.
+    """
+
+    passed: bool
+    require: str
+    alpha: float
+    look: int | None
+    evidence: tuple[GateEvidence, ...]
+
+    def sentence(self) -> str:
+        """What was decided, and why."""
+        words = self.require.replace("-", " ")
+        stopped = "may be worse" if self.require == "not-worse" else "is not shown to be better"
+        verdict = f"passed: the new one is {words}" if self.passed else f"stopped: the new one {stopped}"
+        reasons = []
+        for one in self.evidence:
+            p_value = one.better if self.require == "better" else one.not_worse
+            how = "the same everywhere" if one.identical else f"{one.difference:+.4f} on {one.units:,}, p {p_value:.3g}"
+            reasons.append(f"{one.measure} {how}")
+        level = f"{self.alpha:.3g}" + ("" if self.look is None else f", look {self.look} of its ledger")
+        return f"{verdict} ({'; '.join(reasons)}, at {level})"
+
+    def records(self) -> Rows:
+        """Columns and rows: one per quantity."""
+        names = list(GateEvidence.__dataclass_fields__)
+        return names, [[getattr(one, name) for name in names] for one in self.evidence]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can carry."""
+        decided = {name: getattr(self, name) for name in ("passed", "require", "alpha", "look")}
+        found: dict[str, Any] = plain({**decided, "sentence": self.sentence(), "evidence": as_records(*self.records())})
+        return found
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Columns and rows for people."""
+        columns = ["measure", "base", "new", "difference", "margin", "over", "p not worse", "p better", "power"]
+        return columns, [
+            [
+                one.measure,
+                *(f"{value:.4f}" for value in (one.base, one.new)),
+                f"{one.difference:+.4f}",
+                *(f"{one.margin:g}", f"{one.units:,}", f"{one.not_worse:.3g}", f"{one.better:.3g}"),
+                "-" if math.isnan(one.power) else f"{one.power:.0%}",
+            ]
+            for one in self.evidence
+        ]
+
+    def remarks(self) -> list[str]:
+        """The sentence."""
+        return [self.sentence()]
+
+
+def sign_flip_p_value(differences: FloatArray) -> float:
+    """Exact one-sided test that paired differences are positive: the share of all sign patterns with as large a sum.
+
+    Differences are rounded to a fine grid, the same for all patterns, so that patterns can be counted.
+
+    Examples
+    --------
+    >>> sign_flip_p_value(np.array([1.0, 2.0, 3.0])), sign_flip_p_value(np.array([1.0, -2.0, 3.0]))
+    (0.125, 0.375)
+    >>> sign_flip_p_value(np.zeros(4))
+    1.0
+    """
+    largest = float(np.abs(differences).max(initial=0))
+    if not largest:
+        return 1.0
+    levels = 1 << max(6, (_GRID // differences.size).bit_length() - 1)
+    steps = np.rint(differences / largest * levels).astype(np.int64)
+    # Sum over the positive ones: each size is in it or not, half and half.
+    share = np.ones(1)
+    for size in np.abs(steps[steps != 0]).tolist():
+        longer = np.zeros(share.size + size)
+        longer[: share.size] += share / 2
+        longer[size:] += share / 2
+        share = longer
+    return float(min(1.0, share[int(steps[steps > 0].sum()) :].sum()))
+
+
+def paired_evidence(
+    measure: str, base: FloatArray, new: FloatArray, *, margin: float, alpha: float, sign: int = 1
+) -> GateEvidence:
+    """GateEvidence of paired values, one per series or piece; ``sign`` is -1 where lower is better."""
+    is_defined = ~(np.isnan(base) | np.isnan(new))
+    one, other = base[is_defined], new[is_defined]
+    if not one.size:
+        raise ValueError(f"{measure} is defined for both detectors on no series or piece: there is nothing to compare")
+    differences = sign * (other - one)
+    return GateEvidence(
+        measure,
+        float(one.mean()),
+        float(other.mean()),
+        float(differences.mean()),
+        margin,
+        int(one.size),
+        sign_flip_p_value(differences + margin),
+        sign_flip_p_value(differences),
+        _power(differences, margin, alpha),
+        identical=bool((differences == 0).all()),
+    )
+
+
+def _power(differences: FloatArray, effect: float, alpha: float) -> float:
+    """Power of the paired t-test, which the exact test follows, to see a shift by an effect."""
+    size = differences.size
+    if 0.5**size > alpha:
+        return 0.0
+    deviation = float(differences.std(ddof=1))
+    if not deviation:
+        return 1.0
+    from scipy.stats import nct, t
+
+    return float(nct.sf(t.isf(alpha, size - 1), size - 1, effect * math.sqrt(size) / deviation))
+
+
+def unit_values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, FloatArray]]:
+    """Values of each metric and detector over series, or over pieces around the events of one series."""
+    prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(recordings)]
+    found = []
+    for recording in prepared:
+        if recording.starts.size > 1:
+            parts = recording.parts()
+        else:
+            blocks = event_blocks(prepared[0].counted(prepared[0].labels))
+            cuts = recording.timeline.original(np.array([start for start, _ in blocks[1:]], dtype=np.intp))
+            slices = [slice(*limits) for limits in pairwise([0, *cuts.tolist(), len(recording.labels)])]
+            sample = Sample(recording, measures)
+            flags = next((sample.predicted(one).flags for one in measures.metrics if one.needs_threshold), None)
+            if flags is not None:  # those of the whole series, not chosen anew in each piece
+                recording = replace(recording, predictions=recording.timeline.on_all_steps(flags))
+            parts = [recording.part(one) for one in slices]
+        values = [values_of(part, measures) for part in parts]
+        found.append({name: np.array([value[name].value for value in values]) for name in measures.ids})
+    return found
+
+
+def alarm_evidence(
+    base: AlarmJudgement, new: AlarmJudgement, *, margin_missed: float, margin_false: float
+) -> list[GateEvidence]:
+    """GateEvidence of two judgements on the same incidents and observed time: incidents found, and false alarms.
+
+    Parameters
+    ----------
+    base, new : AlarmJudgement
+        What both did.
+    margin_missed : float
+        Share of the incidents that the new one may miss beyond the base: Tango's score test of a paired difference;
+        that it is better, by the exact McNemar test.
+    margin_false : float
+        How many more false alarms it may have, as a share of those of the base: the exact binomial test of its share of
+        all false alarms.
+    """
+    from scipy.stats import binom
+
+    found = [np.concatenate([part.is_found for part in judged.parts]) for judged in (base, new)]
+    gained, lost = (int(np.count_nonzero(one & ~other)) for one, other in (found[::-1], found))
+    pairs = zip(base.parts, new.parts, strict=True)
+    identical = all(np.array_equal(one.alarms, other.alarms) for one, other in pairs)
+    false, total = new.false, new.false + base.false
+    ratio = 1 + margin_false
+    return [
+        GateEvidence(
+            "incidents found",
+            base.recall,
+            new.recall,
+            new.recall - base.recall,
+            margin_missed,
+            base.incidents,
+            _paired_share_p_value(gained, lost, base.incidents, margin_missed),
+            float(binom.sf(gained - 1, gained + lost, 0.5)),
+            identical=identical,
+        ),
+        GateEvidence(
+            f"false alarms per {base.clock.rate_words}",
+            base.false_rate,
+            new.false_rate,
+            base.false_rate - new.false_rate,
+            margin_false,
+            total,
+            float(binom.cdf(false, total, ratio / (1 + ratio))),
+            float(binom.cdf(false, total, 0.5)),
+            identical=identical,
+        ),
+    ]
+
+
+def _paired_share_p_value(gained: int, lost: int, pairs: int, margin: float) -> float:
+    """Tango's score test that a paired share is not lower by the margin (Statistics in Medicine 17, 1998).
+
+    Examples
+    --------
+    >>> round(_paired_share_p_value(0, 0, 100, 0.05), 4), _paired_share_p_value(0, 0, 0, 0.05)
+    (0.0109, 1.0)
+    """
+    if not pairs or (not margin and not gained + lost):
+        return 1.0
+    linear = -gained - lost - (2 * pairs - gained + lost) * margin
+    constant = lost * margin * (margin + 1)
+    share = (math.sqrt(linear**2 - 8 * pairs * constant) - linear) / (4 * pairs)
+    variance = pairs * (2 * share - margin * (margin + 1))
+    return float(NormalDist().cdf(-(gained - lost + pairs * margin) / math.sqrt(variance)))
+
+
+def decide(evidence: Sequence[GateEvidence], require: str, alpha: float, ledger: Ledger | None = None) -> GateResult:
+    """Decide on several quantities: all must be not worse; to be better, one of them must be better, too."""
+    level = alpha if ledger is None else ledger.level(alpha)
+    look = None if ledger is None else ledger.look
+    if require == "better" and len(evidence) > 1:
+        passed = all(one.passes("not-worse", level) for one in evidence)
+        passed = passed and any(one.passes("better", level / len(evidence)) for one in evidence)
+    else:
+        passed = all(one.passes(require, level) for one in evidence)
+    return GateResult(passed, require, level, look, tuple(evidence))
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A file that keeps every look at a gate, so that a search of many variants does not pass by luck.
+
+    The k-th look gets a share of 6 / (pi k)**2 of alpha, whatever the data: all looks together spend alpha.
+    """
+
+    path: Path
+    looks: int
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Ledger:
+        """Read a ledger; one that is not there yet has no looks."""
+        file = Path(path)
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        for number, line in enumerate(lines, start=1):
+            try:
+                is_look = json.loads(line)["look"] == number
+            except (ValueError, TypeError, KeyError):
+                is_look = False
+            if not is_look:
+                raise ValueError(f"{file}: line {number} is not look {number} of a ledger; take another file")
+        return cls(file, len(lines))
+
+    @property
+    def look(self) -> int:
+        """Number of the look that comes next."""
+        return self.looks + 1
+
+    def level(self, alpha: float) -> float:
+        """Level of the look that comes next.
+
+        Examples
+        --------
+        >>> round(Ledger(Path("ledger.jsonl"), looks=1).level(0.05), 5)
+        0.0076
+        """
+        return alpha * 6 / (math.pi * self.look) ** 2
+
+    def write(self, result: GateResult, base: str, new: str) -> None:
+        """Add a look: digests of both inputs, and the result."""
+        entry = {"look": self.look, "base": base, "new": new, **result.to_dict()}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+    """Digest of a file, or of all files of a folder."""
+    found, place = hashlib.sha256(), Path(path)
+    for file in sorted(each for each in place.rglob("*") if each.is_file()) if place.is_dir() else [place]:
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def score_evidence(pair: Sequence[Recording], measures: Measures, *, margin: float, alpha: float) -> list[GateEvidence]:
+    """GateEvidence of each metric for two recordings of the same steps."""
+    checked_fraction(alpha, "alpha")
+    base, new = unit_values(pair, measures)
+    return [
+        paired_evidence(
+            metric.id,
+            base[metric.id],
+            new[metric.id],
+            margin=margin,
+            alpha=alpha,
+            sign=1 if metric.higher_is_better else -1,
+        )
+        for metric in measures.metrics
+    ]

@@ -1,0 +1,296 @@
+"""Alarms held against incidents on the clock of one series: arrays in, arrays out, no checks.
+
+Times are integers (nanoseconds for dates) or floats. Intervals are arrays of shape (n, 2), closed at both ends;
+observed time is a union of half-open periods.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.time.clocks import Times
+from pateval.validation.arrays import BoolArray, IntArray
+
+Number = int | float | Fraction
+# What becomes of an alarm that is neither dropped nor suppressed.
+ROLES = ("first", "repeat", "false", "set aside")
+FIRST, REPEAT, FALSE, SET_ASIDE = range(4)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How alarms are counted, in units of the clock; None where there is no such rule."""
+
+    early: Number = 0
+    delay: Number = 0
+    merge: Number | None = None
+    cooldown: Number | None = None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observed time of a series.
+
+    Attributes
+    ----------
+    starts, stops : ndarray
+        Half-open periods in order, apart from each other.
+    last : number or None
+        A single moment after all of them that is observed, too: the end of a closed stretch.
+    length : number
+        How much time that is.
+    """
+
+    starts: Times
+    stops: Times
+    last: Any
+    length: Number
+
+    def first_moments(self, intervals: Times) -> tuple[Times, BoolArray]:
+        """The first observed moment of each interval, and whether there is one."""
+        starts, stops = intervals[:, 0], intervals[:, 1]
+        moments, is_observed = starts.copy(), np.zeros(starts.size, dtype=np.bool_)
+        if self.starts.size:
+            place = np.searchsorted(self.stops, starts, side="right")
+            reached = np.maximum(starts, self.starts[np.minimum(place, self.starts.size - 1)])
+            is_observed = (place < self.starts.size) & (reached <= stops)
+            moments = np.where(is_observed, reached, starts)
+        if self.last is not None:
+            at_the_end = ~is_observed & (starts <= self.last) & (self.last <= stops)
+            moments[at_the_end] = self.last
+            is_observed |= at_the_end
+        return moments, is_observed
+
+    def length_within(self, intervals: Times) -> Number:
+        """Length of the union of intervals, as far as it is observed."""
+        if not len(intervals) or not self.starts.size:
+            return 0
+        starts, stops = joined(intervals)
+        before = np.append(0, np.cumsum(self.stops - self.starts))
+
+        def up_to(times: Times) -> Times:
+            place = np.searchsorted(self.starts, times, side="right") - 1
+            period = np.maximum(place, 0)
+            inside = np.clip(times, self.starts[period], self.stops[period]) - self.starts[period]
+            return before[period] + np.where(place >= 0, inside, 0)
+
+        return (up_to(stops) - up_to(starts)).sum().item()
+
+
+def observed_time(periods: Times | None, ignored: Times, moments: Times) -> Observed:
+    """Find what is observed of some periods less the ignored ones.
+
+    Parameters
+    ----------
+    periods : ndarray or None
+        Half-open periods; None for the closed stretch from the first to the last of the moments.
+    ignored : ndarray
+        Half-open periods to leave out.
+    moments : ndarray
+        All times of alarms and incidents.
+
+    Examples
+    --------
+    >>> found = observed_time(np.array([[0, 10], [20, 30]]), np.array([[5, 25]]), np.zeros(0))
+    >>> found.starts.tolist(), found.stops.tolist(), found.length
+    ([0, 25], [5, 30], 10)
+    """
+    last = None
+    if periods is None:
+        if not moments.size:
+            return Observed(moments, moments, None, 0)
+        first, last = moments.min(), moments.max()
+        periods = np.array([[first, last]])
+        if ((ignored[:, 0] <= last) & (last < ignored[:, 1])).any():
+            last = None
+    starts, stops = joined(periods[periods[:, 1] > periods[:, 0]])
+    left_out = ignored[ignored[:, 1] > ignored[:, 0]]
+    if len(left_out) and starts.size:
+        # What is observed changes at these times only; +1 where a period or an ignored one begins, -1 where it ends.
+        away, back = joined(left_out)
+        times = np.concatenate([starts, stops, back, away])
+        change = np.repeat([1, -1, 1, -1], [starts.size, stops.size, back.size, away.size])
+        order = np.argsort(times, kind="stable")
+        times, depth = times[order], np.cumsum(change[order])
+        is_inside = (depth[:-1] == 1) & (times[1:] > times[:-1])
+        starts, stops = times[:-1][is_inside], times[1:][is_inside]
+    return Observed(starts, stops, last, (stops - starts).sum().item() if starts.size else 0)
+
+
+def joined(intervals: Times) -> tuple[Times, Times]:
+    """Starts and stops of the union of intervals, in order; intervals that touch become one."""
+    if not len(intervals):
+        return intervals[:, 0], intervals[:, 1]
+    ordered = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    latest = np.maximum.accumulate(ordered[:, 1])
+    is_new = np.append(True, ordered[1:, 0] > latest[:-1])
+    firsts = np.flatnonzero(is_new)
+    return ordered[firsts, 0], latest[np.append(firsts[1:], len(ordered)) - 1]
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Alarms and incidents of one series, and what became of them.
+
+    Attributes
+    ----------
+    incidents : ndarray of shape (n, 2)
+        As given.
+    is_counted : ndarray of bool
+        Whether some moment of the incident is observed; the others are left out.
+    first_alarm : ndarray of int
+        Place of the first alarm of each incident; -1 where it is missed or left out.
+    times_to_detect : ndarray
+        From the start of the incident to its first alarm; 0 where there is none.
+    alarms : ndarray of shape (m, 2)
+        After merge and cooldown, in order.
+    roles : ndarray of int
+        Of each alarm, its place in `ROLES`.
+    dropped, suppressed : int
+        Alarms outside observed time, and within the cooldown of another.
+    observed : Observed
+        Observed time.
+    time_in_alarm : number
+        Length of the union of the alarms within it.
+    series : str or None
+        Name of the series.
+    kinds : ndarray of str or None
+        Kind of each incident.
+    """
+
+    incidents: Times
+    is_counted: BoolArray
+    first_alarm: IntArray
+    times_to_detect: Times
+    alarms: Times
+    roles: IntArray
+    dropped: int
+    suppressed: int
+    observed: Observed
+    time_in_alarm: Number
+    series: str | None = None
+    kinds: npt.NDArray[Any] | None = None
+
+    @property
+    def is_found(self) -> BoolArray:
+        """Which incidents are found."""
+        return self.first_alarm >= 0
+
+    def of_kind(self, kind: str) -> Matching:
+        """The same with the incidents of one kind only."""
+        kinds = np.full(len(self.incidents), None) if self.kinds is None else self.kinds
+        names = ("incidents", "is_counted", "first_alarm", "times_to_detect")
+        return replace(self, kinds=kinds[kinds == kind], **{name: getattr(self, name)[kinds == kind] for name in names})
+
+
+def match(
+    alarms: Times,
+    incidents: Times,
+    observed: Observed,
+    policy: Policy,
+    *,
+    series: str | None = None,
+    kinds: npt.NDArray[Any] | None = None,
+) -> Matching:
+    """Find out which incidents the alarms find, and what each alarm is."""
+    limits = whole_lengths(policy, alarms, incidents)
+    is_counted = observed.first_moments(incidents)[1]
+    moments, is_observed = observed.first_moments(alarms)
+    kept = np.stack([moments, alarms[:, 1]], axis=1)[is_observed]
+    kept = kept[np.lexsort((kept[:, 1], kept[:, 0]))]
+    if limits.merge is not None:
+        kept = _merged(kept, limits.merge)
+    merged = len(kept)
+    if limits.cooldown is not None:
+        kept = kept[_outside_cooldown(kept[:, 0], limits.cooldown)]
+    windows = np.stack([incidents[:, 0] - limits.early, incidents[:, 1] + limits.delay], axis=1)
+    first_alarm = np.where(is_counted, _first_alarms(kept, windows), -1)
+    is_found = first_alarm >= 0
+    times = np.zeros(len(incidents), dtype=incidents.dtype)
+    early = policy.early if isinstance(policy.early, int) else float(policy.early)
+    if is_found.any():
+        after = kept[first_alarm[is_found], 0] - incidents[is_found, 0]
+        times = times.astype(np.result_type(after, early))
+        times[is_found] = np.maximum(after, -early)
+    roles = np.full(len(kept), FALSE)
+    roles[_meets(kept, windows[~is_counted])] = SET_ASIDE
+    roles[_meets(kept, windows[is_counted])] = REPEAT
+    roles[first_alarm[is_found]] = FIRST
+    return Matching(
+        incidents,
+        is_counted,
+        first_alarm,
+        times,
+        kept,
+        roles,
+        dropped=int(np.count_nonzero(~is_observed)),
+        suppressed=merged - len(kept),
+        observed=observed,
+        time_in_alarm=observed.length_within(kept),
+        series=series,
+        kinds=kinds,
+    )
+
+
+def whole_lengths(policy: Policy, alarms: Times, incidents: Times) -> Policy:
+    """Lengths that compare with the times as the given ones do.
+
+    On a clock of integers they are whole, since nothing happens between two ticks, and no longer than all of the times
+    together, so that no sum overflows.
+    """
+    if alarms.dtype.kind != "i" or incidents.dtype.kind != "i":
+        early, delay, merge, cooldown = (
+            length if length is None else float(length)
+            for length in (policy.early, policy.delay, policy.merge, policy.cooldown)
+        )
+        return Policy(early or 0.0, delay or 0.0, merge, cooldown)
+    times = [int(limit) for array in (alarms, incidents) if array.size for limit in (array.min(), array.max())]
+    span = max(times) - min(times) + 1 if times else 0
+    cooldown = None if policy.cooldown is None else min(math.ceil(policy.cooldown), span)
+    merge = None if policy.merge is None else min(math.floor(policy.merge), span)
+    return Policy(min(math.floor(policy.early), span), min(math.floor(policy.delay), span), merge, cooldown)
+
+
+def _merged(alarms: Times, merge: Number) -> Times:
+    """Alarms in order, joined where one starts at most ``merge`` after the latest stop before it."""
+    if not len(alarms):
+        return alarms
+    latest = np.maximum.accumulate(alarms[:, 1])
+    firsts = np.flatnonzero(np.append(True, alarms[1:, 0] > latest[:-1] + merge))
+    return np.stack([alarms[firsts, 0], latest[np.append(firsts[1:], len(alarms)) - 1]], axis=1)
+
+
+def _outside_cooldown(starts: Times, cooldown: Number) -> IntArray:
+    """Places of the alarms that start no sooner than ``cooldown`` after the last one kept."""
+    times, kept, place = starts.tolist(), [], 0
+    while place < len(times):
+        kept.append(place)
+        place = bisect_left(times, times[place] + cooldown, place + 1)
+    return np.array(kept, dtype=np.intp)
+
+
+def _first_alarms(alarms: Times, windows: Times) -> IntArray:
+    """Place of the first alarm that meets each window, -1 where none does; alarms are in order."""
+    if not len(alarms):
+        return np.full(len(windows), -1)
+    # The first alarm whose stop reaches the window: the earliest of all that do, so if it starts too late, all do.
+    place = np.searchsorted(np.maximum.accumulate(alarms[:, 1]), windows[:, 0], side="left")
+    start = alarms[np.minimum(place, len(alarms) - 1), 0]
+    return np.where((place < len(alarms)) & (start <= windows[:, 1]), place, -1)
+
+
+def _meets(alarms: Times, windows: Times) -> BoolArray:
+    """Which alarms meet some window."""
+    if not len(windows):
+        return np.zeros(len(alarms), dtype=np.bool_)
+    ordered = windows[np.argsort(windows[:, 0])]
+    place = np.searchsorted(ordered[:, 0], alarms[:, 1], side="right")
+    latest = np.maximum.accumulate(ordered[:, 1])
+    return (place > 0) & (latest[np.maximum(place, 1) - 1] >= alarms[:, 0])

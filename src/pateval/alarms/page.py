@@ -1,0 +1,203 @@
+"""One page about alarms for whoever runs the plant: a sentence, a timeline, and the incidents, worst first.
+
+Python packs times, incidents and alarms as JSON; the script beside the template draws them. Where there are scores, it
+also packs the rank of every score, and the script judges each threshold anew by the rules of `pateval.alarms.matching`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pateval.alarms.files import AlarmTable
+from pateval.alarms.frontier import AlarmFrontier
+from pateval.alarms.judgement import AlarmJudgement, observed_length
+from pateval.alarms.matching import ROLES, Matching, Observed
+from pateval.alarms.statistics import poisson_limits
+from pateval.io.atomic import write_text
+from pateval.output.html import asset, render_template
+from pateval.output.text_table import plain
+from pateval.time.clocks import Times
+
+Slider = tuple[AlarmFrontier, float]
+_PACKAGE = "pateval.alarms"
+_MOST_STEPS = 500_000  # of all detectors; more would make a page that no browser likes
+_MOST_LIMITS = 3_000  # numbers of false alarms for which limits are packed
+
+
+class _Axis:
+    """Times as the page has them: numbers that a browser holds exactly, from the earliest one on.
+
+    Dates are counted in the longest of second, milli-, micro- and nanosecond that all of them are whole numbers of.
+    """
+
+    def __init__(self, arrays: Sequence[Times], nanoseconds: int | None, has_dates: bool) -> None:
+        filled = [array.ravel() for array in arrays if array.size]
+        times = np.concatenate(filled) if filled else np.zeros(1, dtype=np.int64)
+        self.nanoseconds, self.has_dates = nanoseconds, has_dates
+        self.is_whole, self.origin, self.size = times.dtype.kind == "i", 0, 1
+        if self.is_whole and has_dates:
+            second = 10**9
+            self.origin = int(times.min()) // second * second
+            self.size = next(size for size in (second, 10**6, 10**3, 1) if not ((times - self.origin) % size).any())
+
+    def packed(self, times: Times) -> list[Any]:
+        """Times, or pairs of them."""
+        shifted = times - self.origin
+        found: list[Any] = (shifted // self.size if self.is_whole and shifted.dtype.kind == "i" else shifted).tolist()
+        return found
+
+    def length(self, length: Any) -> float | None:
+        """A length of time."""
+        return None if length is None else float(length) / self.size
+
+    def described(self) -> dict[str, Any]:
+        """What the script needs to write times."""
+        unit = None if self.nanoseconds is None else self.nanoseconds * self.size
+        return {"origin": self.origin / 1e6 if self.has_dates else None, "nanoseconds": unit}
+
+
+def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequence[Slider] = ()) -> None:
+    """Write the page.
+
+    Parameters
+    ----------
+    table : AlarmTable
+        Judgements of one detector or several.
+    path : path
+        Where to.
+    sliders : sequence of (AlarmFrontier, float), optional
+        Of each detector, where there are scores: the page then has a slider of thresholds, which stands at this one.
+    """
+    write_text(page_text(table, sliders), path)
+
+
+def page_text(table: AlarmTable, sliders: Sequence[Slider] = ()) -> str:
+    """Put the page together; everything that comes from users is in a block of JSON, which the script shows as text."""
+    from markupsafe import Markup
+
+    look, code = asset("look.css") + asset("page.css", _PACKAGE), asset("page.js", _PACKAGE)
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_hash(code)}'; style-src 'sha256-{_hash(look)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return render_template(
+        asset("page.html", _PACKAGE),
+        policy=policy,
+        sentence=table.judgements[0].sentence(),
+        style=Markup(look),  # noqa: S704  # ours, word for word
+        script=Markup(code),  # noqa: S704  # ours, word for word
+        data=Markup(_harmless(page_data(table, sliders))),  # noqa: S704  # made harmless
+    )
+
+
+def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, Any]:
+    """What the script of the page is given."""
+    parts = [part for judged in table.judgements for part in judged.parts]
+    steps = [one for frontier, _ in sliders for one in frontier.steps.series]
+    ends = [array for part in parts for array in (part.observed.starts, part.observed.stops)]
+    arrays = [
+        *(part.incidents for part in parts),
+        *(part.alarms for part in parts),
+        *ends,
+        *(one.times for one in steps),
+    ]
+    clock = table.judgements[0].clock
+    axis = _Axis(arrays, clock.nanoseconds, clock.has_dates)
+    is_small = sum(one.times.size for one in steps) <= _MOST_STEPS
+    chosen: Sequence[Slider | None] = sliders if sliders and is_small else [None] * len(table)
+    found: dict[str, Any] = plain(
+        {
+            "clock": axis.described(),
+            "roles": ROLES,
+            "rate": clock.rate_words,
+            "tooLong": not is_small,
+            "detectors": [_detector(judged, axis, one) for judged, one in zip(table.judgements, chosen, strict=True)],
+        }
+    )
+    return found
+
+
+def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dict[str, Any]:
+    days = float(judged.clock.in_rate_units(observed_length(judged.parts)))
+    return {
+        "name": judged.name,
+        "sentence": judged.sentence(),
+        "rateLength": days / 1000 if judged.clock.nanoseconds is None else days,
+        "limits": list(judged.false_rate_limits),
+        "inAlarm": judged.share_in_alarm,
+        "series": [_series(part, axis) for part in judged.parts],
+        "scores": None if slider is None else _scores(*slider, axis),
+    }
+
+
+def _series(part: Matching, axis: _Axis) -> dict[str, Any]:
+    count = len(part.incidents)
+    detected = zip(part.times_to_detect, part.is_found, strict=True)
+    return {
+        "name": part.series,
+        "incidents": axis.packed(part.incidents),
+        "kinds": [None] * count if part.kinds is None else part.kinds.tolist(),
+        "counted": part.is_counted.tolist(),
+        "times": [axis.length(time) if is_found else None for time, is_found in detected],
+        "alarms": axis.packed(part.alarms),
+        "roles": part.roles.tolist(),
+        "observed": _periods(part.observed, axis),
+    }
+
+
+def _periods(observed: Observed, axis: _Axis) -> list[Any]:
+    return axis.packed(np.stack([observed.starts, observed.stops], axis=1))
+
+
+def _scores(frontier: AlarmFrontier, threshold: float, axis: _Axis) -> dict[str, Any]:
+    """Ranks of all scores, and what the rules need, so that the script can judge every threshold."""
+    steps = frontier.steps
+    false = int(steps.levels.outside(np.ones(steps.levels.is_counted.size, dtype=np.bool_)).max(initial=0))
+    thresholds = steps.thresholds
+    series = []
+    for one in steps.series:
+        ranks = np.searchsorted(thresholds, one.scores)
+        ranks[one.scores == -np.inf] = -1
+        times = np.array(axis.packed(one.times))
+        usual = np.diff(times, append=times[-1:])
+        lengths = one.lengths / axis.size
+        unusual = np.flatnonzero(lengths != usual)
+        series.append(
+            {
+                "gaps": np.diff(times, prepend=0).tolist(),
+                "ranks": ranks.tolist(),
+                "parted": np.flatnonzero(one.is_parted).tolist(),
+                "unusual": [unusual.tolist(), lengths[unusual].tolist()],
+            }
+        )
+    lengths_of = {field: axis.length(getattr(steps.policy, field)) for field in ("early", "delay", "merge", "cooldown")}
+    return {
+        "name": steps.name,
+        "thresholds": thresholds.tolist(),
+        "lowest": steps.lowest_candidate,
+        "start": int(np.searchsorted(thresholds, threshold)),
+        "budgets": frontier.thresholds,
+        "policy": lengths_of,
+        "observed": float(steps.observed) / axis.size,
+        "limits": [poisson_limits(count, steps.days) for count in range(min(false, _MOST_LIMITS) + 1)],
+        "series": series,
+    }
+
+
+def _harmless(content: Any) -> str:
+    """JSON that can neither end a script element nor a line of a script, whatever names it holds."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,244 @@
+"""``pateval alarms``: alarms held against incidents, and thresholds for a budget of false alarms."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pateval.cli import options
+from pateval.cli.messages import tell
+from pateval.cli.output import Output, result_options
+
+if TYPE_CHECKING:
+    from pateval.alarms.files import AlarmTable
+    from pateval.alarms.frontier import AlarmFrontier
+
+_LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
+
+
+@click.command(
+    "alarms",
+    short_help="Alarms and incidents: found, missed, false, how early.",
+    epilog=options.examples(
+        "pateval alarms pages.csv --incidents incidents.csv --early 30min",
+        "pateval alarms scores.csv --incidents incidents.csv --budget 1/1d,5/1d",
+        "pateval alarms pages.csv --incidents incidents.csv --report page.html",
+    ),
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--incidents", metavar="FILE", help="Incidents: start and stop, or times; optional series and kind.")
+@click.option("--from", "first", metavar="DATE", help="Beginning of the observed time.")
+@click.option("--to", "last", metavar="DATE", help="End of it, which does not belong to it.")
+@click.option("--period", metavar="FILE", help="Observed periods, with start and stop, optionally of each series.")
+@click.option("--ignore", metavar="FILE|COLUMN", help="Periods to leave out; with scores, also a column of 0/1.")
+@click.option("--early", default="0", show_default=True, help="How long before its start an alarm counts.", **_LENGTH)
+@click.option("--delay", default="0", show_default=True, help="How long after its stop an alarm counts.", **_LENGTH)
+@click.option("--merge", help="Join alarms at most this far apart.", **_LENGTH)
+@click.option("--cooldown", help="Suppress alarms that start sooner than this after the last one.", **_LENGTH)
+@click.option("--within", help="Also tell the share found within this time.", **_LENGTH)
+@click.option("--by", type=click.Choice(["kind", "series"]), help="Tell kinds of incidents, or series, apart.")
+@click.option("--budget", metavar="N/TIME,...", help="Scores: the threshold for so many false alarms, as in 1/1d,5/1d.")
+@click.option("--threshold", type=float, metavar="X", help="Scores: judge the alarms at this threshold.")
+@click.option("--score", metavar="COLUMN,...", help="Column of scores, or several.")
+@click.option("--label", metavar="COLUMN", help="Column of labels, in place of --incidents.")
+@click.option("--time", metavar="COLUMN", help="Column of times, or of the starts of alarms.")
+@click.option("--stop", metavar="COLUMN", help="Column of the stops of alarms and incidents.")
+@click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
+@click.option("--detector", metavar="COLUMN", help="Column that tells detectors apart.")
+@click.option("--kind", metavar="COLUMN", help="Column of the kind of an incident.")
+@click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@click.option("--sort", is_flag=True, help="Scores: put the rows of each series in order of time.")
+@click.option("--max-gap", metavar="TIME", help="Scores: a longer hole ends alarms and is not observed.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "ignore", "normal"]),
+    default="error",
+    show_default=True,
+    help="Scores: what to do without one.",
+)
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page.")
+@click.option(
+    "--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Scores: also draw the frontier."
+)
+@result_options
+def command(
+    files: tuple[str, ...],
+    incidents: str | None,
+    first: str | None,
+    last: str | None,
+    period: str | None,
+    ignore: str | None,
+    by: str | None,
+    budget: str | None,
+    threshold: float | None,
+    score: str | None,
+    label: str | None,
+    time: str | None,
+    stop: str | None,
+    series: str | None,
+    detector: str | None,
+    kind: str | None,
+    time_unit: str | None,
+    sort: bool,
+    max_gap: str | None,
+    missing: str,
+    report: Path | None,
+    figure: Path | None,
+    result: Output,
+    **lengths: Any,
+) -> None:
+    """Hold alarms against incidents: what was found and missed, how soon, and at how many false alarms.
+
+    FILE is a list of alarms, with a column of times or of start and stop; several files, or a column 'detector', are
+    several detectors, and two are tested against each other. With --budget, --threshold or --score it is a table of
+    scores, one per step.
+    """
+    if report is not None:
+        _refuse_report(report, files, incidents)
+    observed = _observed(first, last, period)
+    if budget is None and threshold is None and score is None:
+        from pateval.alarms.files import judge_alarm_files
+        from pateval.alarms.score_tables import looks_like_scores
+
+        if incidents is None:
+            raise click.UsageError("name the incidents with --incidents FILE")
+        for path in files:
+            if time is None and Path(path).is_file() and Path(path).stat().st_size and looks_like_scores(path):
+                raise click.UsageError(
+                    f"{path} holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X"
+                )
+        table = judge_alarm_files(
+            list(files),
+            incidents,
+            period=observed,
+            ignore=ignore,
+            by=by,
+            start=time,
+            stop=stop,
+            series=series,
+            detector=detector,
+            kind=kind,
+            time_unit=time_unit,
+            **lengths,
+        )
+        _announce(table.notes)
+        result.emit(table.rendered)
+        sliders: list[tuple[AlarmFrontier, float]] = []
+    else:
+        from pateval.alarms.score_tables import read_scored_steps
+        from pateval.io import Reading
+
+        within, is_file = lengths.pop("within"), ignore is not None and Path(ignore).exists()
+        reading = Reading(
+            label=label,
+            score=options.score_columns(score),
+            series=series,
+            detector=detector,
+            time=time,
+            time_unit=time_unit,
+            ignore=None if is_file else ignore,
+            sort=sort,
+        )
+        steps, notes = read_scored_steps(
+            files,
+            incidents,
+            reading,
+            period=observed,
+            ignore=ignore if is_file else None,
+            max_gap=max_gap,
+            missing=missing,
+            **lengths,
+        )
+        _announce(notes)
+        sliders, table = _judged(steps, options.split(budget) or [], threshold, within, by)
+        result.emit(lambda style, width: _rendered([one for one, _ in sliders], table, style, width))
+    if figure is not None:
+        _draw(sliders, figure)
+    if report is not None:
+        from pateval.alarms.page import write_page
+
+        write_page(table, report, sliders=sliders)
+        tell(f"wrote {report}")
+
+
+def _judged(
+    steps: list[Any], budgets: list[str], threshold: float | None, within: Any, by: str | None
+) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
+    """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
+    from pateval.alarms.files import AlarmTable
+    from pateval.alarms.frontier import frontier_of
+
+    chosen = []
+    for frontier in (frontier_of(one, budgets) for one in steps):
+        # Above all scores nothing is flagged: that is what is left where no threshold keeps a budget.
+        levels = [threshold, *frontier.thresholds.values(), math.inf]
+        chosen.append((frontier, next(level for level in levels if level is not None)))
+    judgements = [frontier.judge(level, within=within) for frontier, level in chosen]
+    return chosen, AlarmTable(tuple(judgements), by)
+
+
+def _draw(sliders: list[tuple[AlarmFrontier, float]], figure: Path) -> None:
+    if len(sliders) != 1:
+        raise click.UsageError("--figure draws the frontier of one column of scores; name it with --score")
+    from pateval import plots
+
+    plots.save(plots.frontier(sliders[0][0]), figure)
+    tell(f"wrote {figure}")
+
+
+def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, style: str, width: int | None) -> str:
+    import json
+
+    from pateval.output.text_table import render
+
+    if style == "json":
+        found = {"frontiers": [one.to_dict() for one in frontiers], **table.to_dict()}
+        return json.dumps(found, ensure_ascii=False, allow_nan=False)
+    if style == "table":
+        shown = [frontier for frontier in frontiers if frontier.thresholds or not len(table)]
+        return "\n\n".join([*(frontier.text(width) for frontier in shown), table.text(width)])
+    name = [judgement.name for judgement in table.judgements]
+    columns, rows = [], []
+    for detector, frontier in zip(name, frontiers, strict=True):
+        columns, cells = frontier.records() if style == "csv" else frontier.table()
+        rows += [[detector, *row] for row in cells]
+    return render(["detector", *columns], rows, style)
+
+
+def _observed(first: str | None, last: str | None, period: str | None) -> object:
+    """The observed time, as it is given."""
+    if period is not None:
+        if first is not None or last is not None:
+            raise click.UsageError(
+                "say when things were observed with --period, or with --from and --to, not with both"
+            )
+        return period
+    if (first is None) != (last is None):
+        raise click.UsageError("--from and --to go together")
+    if first is None or last is None:
+        return None
+    return [tuple(_time(text) for text in (first, last))]
+
+
+def _time(text: str) -> Any:
+    try:
+        return float(text) if not text.isdecimal() else int(text)
+    except ValueError:
+        return text
+
+
+def _refuse_report(report: Path, files: tuple[str, ...], incidents: str | None) -> None:
+    if not report.parent.is_dir():
+        raise click.UsageError(f"--report {report}: there is no folder {report.parent}")
+    if report.exists() and any(
+        given and Path(given).exists() and report.samefile(given) for given in (*files, incidents)
+    ):
+        raise click.UsageError(f"--report {report}: the file is read by this command and cannot be its output, too")
+
+
+def _announce(notes: Any) -> None:
+    for note in notes:
+        tell(note)

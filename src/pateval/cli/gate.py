@@ -1,0 +1,201 @@
+"""``pateval gate``: whether a change may go in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pateval.cli import options
+from pateval.cli.messages import tell
+from pateval.cli.output import Output, result_options
+
+if TYPE_CHECKING:
+    from pateval.alarms.gate import GateEvidence
+    from pateval.alarms.score_tables import ScoreTable
+
+_LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
+
+
+@click.command(
+    "gate",
+    short_help="May a change go in? Not worse than before, beyond luck.",
+    epilog=options.examples(
+        "pateval gate main.parquet branch.parquet --margin 0.01",
+        "pateval gate main-board/ branch-board/ --detector mine --ledger ledger.jsonl",
+        "pateval gate old.csv new.csv --incidents incidents.csv --require better",
+    ),
+)
+@click.argument("base")
+@click.argument("new")
+@click.option("--metric", default="pate_ap", show_default=True, help="What to compare scores and boards by.")
+@click.option(
+    "--margin", type=click.FloatRange(min=0), default=0.01, show_default=True, help="How much worse it may be."
+)
+@click.option(
+    "--alpha", type=click.FloatRange(0, 0.5, min_open=True), default=0.05, show_default=True, help="Level of the test."
+)
+@click.option(
+    "--require",
+    type=click.Choice(["not-worse", "better"]),
+    default="not-worse",
+    show_default=True,
+    help="What must be shown.",
+)
+@click.option("--ledger", type=click.Path(dir_okay=False), metavar="FILE", help="Keep every look; alpha is shared out.")
+@click.option("--score", metavar="COLUMN", help="Column of scores, where a file has several.")
+@click.option("--label", metavar="COLUMN", help="Column of labels.")
+@click.option("--time", metavar="COLUMN", help="Column of times.")
+@click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
+@click.option("--detector", metavar="NAME", help="The detector of a board that holds several.")
+@options.buffers_on_clock
+@options.threshold
+@click.option("--incidents", metavar="FILE", help="BASE and NEW are lists of alarms; these are the incidents.")
+@click.option("--period", metavar="FILE", help="Alarms: what was observed.")
+@click.option("--ignore", metavar="FILE", help="Alarms: periods to leave out.")
+@click.option("--merge", help="Alarms: join those at most this far apart.", **_LENGTH)
+@click.option("--cooldown", help="Alarms: suppress those sooner than this after the last one.", **_LENGTH)
+@click.option("--margin-missed", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="SHARE")
+@click.option("--margin-false", type=click.FloatRange(min=0), default=0.25, show_default=True, metavar="SHARE")
+@result_options
+def command(
+    base: str,
+    new: str,
+    alpha: float,
+    require: str,
+    ledger: str | None,
+    incidents: str | None,
+    result: Output,
+    **settings: Any,
+) -> int:
+    """Exit 0 if NEW is shown to be no worse than BASE by more than the margin, 1 if not, 2 for bad input.
+
+    BASE and NEW are score files, leaderboard folders, or with --incidents lists of alarms. Too little evidence is no
+    pass. With --ledger the k-th look gets 6/(pi k)^2 of alpha, so that trying a hundred variants does not pass by luck.
+    """
+    from pateval.alarms.gate import Ledger, decide, digest
+
+    kept = None if ledger is None else Ledger.open(ledger)
+    level = alpha if kept is None else kept.level(alpha)
+    for path in (base, new):
+        if not Path(path).exists():
+            raise click.UsageError(f"{path}: there is no such file or folder")
+    if incidents is not None:
+        evidence = _of_alarms(base, new, incidents, settings)
+    elif Path(base).is_dir() and Path(new).is_dir():
+        evidence = [_of_boards(base, new, level, settings)]
+    else:
+        evidence = _of_scores(base, new, level, settings)
+    decided = decide(evidence, require, alpha, kept)
+    if kept is not None:
+        kept.write(decided, digest(base), digest(new))
+    result.emit(decided.rendered)
+    return 0 if decided.passed else 1
+
+
+def _of_alarms(base: str, new: str, incidents: str, settings: dict[str, Any]) -> list[GateEvidence]:
+    from pateval.alarms.files import judge_alarm_files
+    from pateval.alarms.gate import alarm_evidence
+
+    lengths = {name: settings[name] for name in ("merge", "cooldown", "period", "ignore", "series", "time_unit")}
+    lengths |= {name: _single(settings[name], name) for name in ("early", "delay")}
+    sources = [_named(path, name) for path, name in ((base, "base"), (new, "new"))]
+    table = judge_alarm_files(sources, incidents, start=settings["time"], **lengths)
+    if len(table) != 2:
+        raise click.UsageError(f"{base} and {new} must hold one detector each; they hold {len(table)}")
+    one, other = table.judgements
+    margins = {name: settings[name] for name in ("margin_missed", "margin_false")}
+    return alarm_evidence(one, other, **margins)
+
+
+def _named(path: str, name: str) -> Any:
+    """The table of a file under another name, since both may have the same stem; an empty one stays a path."""
+    from dataclasses import replace
+
+    from pateval.io import read_table
+    from pateval.io.source import NoRowsError
+
+    try:
+        return replace(read_table(path), name=name)
+    except NoRowsError:
+        return path
+
+
+def _single(lengths: tuple[Any, ...], name: str) -> Any:
+    """One length for alarms; the sets that are the default of metrics mean none."""
+    context = click.get_current_context()
+    source = context.get_parameter_source(name)
+    if source is not None and source.name == "DEFAULT":
+        return 0
+    if len(lengths) != 1:
+        raise click.UsageError(f"--{name} must be one length for alarms")
+    return lengths[0]
+
+
+def _of_boards(base: str, new: str, level: float, settings: dict[str, Any]) -> GateEvidence:
+    import numpy as np
+
+    from pateval.alarms.gate import paired_evidence
+    from pateval.catalog import find_metrics
+
+    (metric,) = find_metrics([settings["metric"]])
+    values = [_board_values(folder, metric.id, settings["detector"]) for folder in (base, new)]
+    series = [name for name in values[0] if name in values[1]]
+    if not series:
+        raise click.UsageError(f"{base} and {new} have no series in common under {metric.id}")
+    one, other = (np.array([found[name] for name in series]) for found in values)
+    sign = 1 if metric.higher_is_better else -1
+    return paired_evidence(metric.id, one, other, margin=settings["margin"], alpha=level, sign=sign)
+
+
+def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, float]:
+    """Values of one detector by series, from a saved board; the mean over runs where there are several."""
+    from pateval.io import TableError
+    from pateval.leaderboards import Leaderboard
+
+    table = Leaderboard.load(folder).scores
+    columns = [table.column(name).to_pylist() for name in ("detector", "series", "metric", "value")]
+    rows = [row for row in zip(*columns, strict=True) if row[2] == metric and detector in (None, row[0])]
+    names = list(dict.fromkeys(row[0] for row in rows))
+    if len(names) != 1:
+        what = f"holds {len(names)} detectors with {metric}" if names else f"has no values of {metric}"
+        raise TableError(f"{folder}: the board {what}; name one with --detector, or another --metric")
+    values: dict[str, list[float]] = {}
+    for _, series, _, value in rows:
+        values.setdefault(series, []).append(float("nan") if value is None else float(value))
+    return {series: sum(runs) / len(runs) for series, runs in values.items()}
+
+
+def _of_scores(base: str, new: str, level: float, settings: dict[str, Any]) -> list[GateEvidence]:
+    from pateval.alarms.gate import score_evidence
+    from pateval.alarms.score_tables import read_score_tables
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading
+
+    reading = Reading(**{name: settings[name] for name in ("score", "label", "time", "series", "time_unit")})
+    found = []
+    for path in (base, new):
+        tables, notes = read_score_tables([path], reading)
+        for note in notes:
+            tell(note)
+        if len(tables) != 1:
+            raise click.UsageError(f"{path} holds {len(tables)} detectors; name one with --score")
+        found.append(tables)
+    pair = (found[0][0], found[1][0])
+    _require_same_steps(*pair, (base, new))
+    lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
+    measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
+    return score_evidence([one.recording for one in pair], measures, margin=settings["margin"], alpha=level)
+
+
+def _require_same_steps(one: ScoreTable, other: ScoreTable, paths: tuple[str, str]) -> None:
+    import numpy as np
+
+    from pateval.io import TableError
+
+    if one.series != other.series or not np.array_equal(one.recording.starts, other.recording.starts):
+        raise TableError(f"{paths[0]} and {paths[1]} hold different series; both must be on the same steps")
+    if not np.array_equal(one.recording.labels, other.recording.labels):
+        raise TableError(f"{paths[0]} and {paths[1]} have different labels; both must be on the same steps")

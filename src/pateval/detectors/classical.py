@@ -1,0 +1,227 @@
+"""Detectors of NumPy alone: baselines for knowledge, luck, silence and a dead network; the recent past; PCA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pateval.detectors.base import Detector
+from pateval.detectors.settings import CheckedSettings
+from pateval.detectors.windows import FloatMatrix, lay_mean, require_steps, score_rows, series_matrix, training_rows
+from pateval.rules import past_z_score
+from pateval.validation.arrays import binary_array
+
+if TYPE_CHECKING:
+    from pateval.detectors.windows import Boundaries
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoSettings:
+    """There is nothing to set."""
+
+
+class Perfect(Detector):
+    """The labels as scores: the most a metric can give. The only detector that is shown the labels.
+
+    Examples
+    --------
+    >>> Perfect().fit([0.0, 0.0]).score([1.0, 9.0, 1.0], labels=[0, 1, 0]).tolist()
+    [0.0, 1.0, 0.0]
+    """
+
+    Settings = NoSettings
+
+    def score(self, values: object, labels: object = None) -> FloatMatrix:  # type: ignore[override]  # it needs them
+        """Return the labels, one per step of ``values``, as scores."""
+        if labels is None:
+            raise ValueError("the perfect detector needs the labels: score(values, labels=...)")
+        length = series_matrix(values).shape[0]
+        truth = binary_array(labels, "labels")
+        if truth.size != length:
+            raise ValueError(f"labels and values must have the same length; got {truth.size} and {length}")
+        return truth.astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSettings(CheckedSettings):
+    """Settings of :class:`Random`.
+
+    Attributes
+    ----------
+    seed : int
+        Every call of ``score`` starts from it.
+    legacy : bool
+        Draw from NumPy's legacy generator, as the paper's examples do.
+    """
+
+    seed: int = 0
+    legacy: bool = False
+
+
+class Random(Detector):
+    """Uniform noise in [0, 1): what luck gives. Nothing is learned from the training series.
+
+    Examples
+    --------
+    >>> Random().fit([0.0]).score([1.0, 2.0]).round(3).tolist()
+    [0.637, 0.27]
+    """
+
+    Settings = RandomSettings
+
+    def score(self, values: object) -> FloatMatrix:  # type: ignore[override]  # series boundaries mean nothing to it
+        """Return one random number per step."""
+        length = series_matrix(values).shape[0]
+        if self.settings.legacy:
+            # The paper's random rows can only be had from this generator.
+            return np.random.RandomState(self.settings.seed).uniform(0, 1, (length,))
+        return np.random.default_rng(self.settings.seed).random((length,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstantSettings(CheckedSettings):
+    """Settings of :class:`Constant`: the one score."""
+
+    value: float = 0.0
+
+
+class Constant(Detector):
+    """One score for every step: what a metric gives to a detector that says nothing.
+
+    Examples
+    --------
+    >>> Constant().fit([0.0]).score([1.0, 2.0]).tolist()
+    [0.0, 0.0]
+    """
+
+    Settings = ConstantSettings
+
+    def score(self, values: object) -> FloatMatrix:  # type: ignore[override]  # series boundaries mean nothing to it
+        """Return the same number for each step."""
+        return np.full(series_matrix(values).shape[0], float(self.settings.value))
+
+
+class SquaredZScore(Detector):
+    """Mean over the features of the squared z-score, by mean and deviation of the training series.
+
+    It is what a reconstructing network scores when its output is zero whatever the input: whoever trained one should
+    beat it.
+
+    Examples
+    --------
+    >>> SquaredZScore().fit([[1.0, 5.0], [3.0, 5.0]]).score([[2.0, 5.0], [4.0, 6.0]]).tolist()
+    [0.0, 2.5]
+    """
+
+    Settings = NoSettings
+
+    def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return the mean square of each step."""
+        result: FloatMatrix = np.square(scaled).mean(axis=1)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingZScoreSettings(CheckedSettings):
+    """Settings of :class:`MovingZScore`.
+
+    Attributes
+    ----------
+    window : int
+        Steps before the current one that make its mean and deviation.
+    floor : float
+        Smallest deviation, in units of the training deviation: keeps quiet stretches from blowing up.
+    combine : {"max", "mean"}
+        How the features' scores become one.
+    """
+
+    window: int = 100
+    floor: float = 0.05
+    combine: Literal["max", "mean"] = "max"
+
+
+class MovingZScore(Detector):
+    """Distance of a step from the mean of the ``window`` steps before it, in units of their standard deviation.
+
+    Causal: only the past counts. The first ``window`` steps, which have too short a past, are compared with mean and
+    deviation of the training series.
+
+    Examples
+    --------
+    >>> values = np.sin(np.arange(300.0))
+    >>> values[250] = 7
+    >>> int(MovingZScore().fit(values[:200]).score(values).argmax())
+    250
+    """
+
+    Settings = MovingZScoreSettings
+
+    def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return how far each step lies from its past."""
+        scores = past_z_score(scaled, self.settings.window, self.settings.floor)
+        result: FloatMatrix = scores.max(axis=1) if self.settings.combine == "max" else scores.mean(axis=1)
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCASettings(CheckedSettings):
+    """Settings of :class:`PCA`.
+
+    Attributes
+    ----------
+    window : int
+        Steps of a window.
+    share : float
+        Directions are kept until they explain this share of the variance.
+    max_windows : int, optional
+        Most training windows, evenly spaced; None takes all.
+    """
+
+    window: int = 20
+    share: float = 0.9
+    max_windows: int | None = 50_000
+
+
+class PCA(Detector):
+    """Squared error of each step when its windows are projected on the main directions of the training windows.
+
+    A step is covered by up to ``window`` windows; its score is the mean of its errors in them. scikit-learn's PCA
+    scores whole windows, which would be another detector.
+
+    Examples
+    --------
+    >>> values = np.sin(np.arange(400.0) / 5)
+    >>> values[300:303] = 0
+    >>> int(PCA().fit(values[:200]).score(values).argmax()) in range(300, 303)
+    True
+    """
+
+    Settings = PCASettings
+
+    @property
+    def window(self) -> int:  # type: ignore[override]  # it is set
+        """Steps of a window."""
+        steps: int = self.settings.window
+        return steps
+
+    def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
+        """Find the main directions of the windows of a training series."""
+        require_steps(len(scaled), self.window, "train")
+        rows = training_rows(scaled, self.window, self.settings.max_windows, boundaries=boundaries)
+        variances, directions = np.linalg.eigh(np.cov(rows, rowvar=False, bias=True).reshape(rows.shape[1], -1))
+        explained = np.cumsum(np.maximum(variances[::-1], 0))
+        components = int(np.searchsorted(explained, self.settings.share * explained[-1])) + 1
+        self._centre, self._directions = rows.mean(axis=0), directions[:, ::-1][:, :components]
+
+    def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return the mean error of each step in the windows that cover it."""
+
+        def errors(rows: FloatMatrix) -> FloatMatrix:
+            centred = rows - self._centre
+            left = centred - centred @ self._directions @ self._directions.T
+            result: FloatMatrix = np.square(left).reshape(len(rows), self.window, -1).mean(axis=2)
+            return result
+
+        return lay_mean(score_rows(scaled, self.window, errors), self.window)

@@ -1,0 +1,341 @@
+"""What to compute: metrics with their options, lengths, threshold, how series are joined, chance; checked here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pateval.catalog import GROUPS, MetricLike, canonical_id, find_metrics
+from pateval.catalog.metric import BEST, ORACLE, Metric
+from pateval.catalog.signatures import signature
+from pateval.catalog.table import all_metrics
+from pateval.evaluation.threshold_rules import ALARMS, ThresholdRule, check_threshold, threshold_rule
+from pateval.thresholds import read_alarm_rate
+from pateval.time.clocks import Duration, canonical_lengths, duration_text, is_duration, require_one_measure
+from pateval.validation.arrays import MISSING, Buffers, choice, count, flag, non_negative_integer, window_length
+from pateval.validation.wording import in_words, listed
+
+CHANCE_DRAWS = 5
+CANDIDATES = 1000
+"""How many thresholds are tried for the best of a metric that cannot be swept."""
+
+Metrics = Iterable[MetricLike] | MetricLike | None
+Threshold = float | str | Mapping[str | None, float | str]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is computed of every recording, the same for all of them.
+
+    Attributes
+    ----------
+    metrics : tuple of Metric
+        In the order of tables.
+    early, delay, window
+        Lengths in steps or durations, which reach the metrics that take them.
+    threshold : float or str
+        How scores become predictions, for the metrics that do not say it themselves.
+    max_gap : str or None
+        Longer holes in time part events and zones of PATE.
+    missing : {"error", "ignore", "normal"}
+        What becomes of missing scores.
+    pooled : bool
+        Whether several series are one sample; otherwise values are means over the series where they are defined.
+    chance, seed : int
+        Over how many vectors of random scores what chance reaches is averaged, and their seed.
+    not_pooled : tuple of str
+        Metrics of the default ones that are left out because they cannot be pooled.
+    thresholds : tuple of pairs
+        Detectors with a threshold of their own, and that.
+    """
+
+    metrics: tuple[Metric, ...]
+    early: Any = (0, 100)
+    delay: Any = (0, 100)
+    window: Any = 100
+    threshold: float | str = ORACLE
+    max_gap: str | None = None
+    missing: str = "error"
+    pooled: bool = False
+    chance: int = CHANCE_DRAWS
+    seed: int = 0
+    not_pooled: tuple[str, ...] = ()
+    thresholds: tuple[tuple[str, float | str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        metrics: Metrics = None,
+        early: Buffers = (0, 100),
+        delay: Buffers = (0, 100),
+        window: int | Duration = 100,
+        threshold: Threshold = ORACLE,
+        max_gap: Duration | None = None,
+        missing: str = "error",
+        pooled: bool = False,
+        chance: int = CHANCE_DRAWS,
+        seed: int = 0,
+        channels: bool = False,
+    ) -> Measures:
+        """Check what a caller asks for, as `evaluate` describes it; ``channels`` for labels of steps by channels."""
+        by_detector: dict[str | None, float | str] = dict(threshold) if isinstance(threshold, Mapping) else {}
+        if isinstance(threshold, Mapping):
+            threshold = by_detector.pop(None, ORACLE)
+        lengths: dict[str, Any] = {
+            "early": canonical_lengths(early, "early"),
+            "delay": canonical_lengths(delay, "delay"),
+            "window": duration_text(window) if is_duration(window) else window_length(window, "window"),
+            "threshold": check_threshold(threshold),
+        }
+        wanted = find_metrics(metrics, global_values=lengths, channels=channels)
+        for metric in wanted:
+            if metric.threshold is not None:
+                check_threshold(metric.threshold)
+        alone = _alone(wanted, metrics) if flag(pooled, "pooled") else ()
+        measures = cls(
+            tuple(metric for metric in wanted if metric.id not in alone),
+            **lengths,
+            max_gap=None if max_gap is None else duration_text(max_gap, "max_gap"),
+            missing=choice(missing, "missing", MISSING),
+            pooled=pooled,
+            chance=count(chance, "chance"),
+            seed=non_negative_integer(seed, "seed"),
+            not_pooled=alone,
+            thresholds=tuple((str(name), check_threshold(own)) for name, own in by_detector.items()),
+        )
+        for bound in measures.bound.values():
+            if bound.metric.on_timeline is not None:
+                require_one_measure(bound.options["early"], bound.options["delay"])
+        return measures
+
+    def record(self) -> dict[str, Any]:
+        """Plain data that `from_record` reads."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return found | {"metrics": list(self.ids)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Measures:
+        """Make measures of plain data, as JSON carries it.
+
+        Examples
+        --------
+        >>> import json
+        >>> measures = Measures.of(metrics="pate, point_f1(threshold=best)", early=20, threshold={"a": 0.5})
+        >>> Measures.from_record(json.loads(json.dumps(measures.record()))) == measures
+        True
+        """
+        given = {name: record[name] for name in inspect.signature(cls.of).parameters if name in record}
+        given["threshold"] = {None: given["threshold"], **dict(record["thresholds"])}
+        return replace(cls.of(**given), not_pooled=tuple(record["not_pooled"]))
+
+    def of_detector(self, name: str) -> Measures:
+        """What is computed of one detector, which may have a threshold of its own."""
+        own = dict(self.thresholds)
+        return replace(self, threshold=own[name], thresholds=()) if name in own else self
+
+    def require_detectors(self, names: Iterable[str]) -> None:
+        """Refuse a threshold of a detector that is not there."""
+        known = list(names)
+        for name, _ in self.thresholds:
+            if name not in known:
+                raise ValueError(f"threshold names {in_words(name)}; the detectors are {listed(known, 12)}")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Metric ids, in the order of tables."""
+        return tuple(metric.id for metric in self.metrics)
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The options that reach every metric that takes them."""
+        return {"early": self.early, "delay": self.delay, "window": self.window}
+
+    @cached_property
+    def by_id(self) -> dict[str, Metric]:
+        """The metrics by their ids."""
+        return {metric.id: metric for metric in self.metrics}
+
+    def id_of(self, spelling: str) -> str:
+        """The id that a spelling means, of the metrics here; what means none is returned as it is."""
+        if spelling in self.by_id or not isinstance(spelling, str) or "(" not in spelling:
+            return spelling
+        try:
+            return canonical_id(spelling, self.metrics, global_values={**self.options, "threshold": self.threshold})
+        except (ValueError, TypeError):
+            return spelling
+
+    @cached_property
+    def bound(self) -> dict[str, Bound]:
+        """The metrics with all that decides what they compute, by their ids."""
+        return {metric.id: self.bind(metric) for metric in self.metrics}
+
+    def bind(self, metric: Metric) -> Bound:
+        """A metric with the options, lengths and threshold that reach it here."""
+        return _bound(metric, self.early, self.delay, self.window, self.threshold)
+
+    def rule(self, metric: Metric) -> ThresholdRule:
+        """How scores become predictions for a metric."""
+        return threshold_rule(self.threshold if metric.threshold is None else metric.threshold)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is cached
+
+    @property
+    def _own_thresholds(self) -> list[float | str]:
+        return [metric.threshold for metric in self.metrics if metric.threshold is not None]
+
+    @cached_property
+    def needs_predictions(self) -> bool:
+        """Whether a metric takes predictions."""
+        return any(metric.needs_threshold for metric in self.metrics)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Names for tables: "(oracle)" and "(best)" where labels choose the threshold."""
+        labels = {}
+        for metric in self.metrics:
+            uses_labels = metric.needs_threshold and self.rule(metric).uses_labels
+            labels[metric.id] = f"{metric.plain_id} ({self.rule(metric).mark})" if uses_labels else metric.id
+        return labels
+
+    def signature(self, metric: Metric, *, series: int = 1, given: bool = False, **fields_of_steps: str) -> str:
+        """Everything that decides a metric's value, in one line.
+
+        Parameters
+        ----------
+        metric : Metric
+            One of the metrics.
+        series : int
+            Over how many series the value goes.
+        given : bool
+            Whether predictions were given, or scores are 0 and 1.
+        **fields_of_steps
+            The fields ``clock``, ``ignored`` and ``missing`` where they apply.
+        """
+        how = self.rule(metric)
+        predictions: Any = "given" if given else how.signature
+        candidates = None
+        if how.kind == BEST and not given and metric.needs_threshold:
+            candidates = "all" if searched(metric).sweep is not None else CANDIDATES
+        return signature(
+            metric,
+            self.options,
+            predictions=predictions,
+            candidates=candidates,
+            over=None if series == 1 else f"{'pooled' if self.pooled else 'mean'}:{series}",
+            **fields_of_steps,
+        )
+
+    @cached_property
+    def needs_times(self) -> str:
+        """The first thing that is given as a duration, in words; empty where nothing is.
+
+        Examples
+        --------
+        >>> Measures.of(metrics=["auc_roc", "vus_pr(window=10min)"]).needs_times
+        "window='10min' of vus_pr(window=10min)"
+        """
+        if self.max_gap is not None:
+            return f"max_gap={self.max_gap!r}"
+        for threshold in [self.threshold, *self._own_thresholds] if self.needs_predictions else []:
+            if isinstance(threshold, str) and threshold.startswith(f"{ALARMS}:"):
+                _, per = read_alarm_rate(threshold.partition(":")[2], threshold)
+                if not isinstance(per, int):
+                    return f"threshold={threshold!r}"
+        for bound in self.bound.values():
+            for name, value in {**bound.in_time, **bound.units}.items():
+                return f"{name}={list(value) if isinstance(value, tuple) else value!r} of {bound.metric.id}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A metric with all that decides what it computes.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric.
+    options : dict
+        The value of every option, lengths as they were given.
+    in_time : dict
+        Those options that are durations.
+    units : dict
+        Those options that are units of time.
+    durations : dict
+        Those of the durations that must become steps: all, unless the metric measures on a clock itself.
+    work_options : dict
+        Those that the work depends on.
+    key : tuple
+        Tells computations apart: equal where two metrics read the same result.
+    compute : callable
+        The work on checked arrays; a user's function gets the same arrays.
+    data_taken : frozenset of str
+        What it is told beside them, such as ``series``.
+    rule : ThresholdRule
+        How scores become predictions for it.
+    predictions_key : object
+        Equal where two metrics are judged on the same predictions.
+    """
+
+    metric: Metric
+    options: dict[str, Any]
+    in_time: dict[str, Any]
+    units: dict[str, Any]
+    durations: dict[str, Any]
+    work_options: dict[str, Any]
+    key: tuple[Any, ...]
+    compute: Callable[..., Any]
+    data_taken: frozenset[str]
+    rule: ThresholdRule
+    predictions_key: object
+
+
+@lru_cache(maxsize=4096)
+def _bound(metric: Metric, early: Any, delay: Any, window: Any, threshold: float | str) -> Bound:
+    lengths = {"early": early, "delay": delay, "window": window}
+    options = metric.effective_options(lengths)
+    work_options, in_time = metric.compute_options(options), metric.durations(options)
+    rule = threshold_rule(threshold if metric.threshold is None else metric.threshold)
+    predictions_key: object = rule.signature
+    if rule.kind == BEST and metric.needs_threshold:
+        best = searched(metric)
+        predictions_key = (BEST, best.function, best.field, repr(best.effective_options(lengths)))
+    return Bound(
+        metric,
+        options,
+        in_time,
+        {name: options[name] for name, kind in metric.kinds.items() if kind.is_unit and options[name] is not None},
+        {} if metric.on_clock else in_time,
+        work_options,
+        (metric.computation, repr(work_options)),
+        getattr(metric.computation, "unchecked", metric.computation),
+        metric.data_taken,
+        rule,
+        predictions_key,
+    )
+
+
+def searched(metric: Metric) -> Metric:
+    """The metric whose best threshold is looked for: the F1 for a precision or a recall, else the metric itself."""
+    if metric.field not in ("precision", "recall"):
+        return metric
+    listed = all_metrics().get(f"{metric.name.removesuffix(metric.field)}f1")
+    if metric.in_package and listed is not None:
+        return replace(listed, options=metric.options)
+    return metric.with_field("f1")
+
+
+def _alone(wanted: list[Metric], metrics: Metrics) -> tuple[str, ...]:
+    """Metrics that cannot be pooled: refused where they are named, else left out."""
+    alone = tuple(metric.id for metric in wanted if not metric.pools)
+    is_named = metrics is not None and not (isinstance(metrics, str) and metrics in GROUPS)
+    if alone and (is_named or len(alone) == len(wanted)):
+        raise ValueError(
+            f"{alone[0]} cannot be computed over several series taken together: leave it out, or leave out pooled"
+        )
+    return alone

@@ -1,0 +1,140 @@
+"""What signatures and notes say of an evaluation: how steps were measured, and which were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pateval.evaluation.measures import Bound, Measures
+from pateval.evaluation.values import Sample
+from pateval.kernels.coarse import coarseness
+from pateval.time.clocks import Clock, Duration, duration_text
+from pateval.time.timelines import Recording
+from pateval.validation.arrays import FloatArray, UndefinedMetricError
+
+_SHOWN = 3
+_INVERTED_BELOW = 0.3  # AUC-ROC of scores that are taken to mean the opposite
+
+
+def require_clock(measures: Measures, clock: Clock | None) -> None:
+    """Refuse durations where the times of the steps, or their unit, are not known."""
+    if measures.needs_times and clock is None:
+        raise ValueError(f"{measures.needs_times} is a duration, which needs the times of the steps: pass times")
+    if measures.needs_times and clock is not None and clock.nanoseconds is None:
+        raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
+
+
+def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None) -> str | None:
+    """How a metric measured time, for its signature; None where it counted steps and nothing else.
+
+    Parameters
+    ----------
+    bound : Bound
+        The metric with its options.
+    interval : str or None
+        The median interval by which durations became steps; None where it differs from series to series.
+    max_gap : duration, optional
+        Where events and zones of PATE were cut.
+
+    Examples
+    --------
+    >>> measures = Measures.of(metrics="pate,vus_pr,auc_roc", early="10min", delay="0s", window="10min")
+    >>> [clock_field(bound, "1min", "1h") for bound in measures.bound.values()]
+    ['times:max_gap:1h', 'interval:1min', None]
+    """
+    if bound.metric.on_clock:
+        if max_gap is not None:
+            return f"{'times' if bound.in_time else 'steps'}:max_gap:{duration_text(max_gap)}"
+        return "times" if bound.in_time else None
+    if bound.units:
+        return "times"
+    return f"interval:{interval or 'series'}" if bound.in_time else None
+
+
+def circumstances(
+    measures: Measures, parts: Sequence[Recording], *, ignored: bool, interval: str | None = None
+) -> dict[str, dict[str, str]]:
+    """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
+    interval = common_interval(parts) if interval is None else interval
+    steps = {"ignored": "mask"} if ignored else {}
+    if measures.missing != "error":
+        steps["missing"] = measures.missing
+    clocks = {name: clock_field(bound, interval, measures.max_gap) for name, bound in measures.bound.items()}
+    return {name: steps if clock is None else {"clock": clock, **steps} for name, clock in clocks.items()}
+
+
+def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str, dict[str, list[int]]]:
+    """Steps that durations became, for metrics that do not measure on a clock: by id and option, one per series."""
+    lengths: dict[str, dict[str, list[int]]] = {}
+    for bound in measures.bound.values():
+        for name in bound.durations:
+            for part in parts:
+                try:
+                    length = Sample(part, measures).step_options(bound)[name]
+                except UndefinedMetricError:
+                    continue
+                lengths.setdefault(bound.metric.id, {}).setdefault(name, []).append(length)
+    return lengths
+
+
+def coarse_note(scores: FloatArray, measures: Measures) -> Iterator[str]:
+    """Point out scores with so few values that the trapezoid rule of some of these metrics flatters them."""
+    flattering = [bound.metric.name for bound in measures.bound.values() if bound.metric.flatters(bound.options)]
+    if flattering and (reason := coarseness(scores)):
+        yield f"{reason}: the trapezoid rule of {', '.join(dict.fromkeys(flattering))} flatters such scores"
+
+
+def inverted_note(values: Mapping[str, float]) -> Iterator[str]:
+    """Point out scores that tell anomalies apart the wrong way round."""
+    area = values.get("auc_roc", 0.5)
+    if area < _INVERTED_BELOW:
+        yield (
+            f"the scores look inverted: AUC-ROC is {area:.2f}, and {1 - area:.2f} with the sign turned; higher must "
+            f"mean more anomalous"
+        )
+
+
+def left_out_notes(recording: Recording, measures: Measures) -> Iterator[str]:
+    """Say which steps and events were left out, and what that means for whom."""
+    missing, max_gap, metrics = measures.missing, measures.max_gap, measures.metrics
+    counts = recording.counts
+    if counts.ignored:
+        yield f"{counts.ignored:,} of {counts.recorded:,} steps are ignored"
+    if counts.missing and recording.labels.ndim == 2:
+        what = "such steps are left out" if missing == "ignore" else "such channels are never predicted there"
+        yield (
+            f"{counts.missing:,} of {counts.recorded - counts.ignored:,} steps lack the score of a channel "
+            f"(coverage {100 * counts.coverage:.1f} %): {what}"
+        )
+    elif counts.missing:
+        what = "left out" if missing == "ignore" else "never predicted"
+        yield (
+            f"{counts.missing:,} of {counts.recorded - counts.ignored:,} scores are missing "
+            f"(coverage {100 * counts.coverage:.1f} %): such steps are {what}"
+        )
+    if counts.events_left_out:
+        yield f"{counts.events_left_out} of {counts.events} events lie wholly in steps that are left out"
+    others = [metric for metric in metrics if not metric.on_clock]
+    merged = recording.merged_at() if others else []
+    if merged:
+        shown = ", ".join(f"{last} and {following}" for last, following in merged[:_SHOWN])
+        more = f" and {len(merged) - _SHOWN} more" if len(merged) > _SHOWN else ""
+        yield (
+            f"events that only left-out steps part are one to all metrics but PATE's: those that meet between steps "
+            f"{shown}{more}"
+        )
+    if max_gap is not None and others:
+        yield (
+            f"max_gap={duration_text(max_gap)} parts events and zones of PATE only; to the other metrics a series "
+            f"stays one"
+        )
+
+
+def common_interval(parts: Sequence[Recording]) -> str | None:
+    """The median interval, where all series have the same."""
+    intervals = set()
+    for part in parts:
+        clock = part.timeline.clock
+        interval = None if clock is None else clock.median_interval(part.timeline.starts)
+        if clock is not None and clock.nanoseconds is not None and interval is not None:
+            intervals.add(round(interval * clock.nanoseconds))
+    return duration_text(f"{intervals.pop()}ns") if len(intervals) == 1 else None

@@ -1,0 +1,361 @@
+"""What experiments read: labels of the public data sets, and score files of trained detectors; and how to train them.
+
+Labels are whole wherever they can be had without the features. Score files lie in a folder per data set, a file per
+detector, below a folder per protocol.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.datasets import Series, contents_of, data_root, info, join, load
+from pateval.datasets import missing as lacking
+from pateval.detectors import make, settings_class
+from pateval.detectors.presets import dataset_settings, preset_settings, threshold_ratio
+from pateval.evaluation import evaluate
+from pateval.io import read_table
+from pateval.io.score_files import read_metadata, read_training_scores
+from pateval.labels.events import find_events
+from pateval.paper.document import ExperimentSettings, MissingInputError, coarse_scores_expected
+from pateval.paper.paper_tables import DETECTOR_NAMES, IMPACT_BUFFER, IMPACT_CHUNK, IMPACT_VUS_WINDOW
+from pateval.runner import Candidate, DetectionPlan, DetectionProgress, run_plans
+from pateval.thresholds import quantile_threshold
+from pateval.validation.arrays import BoolArray, FloatArray
+
+# Where a checkout keeps scores, and the folders in it: trained as the paper's were (kept under either name), and by our
+# own protocol.
+_IN_CHECKOUT = Path("results/scores")
+PAPER, AUTHORS, HELD_OUT = "paper", "authors", "held-out"
+# Versions whose seeds, trained side by side with CUDA graphs, overwrote each other's work space.
+_VERSIONS_WITH_RACE = ("0.1.0",)
+# The big table's metrics by their printed names, with PATE-AP beside them, and those of predictions among them.
+PAPER_METRICS = {
+    "PATE": f"pate(early={IMPACT_BUFFER},delay={IMPACT_BUFFER})",
+    "PATE-AP": f"pate_ap(early={IMPACT_BUFFER},delay={IMPACT_BUFFER})",
+    "PA-F1": "point_adjusted_f1",
+    "Standard-F1": "point_f1",
+    "PA-AUC-ROC": "pa_auc_roc",
+    "AUC-ROC": "auc_roc",
+    "VUS-ROC": f"vus_roc(window={IMPACT_VUS_WINDOW},variant=original)",
+}
+THRESHOLDED = ("PA-F1", "Standard-F1", "PA-AUC-ROC")
+# Trained by --train: long trainings first.
+TRAINED = ("usad", "transformer", "lstm", "anomaly_transformer", "dcdetector")
+TRAINED_ON = ("SMD", "SMAP", "MSL", "PSM", "SWaT")
+
+
+def measured(labels: BoolArray, scores: FloatArray, flagged: BoolArray | None) -> dict[str, float]:
+    """The big table's metrics, by name, all steps one series; NaN for those on predictions where there are none."""
+    wanted = {name: metric for name, metric in PAPER_METRICS.items() if flagged is not None or name not in THRESHOLDED}
+    with coarse_scores_expected():
+        values = evaluate(labels, scores, flagged, metrics=list(wanted.values())).values()
+    by_name = dict(zip(wanted, map(float, values), strict=True))
+    return {name: by_name.get(name, float("nan")) for name in PAPER_METRICS}
+
+
+def starts_of(series: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Where each series begins.
+
+    Examples
+    --------
+    >>> starts_of(np.array(["a", "a", "b"])).tolist()
+    [0, 2]
+    """
+    return np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSet:
+    """Truth of one data set, its series laid end to end, and which series each step belongs to."""
+
+    name: str
+    labels: BoolArray
+    series: npt.NDArray[Any]
+
+    @property
+    def events(self) -> int:
+        """Number of events, none across the boundary of two series."""
+        return len(find_events(self.labels, starts_of(self.series)))
+
+    def whole_windows(self) -> BoolArray:
+        """Labels as the paper's protocol has them: laid end to end, without the last, incomplete window of 100."""
+        return self.labels[: self.labels.size // IMPACT_CHUNK * IMPACT_CHUNK]
+
+
+def read_labels(name: str, settings: ExperimentSettings) -> LabelSet:
+    """Read the labels of a data set.
+
+    Raises
+    ------
+    MissingInputError
+        If the data set is not there; the message says how to get it.
+    """
+    root = settings.root or data_root()
+    # Files of labels that are whole although features are missing.
+    smd, psm = root / "SMD" / "SMD_test_labels_all28.npz", root / "PSM" / "PSM_test_labels.parquet"
+    try:
+        if name == "SMD" and smd.is_file():
+            with np.load(smd) as machines:
+                order = sorted(machines.files, key=lambda machine: [int(part) for part in machine.split("-")[1:]])
+                parts = [machines[machine] for machine in order]
+        elif name == "PSM" and psm.is_file():
+            parts = [read_table(psm).columns["label"]]
+        else:
+            parts = [part.labels for part in load(name, root=root)]
+    except (ValueError, OSError) as error:
+        (known,) = info(name)
+        how = f"'pateval data fetch {known.name}'" if known.downloads else f"'pateval data info {known.name}' says how"
+        raise MissingInputError(
+            f"the labels of {name} are not in the data folder: get them ({how}) and name the folder with --root or "
+            "PATEVAL_DATA"
+        ) from error
+    series = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    return LabelSet(name, np.concatenate(parts).astype(np.bool_), series)
+
+
+def labels_at_hand(names: Sequence[str], settings: ExperimentSettings) -> tuple[dict[str, LabelSet], list[str]]:
+    """Labels of the data sets that are there, by name, and a sentence for each one that is not."""
+    found, absent = {}, []
+    for name in names:
+        settings.tell(f"reading the labels of {name}")
+        try:
+            found[name] = read_labels(name, settings)
+        except MissingInputError as error:
+            absent.append(str(error))
+    return found, absent
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """FloatArray of one run of a detector on one data set.
+
+    Attributes
+    ----------
+    detector, dataset : str
+        The detector as the paper names it, the data set as its folder is called.
+    run : int
+        The seed.
+    labels, scores, series : ndarray
+        All series laid end to end; higher scores are more anomalous.
+    record : dict
+        What is known about the score file.
+    training : ndarray or None
+        FloatArray of the training steps; None where they were not kept.
+    """
+
+    detector: str
+    dataset: str
+    run: int
+    labels: BoolArray
+    scores: FloatArray
+    series: npt.NDArray[Any]
+    record: dict[str, Any]
+    training: npt.NDArray[np.float32] | None
+
+    def threshold_at(self, percent: float, *, with_test: bool = True) -> float | None:
+        """The score that so many per cent of training scores, and of test scores with them, exceed; None if unknown."""
+        kept = self.record.get("thresholds", {})  # files from before training scores were kept know a few levels
+        if str(float(percent)) in kept:
+            return float(kept[str(float(percent))])
+        if self.training is None:
+            return None
+        if with_test:
+            return float(quantile_threshold(self.scores, fraction=percent / 100, train_scores=self.training))
+        return float(quantile_threshold(self.training, fraction=percent / 100))
+
+    @functools.cached_property
+    def threshold(self) -> float | None:
+        """The paper's: the configured percentile of training and test scores together."""
+        try:
+            return self.threshold_at(threshold_ratio(DETECTOR_NAMES[self.detector], self.dataset))
+        except ValueError:
+            return None  # no percentile is configured
+
+    @property
+    def flagged(self) -> BoolArray | None:
+        """Steps strictly above the threshold, as the paper's code has it."""
+        return None if self.threshold is None else self.scores > self.threshold
+
+    @property
+    def had_race(self) -> bool:
+        """Whether it was trained beside other seeds by a version that let them overwrite each other."""
+        version = (self.record.get("pateval") or {}).get("version")
+        return version in _VERSIONS_WITH_RACE and bool(self.record["settings"].get("cuda_graph"))
+
+
+def protocol_folder(settings: ExperimentSettings, protocol: str) -> Path | None:
+    """The folder of one protocol below the folder of scores; None where it holds no score files.
+
+    The paper's protocol is found in the folder itself too.
+    """
+    base = _IN_CHECKOUT if settings.scores is None else settings.scores
+    places = (base, base / PAPER, base / AUTHORS) if protocol == PAPER else (base / protocol,)
+    return next((place for place in places if any(place.glob("*/*.parquet"))), None)
+
+
+def score_folder(settings: ExperimentSettings, name: str) -> Path:
+    """The folder of the paper's protocol, or an error that says how to get score files."""
+    folder = protocol_folder(settings, PAPER)
+    if folder is None:
+        raise MissingInputError(
+            f"{name} needs score files of trained detectors, and there are none: run in a checkout of the project, or "
+            "give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
+        )
+    return folder
+
+
+def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
+    """FloatArray of all runs of all detectors of the paper on one data set, in the paper's order."""
+    return {
+        shown: list(_runs_in(path, shown, dataset))
+        for shown, name in DETECTOR_NAMES.items()
+        if (path := folder / dataset / f"{name}.parquet").is_file()
+    }
+
+
+def first_runs(folder: Path, dataset: str) -> dict[str, Scored]:
+    """FloatArray of all detectors of the paper on one data set; of several runs the first."""
+    return {detector: runs[0] for detector, runs in read_runs(folder, dataset).items()}
+
+
+def _runs_in(path: Path, detector: str, dataset: str) -> Iterator[Scored]:
+    columns, record = read_table(path).columns, read_metadata(path)
+    for run in np.unique(columns["run"]).tolist() if "run" in columns else [None]:
+        rows: Any = slice(_steps_in_whole_windows(record)) if run is None else columns["run"] == run
+        try:
+            training = read_training_scores(path, run=run)
+        except ValueError:
+            training = None
+        yield Scored(
+            detector,
+            dataset,
+            record.get("seed") or 0 if run is None else run,
+            columns["label"][rows].astype(np.bool_),
+            columns["score"][rows].astype(np.float64),
+            columns["series"][rows],
+            record,
+            training,
+        )
+
+
+def _steps_in_whole_windows(record: dict[str, Any]) -> int | None:
+    """Files from before the protocols had names hold all steps; the paper's protocol drops the last, short window."""
+    if record.get("format") or "test_steps" not in record:
+        return None
+    window = int(record["settings"]["window"])
+    return int(record["test_steps"]) // window * window
+
+
+def datasets_in(folder: Path, wanted: Sequence[str] | None = None) -> list[str]:
+    """Names of the data sets there are score files of, in the order wanted or of the alphabet."""
+    present = sorted({path.parent.name for path in folder.glob("*/*.parquet")})
+    return present if wanted is None else [name for name in wanted if name in present]
+
+
+def joined_data(dataset: str, settings: ExperimentSettings) -> Series | None:
+    """All series of a data set laid end to end; None where they, or a stretch to train on, are not at hand."""
+    try:
+        series = join(load(dataset, root=settings.root or data_root()), dataset)
+    except (ValueError, OSError):
+        return None
+    return None if series.train is None else series
+
+
+class ZScore(NamedTuple):
+    """The squared z-score of a data set, which needs no training: labels, scores of test steps and training steps."""
+
+    labels: BoolArray
+    test: FloatArray
+    training: FloatArray
+
+
+def squared_zscore(dataset: str, settings: ExperimentSettings) -> ZScore | None:
+    """The squared z-score on all series of a data set; None where they are not at hand."""
+    series = joined_data(dataset, settings)
+    if series is None or series.train is None:
+        return None
+    detector = make("squared_zscore").fit(series.train)
+    test, training = (np.asarray(detector.score(part), dtype=np.float64) for part in (series.test, series.train))
+    return ZScore(series.labels, test, training)
+
+
+def train(settings: ExperimentSettings) -> None:
+    """Train whatever is not in the folder of scores yet, with both protocols; an interrupted training goes on later.
+
+    Raises
+    ------
+    MissingInputError
+        If no folder of scores is named, or no data set can be trained on.
+    """
+    if settings.scores is None:
+        raise MissingInputError(
+            "impact --train needs --scores FOLDER: there score files go, and those that are finished are found again"
+        )
+    data = {name: series for name in TRAINED_ON if (series := joined_data(name, settings)) is not None}
+    for name in TRAINED_ON:
+        if name not in data:
+            settings.tell(f"{name}: left out: there is nothing to train on")
+    if not data:
+        raise MissingInputError("impact --train needs a data set with a training stretch: there is none")
+    from pateval.detectors.training import choose_device
+
+    device = choose_device(settings.device).type
+    if device == "cpu":
+        settings.tell("training on the CPU takes many hours; what is finished is kept, and a later call goes on")
+    plans = [
+        DetectionPlan(
+            [_candidate(detector, name, protocol, device) for detector in TRAINED],
+            [series],
+            settings.scores / protocol / name,
+            range(settings.seeds),
+            protocol,  # type: ignore[arg-type]  # checked by the plan
+            single=True,
+            about_data={
+                "name": name,
+                "series": len(series.parts),
+                "missing": lacking(info(name)[0], contents_of([series])),
+            },
+        )
+        for protocol in (PAPER, HELD_OUT)
+        for name, series in data.items()
+    ]
+
+    def show(progress: DetectionProgress) -> None:
+        if progress.state in ("finished", "failed", "kept"):
+            settings.tell(
+                f"[{progress.done} of {progress.total}] {progress.detector} on {progress.series}, seed {progress.run}: "
+                f"{progress.state} {progress.message}".rstrip()
+            )
+
+    for results in run_plans(plans, show=show):
+        for result in results:
+            for failed, reason in result.failures.items():
+                settings.tell(f"{result.detector} on {failed} failed: {reason}")
+
+
+def _candidate(detector: str, dataset: str, protocol: str, device: str) -> Candidate:
+    """A detector with the settings of the paper's table.
+
+    With the paper's protocol the test set chooses the weights, and everything else is as in the authors' program too,
+    but for the seed of the weights, of which there are several.
+    """
+    known = settings_class(detector).__dataclass_fields__
+    preset = preset_settings("authors", detector) if protocol == PAPER else {}
+    wanted = {
+        **{key: value for key, value in preset.items() if key != "seed"},
+        **dataset_settings(detector, dataset),
+        "device": device,
+        "cuda_graph": device != "cpu",
+        "select_on_test": protocol == PAPER,
+    }
+    made = make(detector, **{key: value for key, value in wanted.items() if key in known})
+    chosen = dataclasses.asdict(made.settings)
+    return Candidate(detector, functools.partial(make, detector, **chosen), chosen)

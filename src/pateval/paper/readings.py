@@ -1,0 +1,306 @@
+"""PATE as the paper's text reads and as its program runs: three places where they part, and how far values part there.
+
+* *zones*: a buffer that is cut short by a neighbour or the end of the series. The program lets the weights run to 0 at
+  the cut; equations 2 and 5 divide by the distance to n + d and i − e, cut or not.
+* *beside*: an event of which no step is detected while one in its buffers is. To the program it is missed whole; by the
+  text only an event whose detections all lie outside its buffers is, and this one is missed in part, with a coverage
+  of 0.
+* *coverage*: r, the buffer at the beginning of an event. The program takes the length of the first detected run; the
+  text the coverage of the event, all detected steps.
+
+Written from the equations, threshold by threshold, and used for nothing but this comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import kendalltau
+
+from pateval.datasets import data_root
+from pateval.io import read_table
+from pateval.labels.events import find_events
+from pateval.paper import paper_tables as paper
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict, missing_verdicts
+from pateval.paper.inputs import PAPER, datasets_in, first_runs, protocol_folder, starts_of
+from pateval.validation.arrays import BoolArray, FloatArray
+
+# Which of zones, beside and coverage are read as in the text.
+PROGRAM, TEXT = "program", "text"
+READINGS = {
+    PROGRAM: (False, False, False),
+    "zones": (True, False, False),
+    "beside": (False, True, False),
+    "coverage": (False, False, True),
+    TEXT: (True, True, True),
+}
+BUFFER = paper.IMPACT_BUFFER
+THRESHOLDS = 100
+_ROUNDING = 1e-12
+# Small cases of 60 steps with buffers of 10, one for each place: what they show, events, alarms.
+EXAMPLES: dict[str, tuple[str, list[tuple[int, int]], list[tuple[int, int]]]] = {
+    "zones": ("an alarm between two events, whose zones cut each other", [(20, 26), (30, 36)], [(26, 34)]),
+    "beside": ("an alarm after an event that is missed", [(20, 40)], [(40, 44)]),
+    "coverage": ("an event found in two runs", [(20, 40)], [(22, 24), (30, 38)]),
+}
+
+
+class Zones(NamedTuple):
+    """Steps inside events and in their buffers, in the order of events, with the event each belongs to.
+
+    Attributes
+    ----------
+    inside, owner, place : ndarray of int
+        Steps of events, their event, and how many steps they lie after its beginning.
+    first, length : ndarray of int
+        Of each event: where its steps begin in ``inside``, and how many there are.
+    buffer, buffer_owner : ndarray of int
+        Steps in buffers, and their event.
+    needs_event : ndarray of bool
+        Whether a step of a buffer lies before its event, and counts only where the event is detected.
+    cut, uncut : ndarray of float
+        TP weight of a predicted step in a buffer, with the zone's own length and with the whole buffer's.
+    """
+
+    inside: npt.NDArray[np.intp]
+    owner: npt.NDArray[np.intp]
+    place: npt.NDArray[np.intp]
+    first: npt.NDArray[np.intp]
+    length: npt.NDArray[np.intp]
+    buffer: npt.NDArray[np.intp]
+    buffer_owner: npt.NDArray[np.intp]
+    needs_event: BoolArray
+    cut: FloatArray
+    uncut: FloatArray
+
+
+def find_zones(labels: BoolArray, early: int, delay: int) -> Zones:
+    """The zones of one series: a delayed zone comes before the early zone of the next event."""
+    events = find_events(labels)
+    starts, stops = events.starts, events.stops
+    parts: list[tuple[Any, ...]] = []
+    before = -1  # the last step that an earlier event, or its delayed zone, has taken
+    for event, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+        last = stop - 1
+        following = starts[event + 1] if event + 1 < len(starts) else labels.size
+        zone_start, zone_end = max(start - early, before + 1), min(last + delay, following - 1)
+        for steps, end, whole, early_zone in (
+            (np.arange(zone_start, start), zone_start, start - early, True),
+            (np.arange(stop, zone_end + 1), zone_end, last + delay, False),
+        ):
+            away, at_the_end, at_the_whole = (_distances(where, start, last) for where in (steps, end, whole))
+            owner = np.full(steps.size, event)
+            is_early = np.full(steps.size, early_zone)
+            parts.append((steps, owner, is_early, 1 - away / at_the_end, 1 - away / at_the_whole))
+        before = max(zone_end, last)
+    buffer, buffer_owner, needs_event, cut, uncut = (np.concatenate(column) for column in zip(*parts, strict=True))
+    inside, owner = np.flatnonzero(labels), np.repeat(np.arange(len(starts)), stops - starts)
+    first = np.append(0, np.cumsum(stops - starts)[:-1])
+    return Zones(
+        inside, owner, inside - starts[owner], first, stops - starts, buffer, buffer_owner, needs_event, cut, uncut
+    )
+
+
+def _distances(steps: Any, start: int, last: int) -> Any:
+    """Summed distance of steps to all steps of an event; 1 where a zone has no length and nothing is divided."""
+    total = np.abs(np.subtract.outer(steps, np.arange(start, last + 1))).sum(axis=-1)
+    return np.maximum(total, 1)
+
+
+def weighted_counts(zones: Zones, predicted: BoolArray, reading: str) -> tuple[float, float, float]:
+    """True positives, false positives and false negatives of 0/1 predictions under one of the `READINGS`."""
+    uncut, beside, coverage = READINGS[reading]
+    hit = predicted[zones.inside]
+    hits = np.add.reduceat(hit, zones.first, dtype=np.intp)
+    in_buffer = predicted[zones.buffer]
+    counts = in_buffer & (~zones.needs_event | (hits > 0)[zones.buffer_owner])
+    true_positive = float(hits.sum() + (zones.uncut if uncut else zones.cut)[counts].sum())
+    r = hits if coverage else _first_runs(zones, hit)
+    in_part = hits > 0
+    if beside:
+        in_part = in_part | (np.bincount(zones.buffer_owner[in_buffer], minlength=hits.size) > 0)
+    owner, u = zones.owner[~hit], zones.place[~hit]
+    run, length = r[owner], zones.length[owner]
+    # The sum of |t − y| over the r + 1 first steps of the event, and that of the whole event seen from its end.
+    lighter = ((run + 1) * u - run * (run + 1) / 2) / np.maximum(length * (length - 1) / 2, 1)
+    false_negative = np.where(in_part[owner] & (u > run), 1 - lighter, 1.0).sum()
+    return true_positive, float(np.count_nonzero(predicted)) - true_positive, float(false_negative)
+
+
+def _first_runs(zones: Zones, hit: BoolArray) -> npt.NDArray[np.intp]:
+    """Length of the first run of hits in every event; 0 where there is none."""
+    places, size = np.arange(hit.size), hit.size
+    ends = zones.first + zones.length
+    first_hit = np.minimum.reduceat(np.where(hit, places, size), zones.first)
+    next_miss = np.append(np.minimum.accumulate(np.where(hit, size, places)[::-1])[::-1], size)
+    runs = np.minimum(next_miss[np.minimum(first_hit, size)], ends) - first_hit
+    return np.where(first_hit < ends, runs, 0)
+
+
+def f1_by_reading(labels: BoolArray, predicted: BoolArray, early: int, delay: int) -> dict[str, float]:
+    """PATE-F1 under each reading.
+
+    Examples
+    --------
+    >>> labels, predicted = paper.flagged((20, 40), steps=60), paper.flagged((35, 40), steps=60)
+    >>> {name: round(value, 3) for name, value in f1_by_reading(labels, predicted, 10, 10).items()}["program"]
+    0.437
+    """
+    zones = find_zones(labels, early, delay)
+    found = {}
+    for reading in READINGS:
+        true_positive, false_positive, false_negative = weighted_counts(zones, predicted, reading)
+        found[reading] = 2 * true_positive / (2 * true_positive + false_positive + false_negative)
+    return found
+
+
+def pate_by_reading(
+    labels: BoolArray, scores: FloatArray, early: int, delay: int, *, thresholds: int = THRESHOLDS
+) -> dict[str, float]:
+    """PATE of one series under each reading; where there are more scores, at so many percentiles of them."""
+    zones = find_zones(labels, early, delay)
+    levels = np.unique(scores)[::-1]
+    if levels.size > thresholds:
+        levels = np.percentile(levels, np.linspace(100, 0, thresholds))
+    areas = dict.fromkeys(READINGS, 0.0)
+    before = dict.fromkeys(READINGS, (0.0, 1.0))  # recall and precision of the last point kept
+    for level in levels:
+        predicted = scores >= level
+        for reading in READINGS:
+            true_positive, false_positive, false_negative = weighted_counts(zones, predicted, reading)
+            recall = true_positive / (true_positive + false_negative) if true_positive else 0.0
+            precision = true_positive / (true_positive + false_positive) if true_positive else 0.0
+            last_recall, last_precision = before[reading]
+            if recall >= last_recall - _ROUNDING:
+                areas[reading] += max(recall - last_recall, 0.0) * (precision + last_precision) / 2
+                before[reading] = max(recall, last_recall), precision
+    return areas
+
+
+def readings(settings: ExperimentSettings) -> Report:
+    """Compute PATE under each reading on the scenarios and on NAB, SMD and MSL."""
+    scenarios = list(_scenario_rows())
+    found, missing = _on_datasets(settings)
+    parted = _parted(found)
+    rows = [
+        {"data set": dataset, "detector": detector, **values}
+        for dataset, by_detector in found.items()
+        for detector, values in by_detector.items()
+    ]
+    return Report(
+        "readings",
+        {"thresholds": THRESHOLDS, "buffer": BUFFER, "parted": parted},
+        tables=[
+            PageTable("examples", "PATE-F1 of a small case for each place", list(_example_rows()), decimals=3),
+            PageTable("scenarios", "The paper's scenarios under each reading", scenarios, decimals=3),
+            PageTable("parted", "How far values and orders part from the program's", parted, decimals=4),
+            PageTable("detectors", "PATE of every detector, mean over series", rows, decimals=4),
+        ],
+        figures=[Figure("readings", "PATE as the text reads against PATE as it was run.", partial(draw, found))],
+        verdicts=[
+            *(
+                Verdict(
+                    "scenarios",
+                    [Cell(row["printed"], row[reading], "rounds") for row in scenarios],
+                    {"whose": f"the {reading}"},
+                )
+                for reading in (PROGRAM, TEXT)
+            ),
+            *(Verdict("parted", None, {"row": row}) for row in parted if row["reading"] == TEXT),
+            *missing_verdicts(missing),
+        ],
+    )
+
+
+def _example_rows() -> Iterator[Row]:
+    for place, (about, events, alarms) in EXAMPLES.items():
+        values = f1_by_reading(paper.flagged(*events, steps=60), paper.flagged(*alarms, steps=60), 10, 10)
+        yield {"place": place, "case": about, PROGRAM: values[PROGRAM], "as the text reads": values[place]}
+
+
+def _scenario_rows() -> Iterator[Row]:
+    buffer = paper.SCENARIO_BUFFER
+    for number, (name, (labels, predicted)) in enumerate(paper.scenarios().items()):
+        areas = pate_by_reading(labels, predicted.astype(float), buffer, buffer)
+        for metric, values in (("pate", areas), ("pate_f1", f1_by_reading(labels, predicted, buffer, buffer))):
+            printed = paper.SCENARIO_VALUES[metric][number]
+            yield {"scenario": name, "metric": metric, "printed": printed, **values}
+
+
+def _on_datasets(settings: ExperimentSettings) -> tuple[dict[str, dict[str, dict[str, float]]], list[str]]:
+    """By data set and detector: PATE under each reading, mean over the series that hold an anomaly."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    missing = []
+    published = (settings.root or data_root()) / "scores" / "NAB"
+    if files := sorted(published.glob("*.parquet")):
+        settings.tell("NAB: published scores of its detectors")
+        found["NAB"] = {path.stem: _mean(read_table(path).columns) for path in files}
+    else:
+        missing.append("NAB's published scores are not below the data folder, in scores/NAB")
+    folder = protocol_folder(settings, PAPER)
+    for dataset in ("SMD", "MSL"):
+        if folder is None or dataset not in datasets_in(folder):
+            missing.append(f"{dataset}: there are no score files")
+            continue
+        settings.tell(f"{dataset}: five detectors")
+        found[dataset] = {
+            detector: _mean({"label": run.labels, "score": run.scores, "series": run.series})
+            for detector, run in first_runs(folder, dataset).items()
+        }
+    return found, missing
+
+
+def _mean(columns: Any) -> dict[str, float]:
+    labels, scores = columns["label"].astype(np.bool_), columns["score"].astype(np.float64)
+    parts = np.split(np.arange(labels.size), starts_of(columns["series"])[1:])
+    found = [pate_by_reading(labels[part], scores[part], BUFFER, BUFFER) for part in parts if labels[part].any()]
+    return {reading: float(np.mean([values[reading] for values in found])) for reading in READINGS}
+
+
+def _parted(found: dict[str, dict[str, dict[str, float]]]) -> list[Row]:
+    """How far each reading parts from the program's: differences of values, and of the order of detectors."""
+    rows: list[Row] = []
+    for dataset, by_detector in found.items():
+        program = np.array([values[PROGRAM] for values in by_detector.values()])
+        for reading in READINGS:
+            if reading == PROGRAM:
+                continue
+            other = np.array([values[reading] for values in by_detector.values()])
+            pairs = np.triu_indices(program.size, 1)
+            orders = [np.sign(np.subtract.outer(one, one))[pairs] for one in (program, other)]
+            rows.append(
+                {
+                    "data set": dataset,
+                    "reading": reading,
+                    "mean difference": float(np.mean(other - program)),
+                    "largest difference": float(np.max(np.abs(other - program))),
+                    "pairs that change places": int(np.count_nonzero(orders[0] * orders[1] < 0)),
+                    "pairs": pairs[0].size,
+                    "Kendall's tau": float(kendalltau(program, other).statistic),
+                    "leader": "the same" if int(np.argmax(program)) == int(np.argmax(other)) else "another",
+                }
+            )
+    return rows
+
+
+def draw(found: dict[str, dict[str, dict[str, float]]]) -> Any:
+    """A point per detector, the data sets apart, over the diagonal."""
+    from pateval import plots
+    from pateval.plots.styling import QUIET, legend_above, line_style
+
+    ax = plots.panels(size=(4.6, 4.2))[0, 0]
+    ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=1)
+    for place, (dataset, by_detector) in enumerate(found.items()):
+        looks = line_style(place)
+        points = [(values[PROGRAM], values[TEXT]) for values in by_detector.values()]
+        shape = {"linestyle": "none", "marker": looks.marker, "markersize": 5.5, "color": looks.colour}
+        ax.plot(*zip(*points, strict=True), label=dataset, **shape)
+    ax.set_xlabel("PATE as the program runs")
+    ax.set_ylabel("PATE as the text reads")
+    with plots.style():
+        legend_above(ax)
+    return ax

@@ -1,0 +1,260 @@
+"""Three figures that follow from the definition alone: categories and weights, event lengths, early and late alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pateval.evaluation import explain
+from pateval.metrics import auc_pr, vus_pr
+from pateval.output.explanation import Explanation
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Verdict, coarse_scores_expected
+from pateval.paper.paper_tables import flagged
+from pateval.pate.score import pate, pate_f1
+from pateval.validation.arrays import BoolArray, FloatArray
+
+Stretches = dict[str, tuple[int, int]]
+
+# The categorisation figure. The sixth alarm is one run through three zones; the paper counts its parts.
+CATEGORY_BUFFER, CATEGORY_STEPS = 30, 420
+EVENTS: Stretches = {"a1": (30, 60), "a2": (150, 190), "a3": (260, 290), "a4": (370, 400)}
+ALARMS: Stretches = {
+    "p1": (30, 60),
+    "p2": (65, 80),
+    "p3": (98, 112),
+    "p4": (128, 142),
+    "p5": (162, 176),
+    "p6-1": (246, 260),
+    "p6-2": (260, 290),
+    "p6-3": (290, 306),
+    "p7": (346, 360),
+}
+# What the paper calls each of them.
+EXPECTED = {
+    **dict.fromkeys(("p1", "p5", "p6-2"), "true detection"),
+    **dict.fromkeys(("p2", "p6-3"), "delayed"),
+    **dict.fromkeys(("p4", "p6-1"), "early"),
+    **dict.fromkeys(("p3", "p7"), "outside"),
+}
+
+# Event lengths: the longest first, as the paper names them; it prints no lengths.
+LENGTH_BUFFER = 50
+LENGTHS = {"a1": 100, "a2": 50, "a3": 10}
+
+# Early and late: one event, and where the peaks of each detector stand: centre, height.
+MOVED_STEPS, MOVED_EVENT, MOVED_BUFFER, FLAGGED_ABOVE = 400, (180, 220), 40, 0.5
+PEAKS = {"model 1": ((165, 0.75), (200, 1.0)), "model 2": ((165, 0.9),), "model 3": ((235, 0.9),)}
+SHIFTS = tuple(range(-100, 101, 5))
+_PEAK_WIDTH = 6.0
+
+
+def categories(settings: ExperimentSettings) -> Report:
+    """Explain seven alarms around four events, in which every category occurs."""
+    del settings
+    explanation = explain(
+        flagged(*EVENTS.values(), steps=CATEGORY_STEPS),
+        flagged(*ALARMS.values(), steps=CATEGORY_STEPS),
+        early=CATEGORY_BUFFER,
+        delay=CATEGORY_BUFFER,
+    )
+    points = explanation.points
+    rows = []
+    for alarm, (start, stop) in ALARMS.items():
+        (category,) = set(points.category[start:stop].tolist())
+        if category == "early" and not explanation.events[int(points.event[start])].detected:
+            category = "outside"  # what the paper calls an early alarm whose event is missed
+        rows.append(
+            {
+                "alarm": alarm,
+                "steps": f"{start}..{stop - 1}",
+                "paper": EXPECTED[alarm],
+                "ours": category,
+                "TP weight": float(np.sum(points.true_positive[start:stop])),
+                "FP weight": float(np.sum(points.false_positive[start:stop])),
+            }
+        )
+    missed = [
+        {"event": name, "steps": f"{start}..{stop - 1}", "FN weight": float(np.sum(points.false_negative[start:stop]))}
+        for name, (start, stop) in EVENTS.items()
+    ]
+    verdict = Verdict("alarms", [Cell(row["paper"], row["ours"]) for row in rows])
+    caption = "Categories of all steps and their weights; solid: active, dotted: potential."
+    return Report(
+        "categories",
+        {"buffer": CATEGORY_BUFFER, "right": verdict.agreeing, "alarms": len(rows)},
+        tables=[
+            PageTable("alarms", "What each alarm counts as", rows),
+            PageTable("events", "What is missed of each event", missed),
+        ],
+        figures=[Figure("categories", caption, partial(draw_categories, explanation))],
+        verdicts=[verdict],
+    )
+
+
+def draw_categories(explanation: Explanation) -> Any:
+    """Boxes of events and alarms above, weights and categories below."""
+    from pateval import plots
+
+    axes = plots.panels(2, size=(7.6, 4.4), heights=(1.0, 3.0), share_x=True)[:, 0]
+    plots.categories(explanation, ax=axes[1])
+    draw_boxes(axes[0], EVENTS, ALARMS)
+    axes[0].tick_params(axis="x", labelbottom=False)
+    return axes
+
+
+def draw_boxes(ax: Any, events: Stretches, alarms: Stretches) -> None:
+    """Draw events above and alarms below, each as a box with its name."""
+    from pateval.plots.styling import CATEGORY_COLOURS, EVENT, EVENT_MARK, INK
+
+    groups = (
+        (1.0, events, EVENT, EVENT_MARK),
+        (0.0, alarms, CATEGORY_COLOURS["delayed"], CATEGORY_COLOURS["true detection"]),
+    )
+    for height, stretches, face, edge in groups:
+        for name, (start, stop) in stretches.items():
+            ax.broken_barh([(start - 0.5, stop - start)], (height + 0.1, 0.8), facecolor=face, edgecolor=edge)
+            ax.text((start + stop - 1) / 2, height + 0.5, name, ha="center", va="center", fontsize=7, color=INK)
+    ax.set_ylim(0, 2)
+    ax.set_yticks([0.5, 1.5], ["alarms", "events"])
+    ax.tick_params(axis="both", length=0)
+    ax.grid(visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def lengths(settings: ExperimentSettings) -> Report:
+    """Flag everything around an event of each length and read the weights off."""
+    del settings
+    after, before, stretches, place = {}, {}, [], LENGTH_BUFFER
+    for name, length in LENGTHS.items():
+        steps = length + 2 * LENGTH_BUFFER
+        event = (LENGTH_BUFFER, LENGTH_BUFFER + length)
+        everything = np.ones(steps, dtype=np.bool_)
+        explained = explain(flagged(event, steps=steps), everything, early=LENGTH_BUFFER, delay=LENGTH_BUFFER)
+        after[name] = explained.points.true_positive[event[1] :]
+        before[name] = explained.points.true_positive[: event[0]][::-1]
+        stretches.append((place, place + length))
+        place += steps
+    labels = flagged(*stretches, steps=place)
+    together = explain(labels, labels, early=LENGTH_BUFFER, delay=LENGTH_BUFFER)
+    ordered = [
+        Cell(float(after[longer][step]), float(after[shorter][step]), "above")
+        for longer, shorter in pairwise(LENGTHS)
+        for step in range(LENGTH_BUFFER - 1)
+    ]
+    rows = [
+        {
+            "steps after": step,
+            **{f"{name} (length {length})": float(after[name][step - 1]) for name, length in LENGTHS.items()},
+        }
+        for step in (1, 10, 25, 40)
+    ]
+    timeline = "TP weights before, within and after three events: solid inside, dotted where potential."
+    return Report(
+        "lengths",
+        {"lengths": LENGTHS, "buffer": LENGTH_BUFFER},
+        tables=[PageTable("weights", "TP weight of a detection after the event", rows, decimals=3)],
+        figures=[
+            Figure("timeline", timeline, partial(draw_timeline, together)),
+            Figure("distance", "The same zones laid over each other.", partial(draw_distance, before, after)),
+        ],
+        verdicts=[Verdict("order", ordered)],
+    )
+
+
+def draw_timeline(together: Explanation) -> Any:
+    """The weights of the three events in one series."""
+    from pateval import plots
+
+    ax = plots.categories(together)
+    for name, event in zip(LENGTHS, together.events, strict=True):
+        ax.text((event.start + event.stop - 1) / 2, 0.5, name, ha="center", va="center", fontsize=9)
+    return ax
+
+
+def draw_distance(before: Mapping[str, FloatArray], after: Mapping[str, FloatArray]) -> Any:
+    """Weights against the distance to the event, for three lengths."""
+    from pateval import plots
+
+    ax = plots.line_chart(
+        np.arange(-LENGTH_BUFFER, LENGTH_BUFFER + 1),
+        {f"{name}, {LENGTHS[name]} steps": np.r_[before[name][::-1], 1.0, after[name]] for name in LENGTHS},
+        x_label="steps from the event (negative is before it; 0 is the event)",
+        y_label="TP weight",
+    )
+    ax.axvline(0, color="#6E6E6E", linewidth=0.8, zorder=1)
+    return ax
+
+
+def early_late(settings: ExperimentSettings) -> Report:
+    """Score three detectors that meet one event, and a detection that is moved through it."""
+    del settings
+    labels = flagged(MOVED_EVENT, steps=MOVED_STEPS)
+    time = np.arange(MOVED_STEPS)
+    noise = 0.08 * np.random.default_rng(0).random(MOVED_STEPS)
+    scores = {
+        name: noise + sum(height * np.exp(-(((time - centre) / _PEAK_WIDTH) ** 2)) for centre, height in peaks)
+        for name, peaks in PEAKS.items()
+    }
+    start, stop = MOVED_EVENT
+    with coarse_scores_expected():
+        values = {name: _four_metrics(labels, curve, curve > FLAGGED_ABOVE) for name, curve in scores.items()}
+        moved = []
+        for shift in SHIFTS:
+            detection = flagged((start + shift, stop + shift), steps=MOVED_STEPS)
+            moved.append(_four_metrics(labels, detection.astype(float), detection))
+    first, second, third = (values[name]["PATE"] for name in PEAKS)
+    at = {shift: row["PATE"] for shift, row in zip(SHIFTS, moved, strict=True)}
+    curves = {metric: np.array([row[metric] for row in moved]) for metric in moved[0]}
+    return Report(
+        "early-late",
+        {"first": first, "second": second, "third": third, "early": at[start - stop], "late": at[stop - start]},
+        tables=[
+            PageTable("values", "The three detectors", [{"detector": name, **row} for name, row in values.items()]),
+            PageTable(
+                "moved",
+                "A detection moved in time",
+                [{"shift": shift, **row} for shift, row in zip(SHIFTS, moved, strict=True)],
+                in_page=False,
+            ),
+        ],
+        figures=[
+            Figure(
+                "detectors",
+                "Early with the event, early without it, late.",
+                partial(draw_three, labels, scores, values),
+            ),
+            Figure("shifts", "A detection as long as the event, moved through it.", partial(draw_shifts, curves)),
+        ],
+        verdicts=[Verdict("order", [Cell(second, third, "above")], {"early": second, "late": third})],
+    )
+
+
+def _four_metrics(labels: BoolArray, scores: FloatArray, predictions: BoolArray) -> dict[str, float]:
+    return {
+        "PATE": pate(labels, scores, early=MOVED_BUFFER, delay=MOVED_BUFFER),
+        "PATE-F1": pate_f1(labels, predictions, early=MOVED_BUFFER, delay=MOVED_BUFFER),
+        "VUS-PR": vus_pr(labels, scores, window=2 * MOVED_BUFFER),
+        "AUC-PR": auc_pr(labels, scores),
+    }
+
+
+def draw_three(labels: BoolArray, scores: Mapping[str, FloatArray], values: dict[str, dict[str, float]]) -> Any:
+    """FloatArray of the three detectors with the event, its zones and the threshold."""
+    from pateval import plots
+
+    named = {f"{name}\nPATE {values[name]['PATE']:.2f}": curve for name, curve in scores.items()}
+    return plots.series(
+        labels, named, early=MOVED_BUFFER, delay=MOVED_BUFFER, threshold=FLAGGED_ABOVE, limits=(100, 300)
+    )
+
+
+def draw_shifts(curves: Mapping[str, FloatArray]) -> Any:
+    """Values against the shift."""
+    from pateval import plots
+
+    return plots.shifts(SHIFTS, curves, y_label="value of the metric")

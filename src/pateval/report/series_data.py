@@ -1,0 +1,193 @@
+"""The labels and scores behind a leaderboard, series by series, as they were evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pateval.catalog.signatures import parse_signature
+from pateval.evaluation.files import recording_of
+from pateval.evaluation.values import MOSTLY_MISSING
+from pateval.io import Layout, Source, TableError, open_table, read_units, saved_plan
+from pateval.io.batches import read_jobs
+from pateval.leaderboards.cache import content_digest
+from pateval.time.clocks import Clock
+from pateval.time.timelines import Recording, leave_out_for_all
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from pateval.evaluation.measures import Measures
+    from pateval.io.plan import Job, Plan
+    from pateval.io.series import ScoredSeries
+    from pateval.leaderboards.result import Leaderboard
+
+_STEPS_AT_ONCE = 20_000_000  # scores in memory at once; a file of which more are wanted is read several times
+_VALUE_NAMES = ("value", "values", "data")
+
+Key = tuple[str, str]
+"""A detector and its run; the run is empty where there is none."""
+
+
+class Track(NamedTuple):
+    """One run of one detector on one series.
+
+    Attributes
+    ----------
+    recording : Recording
+        Labels and scores, and which of the steps count.
+    measures : Measures
+        What was computed, with the detector's own threshold where it has one.
+    clock : Clock or None
+        When each recorded step was, for the axis; its unit may be unknown.
+    has_dates : bool
+        Whether the clock counts nanoseconds since 1970.
+    """
+
+    recording: Recording
+    measures: Measures
+    clock: Clock | None = None
+    has_dates: bool = False
+
+
+@dataclass
+class SeriesData:
+    """What is known of one series.
+
+    Attributes
+    ----------
+    name : str
+        Of the series.
+    tracks : dict
+        Detector and run to labels and scores.
+    missing : dict
+        Detector and run to the reason why there is nothing to show of it.
+    values : ndarray or None
+        The series itself, where a file has it.
+    """
+
+    name: str
+    tracks: dict[Key, Track] = field(default_factory=dict)
+    missing: dict[Key, str] = field(default_factory=dict)
+    values: npt.NDArray[np.float64] | None = None
+
+
+def plan_of_inputs(board: Leaderboard, folder: Path | None = None) -> tuple[Plan | None, list[str]]:
+    """Where the inputs of a leaderboard are, and a sentence for each that is gone.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        In memory, or read from its folder.
+    folder : Path, optional
+        That folder: a relative path is looked up from where the board was computed, from here, and from beside it.
+    """
+    reading = board.run.get("reading")
+    if board.plan is not None or not reading:
+        return board.plan, []
+    return saved_plan(board.run, folder)
+
+
+def read_series(board: Leaderboard, plan: Plan) -> Iterator[SeriesData]:
+    """Read series after series, as many in one pass over the files as fit into memory.
+
+    What differs from what the leaderboard was computed from is left out with a reason.
+    """
+    jobs, binary = plan.jobs, _binary(board)
+    steps = np.bincount(jobs.series_code, jobs.steps, minlength=len(plan.series))
+    places = {name: place for place, name in enumerate(plan.series)}
+    group: list[int] = []
+    for place in (places[name] for name in board.series if name in places):
+        if group and steps[[*group, place]].sum() > _STEPS_AT_ONCE:
+            yield from _read_group(board, plan, group, binary)
+            group = []
+        group.append(place)
+    yield from _read_group(board, plan, group, binary)
+
+
+def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int], binary: set[str]) -> Iterator[SeriesData]:
+    found = {plan.series[place]: SeriesData(plan.series[place]) for place in places}
+    wanted = np.flatnonzero(np.isin(plan.jobs.series_code, places))
+    first: dict[str, Job] = {}
+    for source in np.unique(plan.jobs.source[wanted]).tolist():
+        own = wanted[plan.jobs.source[wanted] == source].tolist()
+        try:
+            for job, item in read_jobs(plan, own):
+                entry, key = found[job.series], (job.detector, job.run)
+                try:
+                    entry.tracks[key] = _track(board, item, is_binary=job.detector in binary)
+                    first.setdefault(job.series, job)
+                except (TableError, ValueError, TypeError) as error:
+                    entry.missing[key] = str(error)
+            _read_values(plan, [job for job in first.values() if job.source == source], found)
+        except (TableError, OSError) as error:
+            for job in map(plan.jobs.__getitem__, own):
+                if (job.detector, job.run) not in found[job.series].tracks:
+                    found[job.series].missing[job.detector, job.run] = str(error)
+    for entry in found.values():
+        yield _on_the_same_steps(entry)
+
+
+def _track(board: Leaderboard, item: ScoredSeries, *, is_binary: bool) -> Track:
+    measures = board.measures
+    if measures is None:
+        raise ValueError("how the values were computed is not known here")
+    recording = recording_of(item, measures)
+    if recording.has_channels:
+        raise ValueError("labels of several channels are not drawn")
+    digest = board.digests.get((item.detector, item.series, item.run))
+    if digest is not None and digest != content_digest(recording):
+        raise ValueError(f"{item.where} has changed since the leaderboard was computed")
+    clock = recording.clock
+    if clock is None and item.times is not None:
+        clock = Clock(item.times, None)
+    if is_binary:
+        recording = replace(recording, predictions=np.asarray(recording.scores == 1))
+    return Track(recording, measures.of_detector(item.detector), clock, item.has_dates)
+
+
+def _binary(board: Leaderboard) -> set[str]:
+    """Detectors whose scores are 0 and 1 only, and so are taken for predictions."""
+    found = {}
+    for name, signatures in board.own_signatures.items():
+        found[name] = {str(parse_signature(text).get("predictions")) for text in signatures.values() if text}
+    return {name for name, how in found.items() if "given" in how}
+
+
+def _on_the_same_steps(entry: SeriesData) -> SeriesData:
+    """Leave out for all detectors what one of them has no score for, where the leaderboard has done so."""
+    entry.missing |= {key: MOSTLY_MISSING for key, track in entry.tracks.items() if track.recording.is_mostly_missing}
+    recordings = leave_out_for_all([track.recording for track in entry.tracks.values()])
+    entry.tracks = {
+        key: track._replace(recording=recording)
+        for (key, track), recording in zip(entry.tracks.items(), recordings, strict=True)
+        if key not in entry.missing
+    }
+    return entry
+
+
+def _read_values(plan: Plan, jobs: Sequence[Job], found: dict[str, SeriesData]) -> None:
+    """Read the series itself, where the file has a column for it, from the rows of its first detector."""
+    if not jobs:
+        return
+    layout, opened = plan.layouts[jobs[0].source], plan.sources[jobs[0].source]
+    source = open_table(opened) if isinstance(opened, Path) else opened
+    column = _value_column(source, layout)
+    if column is not None:
+        for item in read_units(source, layout, [replace(job, score=column) for job in jobs]):
+            with suppress(TypeError, ValueError):
+                # None becomes NaN; what is no number leaves the series without values.
+                found[item.series].values = item.scores.astype(np.float64)
+
+
+def _value_column(source: Source, layout: Layout) -> str | None:
+    taken = {layout.label, layout.series, layout.detector, layout.time, layout.ignore, *layout.scores}
+    for column, kind in source.kinds().items():
+        if column.strip().lower() in _VALUE_NAMES and kind == "number" and column not in taken:
+            return column
+    return None
