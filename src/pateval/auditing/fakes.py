@@ -176,8 +176,6 @@ def _perfect(labels: BoolArray, _: np.random.Generator) -> Detection:
     return _flags(labels)
 
 
-_RANDOM_SPIKES = f"one step in {SPIKE_INTERVAL} flagged, at random places"
-_ONE_STEP = "one step of every event flagged, at random, and nothing else"
 _PER_LENGTH = "a random step in every stretch as long as a typical event"
 _FRAGMENTS = "the real detector with every other step of its alarms switched off"
 

@@ -362,9 +362,7 @@ def try_series(
     return SeriesTrial(
         series,
         np.array([real.get(name, undefined) for name in detectors]),
-        np.array(
-            [_mean([values(fake.make(labels, chance(draw))) for draw in fake.draws(draws)]) for fake in SKILL_FREE]
-        ),
+        np.array([mean_of(fake) for fake in SKILL_FREE]),
         np.array([_mean([agreement(damage, draw) for draw in few]) for damage in DAMAGES.values()]),
         np.array([_mean([agreement(choice, draw) for draw in few]) for choice in CHOICES.values()]),
     )

@@ -253,7 +253,7 @@ metrics = click.option(
     metavar="ID,...",
     help="Metrics to compute (`pateval metrics` lists them): ids, ids with options such as "
     "'pate(early=20,delay=20)' or 'point_f1(threshold=best)', package.module:function, or all, scores, predictions, "
-    "events, emerging. Nine by default. May be repeated.",
+    "events, emerging. Nine by default, all in `audit`, which judges metrics. May be repeated.",
 )
 pooled = click.option(
     "--pooled",
