@@ -12,7 +12,7 @@ import pytest
 
 import pateval as pv
 from pateval.demo import demo_board, detector_scores, make_series
-from pateval.report.page import as_json
+from pateval.output.html import safe_json as as_json
 from support.browser import Browser, find_browser
 
 pytestmark = pytest.mark.skipif(

@@ -6,9 +6,6 @@ also packs the rank of every score, and the script judges each threshold anew by
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +18,7 @@ from pateval.alarms.judgement import AlarmJudgement, observed_length
 from pateval.alarms.matching import ROLES, Matching, Observed
 from pateval.alarms.statistics import poisson_limits
 from pateval.io.atomic import write_text
-from pateval.output.html import asset, render_template
+from pateval.output.html import asset, render_page, safe_json
 from pateval.output.text_table import plain
 from pateval.time.clocks import Times
 
@@ -80,20 +77,12 @@ def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequ
 
 def page_text(table: AlarmTable, sliders: Sequence[Slider] = ()) -> str:
     """Put the page together; everything that comes from users is in a block of JSON, which the script shows as text."""
-    from markupsafe import Markup
-
-    look, code = asset("look.css") + asset("page.css", _PACKAGE), asset("page.js", _PACKAGE)
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{_hash(code)}'; style-src 'sha256-{_hash(look)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return render_template(
+    return render_page(
         asset("page.html", _PACKAGE),
-        policy=policy,
+        look=asset("look.css") + asset("page.css", _PACKAGE),
+        code=asset("page.js", _PACKAGE),
+        blocks=safe_json(page_data(table, sliders)),
         sentence=table.judgements[0].sentence(),
-        style=Markup(look),  # noqa: S704  # ours, word for word
-        script=Markup(code),  # noqa: S704  # ours, word for word
-        data=Markup(_harmless(page_data(table, sliders))),  # noqa: S704  # made harmless
     )
 
 
@@ -189,15 +178,3 @@ def _scores(frontier: AlarmFrontier, threshold: float, axis: _Axis) -> dict[str,
         "limits": [poisson_limits(count, steps.days) for count in range(min(false, _MOST_LIMITS) + 1)],
         "series": series,
     }
-
-
-def _harmless(content: Any) -> str:
-    """JSON that can neither end a script element nor a line of a script, whatever names it holds."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,33 +1,26 @@
-"""One HTML page from templates, style and script, and blocks of data that a browser takes for nothing but data."""
+"""One HTML page: template, style, scripts joined into one, and blocks of data that a browser takes for nothing else.
+
+Each script of ``assets`` is a module in the usual sense: it imports by name from other files, and exports functions,
+classes and constants. Here every module becomes a function with a scope of its own, so that two files may use one name
+for two things, and each stands after those it imports from. Nothing but this form is understood; the rest is refused:
+
+    import { make, svg } from "./elements.js";
+    export function figure(value) { ... }
+    export const board = ...;
+"""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import NamedTuple
 
-from pateval.output.html import asset, render_template
-from pateval.report.scripts import PACKAGE, join_modules
+from pateval.output.html import asset, render_page
 
-
-def style() -> str:
-    """The look that fragments in notebooks have too, and the style of the page."""
-    return asset("look.css") + asset("style.css", PACKAGE)
-
-
-def as_json(content: Any) -> str:
-    r"""Write JSON that can neither end a script element nor a line of a script, whatever names it holds.
-
-    Examples
-    --------
-    >>> print(as_json({"series": "</script><script>alert(1)</script>"}))
-    {"series":"\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e"}
-    """
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return text
+PACKAGE = "pateval.report"
+_IMPORT = re.compile(r'^import \{([^}]*)\}\s+from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 def embedded(name: str, content: str) -> str:
@@ -41,37 +34,74 @@ def loaded(name: str, content: str) -> str:
 
 
 def page(title: str, board: str, blocks: list[str], *, folder: bool = False) -> str:
-    """Put a page together.
-
-    Parameters
-    ----------
-    title : str
-        Shown as the name of the window.
-    board : str
-        The block that every view needs, as JSON.
-    blocks : list of str
-        Further blocks, as `embedded` makes them.
-    folder : bool
-        Whether more blocks lie beside the page, so that scripts from there may be loaded.
-    """
-    from markupsafe import Markup
-
-    code, look = f"{join_modules()};", style()
-    sources = f"'sha256-{_hash(code)}'" + (" 'self' file:" if folder else "")
-    policy = (
-        f"default-src 'none'; script-src {sources}; style-src 'sha256-{_hash(look)}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return render_template(
+    """Put a page together from the block that every view needs and further ones; in a folder more lie beside it."""
+    return render_page(
         asset("page.html", PACKAGE),
+        look=asset("look.css") + asset("style.css", PACKAGE),
+        code=f"{join_modules()};",
+        blocks="\n".join([embedded("board", board), *blocks]),
+        scripts_from=" 'self' file:" if folder else "",
         title=title,
-        policy=policy,
-        # Ours, word for word; what comes from users is in the blocks, which `as_json` has made harmless.
-        style=Markup(look),  # noqa: S704
-        script=Markup(code),  # noqa: S704
-        blocks=Markup("\n".join([embedded("board", board), *blocks])),  # noqa: S704
     )
 
 
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+def read_module(name: str) -> str:
+    """Read a module of the page."""
+    return asset(f"{name}.js", PACKAGE)
+
+
+def join_modules(entry: str = "start", read: Callable[[str], str] = read_module) -> str:
+    r"""Join a module and all it imports from, directly or not, into one expression, whose value is what it exports.
+
+    Examples
+    --------
+    >>> modules = {"start": 'import { one } from "./numbers.js";\nshow(one);\n', "numbers": "export const one = 1;\n"}
+    >>> print(join_modules("start", modules.__getitem__))
+    (() => {
+    "use strict";
+    const numbers_module = (() => {
+    const one = 1;
+    return { one };
+    })();
+    const start_module = (() => {
+    const { one } = numbers_module;
+    show(one);
+    return {};
+    })();
+    return start_module;
+    })()
+    """
+    modules: dict[str, _Module] = {}
+    _collect(entry, read, modules, ())
+    body = "\n".join(module.text for module in modules.values())
+    return f'(() => {{\n"use strict";\n{body}\nreturn {entry}_module;\n}})()'
+
+
+class _Module(NamedTuple):
+    exported: tuple[str, ...]
+    text: str
+
+
+def _collect(name: str, read: Callable[[str], str], modules: dict[str, _Module], importing: tuple[str, ...]) -> None:
+    """Add a module after those it imports from."""
+    if name in modules:
+        return
+    if name in importing:
+        raise ValueError(f"modules import from each other in a circle: {' -> '.join((*importing, name))}")
+    text = read(name)
+    for names, source in _IMPORT.findall(text):
+        _collect(source, read, modules, (*importing, name))
+        unknown = sorted(set(_names(names)) - set(modules[source].exported))
+        if unknown:
+            raise ValueError(f"{name}.js imports {', '.join(unknown)} from {source}.js, which does not export that")
+    exported = tuple(_EXPORT.findall(text))
+    body = _EXPORT.sub("", _IMPORT.sub(lambda found: f"const {{{found[1]}}} = {found[2]}_module;", text)).strip()
+    left = _NOT_UNDERSTOOD.search(body)
+    if left:
+        raise ValueError(f"{name}.js has a line that is not understood here: {left[0]}")
+    result = f"{{ {', '.join(exported)} }}" if exported else "{}"
+    modules[name] = _Module(exported, f"const {name}_module = (() => {{\n{body}\nreturn {result};\n}})();")
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",") if name.strip()]

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pateval.io.atomic import write_text
 from pateval.leaderboards import Leaderboard
+from pateval.output.html import safe_json
 from pateval.output.results import Result
 from pateval.report.baselines import audit_here, constant_values
 from pateval.report.blocks import board_block, by_spread, metric_blocks, series_block
-from pateval.report.page import as_json, embedded, loaded, page
+from pateval.report.page import embedded, loaded, page
 from pateval.report.series_data import plan_of_inputs, read_series
 
 if TYPE_CHECKING:
@@ -115,10 +116,10 @@ class _Writing:
             (self._path / "data").mkdir(parents=True, exist_ok=True)
         ranked = () if self._board.pooled else self._board.metrics
         tests = {metric: self._board.significance(metric) for metric in ranked}
-        metrics = {f"metric-{place}": as_json(block) for place, block in enumerate(metric_blocks(self._board, tests))}
+        metrics = {f"metric-{place}": safe_json(block) for place, block in enumerate(metric_blocks(self._board, tests))}
         series: dict[str, str] = {}
         for place, content in self._series_blocks():
-            text = as_json(content)
+            text = safe_json(content)
             if self._budget is None:
                 self._write_beside(f"series-{place}", text)
                 text = ""
@@ -133,7 +134,7 @@ class _Writing:
         board |= self._shown(series)
         target = self._path / "index.html" if self._budget is None else self._path
         blocks = [embedded(name, text) for name, text in (metrics | series).items() if text]
-        whole = page(self._title, as_json(board), blocks, folder=self._budget is None)
+        whole = page(self._title, safe_json(board), blocks, folder=self._budget is None)
         write_text(whole, target)
         self._remove_others()
         return Written(
@@ -147,7 +148,7 @@ class _Writing:
     def _size_without(self, board: dict[str, Any], metrics: dict[str, str]) -> int:
         """Bytes of the page without any timeline, or an error where that alone is over the budget."""
         named = board | self._shown({}) | {"left_out": list(self._board.series)}
-        whole = page(self._title, as_json(named), [embedded(name, text) for name, text in metrics.items()])
+        whole = page(self._title, safe_json(named), [embedded(name, text) for name, text in metrics.items()])
         size = len(whole.encode())
         if self._budget is not None and size > self._budget:
             raise ValueError(
