@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from pateval.io.atomic import replacing, write_text
 from pateval.io.table_files import as_csv, write_csv, write_parquet
-from pateval.output.frame_builder import build_frame
+from pateval.output.results import build_frame
 from pateval.output.text_table import FORMATS, plain, render
 from support.messages import raises_exactly
 
@@ -161,7 +161,7 @@ def test_parts_make_one_file(tmp_path):
 def test_rendering_imports_nothing_heavy():
     heavy = ("pyarrow", "narwhals", "pandas", "polars", "scipy")
     code = (
-        "import sys, pateval.output.text_table, pateval.output.frame_builder, pateval.io.atomic; "
+        "import sys, pateval.output.text_table, pateval.output.results, pateval.io.atomic; "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

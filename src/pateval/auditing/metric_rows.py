@@ -9,8 +9,7 @@ from typing import Any
 from pateval.auditing.fakes import Detection
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Value, values_of
-from pateval.output.frame_builder import frame_of_rows
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of_records
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray
 
@@ -61,17 +60,6 @@ class MetricRows(Result):
                 return row
         raise KeyError(metric)
 
-    def records(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows for programs, at full precision."""
-        found = [row.record() for row in self.rows]
-        return list(found[0]), [list(record.values()) for record in found]
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per metric.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return frame_of_rows(*self.records(), backend)
+    def columns(self) -> dict[str, Any]:
+        """Columns for programs, a row per metric at full precision."""
+        return columns_of_records([row.record() for row in self.rows])

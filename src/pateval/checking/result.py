@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pateval.output.frame_builder import frame_of_rows
-from pateval.output.results import Result
+from pateval.output.results import TableResult, columns_of
 from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 
 _NAMED = 8  # series of one fault that a terminal names
@@ -109,7 +108,7 @@ class CheckedSeries(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class DataCheck(Result):
+class DataCheck(TableResult):
     """What makes labels and series worthless as a benchmark.
 
     Attributes
@@ -190,15 +189,19 @@ class DataCheck(Result):
         steps = sum(item.steps for item in self.series)
         return f"{what} in {len(self.series)} series with {steps:,} steps{sound}"
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per fault.
+    def remarks(self) -> list[str]:
+        """The summary."""
+        return [self.summary()]
 
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return frame_of_rows(*self.table(), backend)
+    def columns(self) -> dict[str, Any]:
+        """Columns of the faults, a row each."""
+        return columns_of(*self.table())
+
+    def rendered(self, style: str, width: int | None = TERMINAL_WIDTH) -> str:
+        """The result in one of the formats of the command line."""
+        if style == "markdown":
+            return self.markdown()
+        return render(*self.table(), style) if style == "latex" else super().rendered(style, width)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -212,9 +215,6 @@ class DataCheck(Result):
             }
         )
         return found
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def in_order(faults: Sequence[DataFault]) -> tuple[DataFault, ...]:

@@ -22,16 +22,8 @@ def command(data: tuple[str, ...], root: str | None, result: Output) -> None:
     --format csv lists the faults, json those and every series with the best rule of one line on it.
     """
     from pateval.checking import check
-    from pateval.output.text_table import render
 
     with progress_bar("series checked") as progress:
         found = check(data, root=root, progress=progress)
 
-    def text(style: str, width: int | None) -> str:
-        if style == "json":
-            return found.to_json()
-        if style == "markdown":
-            return found.markdown()
-        return found.text(width) if style == "table" else render(*found.table(), style)
-
-    result.emit(text)
+    result.emit(found.rendered)

@@ -50,7 +50,6 @@ def command(
     from pateval.evaluation.measures import Measures
     from pateval.io import Reading, TableError
     from pateval.io.plan import make_plan
-    from pateval.output.text_table import render
 
     measures = Measures.of(**parameters, chance=0)
     plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
@@ -71,14 +70,7 @@ def command(
     found = same.detectors()
     comparison = compare_runs(found[names[0]], found[names[1]], measures, names=(names[0], names[1]), draws=draws)
 
-    def text(style: str, width: int | None) -> str:
-        if style == "json":
-            return comparison.to_json()
-        if style == "csv":
-            return render(*comparison.records(), style)
-        return comparison.text(width) if style == "table" else render(*comparison.table(), style)
-
-    result.emit(text)
+    result.emit(comparison.rendered)
 
 
 def _on_same_steps(read: ScoredFiles, names: tuple[str, str], measures: Measures) -> ScoredFiles:

@@ -13,7 +13,6 @@ from pateval.cli.output import Output, result_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pateval.evaluation import EvaluationTable
     from pateval.evaluation.files import ScoredFiles
     from pateval.evaluation.measures import Measures
 
@@ -55,30 +54,12 @@ def command(files: tuple[str, ...], columns: dict[str, Any], parameters: dict[st
     measures = Measures.of(**parameters, channels=any(layout.channels for layout in plan.layouts))
     read = ScoredFiles.read(plan, measures)
     table = evaluate_detectors(read.detectors(), measures)
-    result.emit(lambda style, width: _text(table, style, width))
+    result.emit(table.rendered)
     if result.style not in ("json", "csv"):
         for line in table.remarks():
             tell(line)
     for line in _warnings(read, measures):
         tell(line)
-
-
-def _text(table: EvaluationTable, style: str, width: int | None) -> str:
-    """Make a column per detector for people, a row per value for programs."""
-    from pateval.output.text_table import TEXT_FORMATS, plain, render
-
-    if style == "table":
-        return table.text(width)
-    if style not in ("json", "csv"):
-        header, cells = table.table()
-        sides = [False] + [True] * (len(header) - 1)
-        return TEXT_FORMATS[style](header, [[cell.strip() for cell in row] for row in cells], sides)
-    rows = table.rows()
-    for row in rows:
-        options_of = plain(table[row["detector"]].options)
-        text = " ".join(f"{name}={value}" for name, value in options_of.items())
-        row["options"] = options_of if style == "json" else text
-    return render(list(rows[0]), [list(row.values()) for row in rows], style)
 
 
 def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import find_events
-from pateval.output.frame_builder import build_frame
 from pateval.output.results import Result
 from pateval.time.clocks import duration_text, length_order, nanoseconds, readable_unit
 from pateval.validation.arrays import BoolArray, finite_array
@@ -248,11 +247,9 @@ class BufferAdvice(Result):
         """Say which buffers are too long; never those that are suggested."""
         return list(long_buffers(self.rows, early, delay, remedy=""))
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per series; see `pateval.Evaluation.to_frame`."""
-        records = [asdict(row) for row in self.rows]
-        names = list(EventSpacing.__dataclass_fields__)
-        return build_frame({name: [record[name] for record in records] for name in names}, backend)
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the rows, by name."""
+        return {name: [getattr(row, name) for row in self.rows] for name in EventSpacing.__dataclass_fields__}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""

@@ -18,9 +18,8 @@ from pateval.evaluation.notes import left_out_notes, require_clock
 from pateval.evaluation.result import BINARY
 from pateval.evaluation.values import Sample, Value, mean_values, values_of, with_predictions
 from pateval.labels.events import find_events
-from pateval.output.frame_builder import frame_of_rows
-from pateval.output.results import Result
-from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, fitted, folded, plain
+from pateval.output.results import TableResult, columns_of
+from pateval.output.text_table import TERMINAL_WIDTH, beside_names, cut_in_the_middle, folded, plain
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, joined, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, non_negative_integer
@@ -79,7 +78,7 @@ class MetricDifference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Result):
+class Comparison(TableResult):
     """What `compare` found; prints as a table.
 
     Attributes
@@ -136,35 +135,27 @@ class Comparison(Result):
     def text(self, width: int | None = TERMINAL_WIDTH) -> str:
         """The table and what it means, in lines of at most ``width`` characters; None is any width."""
         columns, rows = self.table()
-        sides = [False] + [True] * (len(columns) - 1)
         if width is not None:
             columns[1:3] = [cut_in_the_middle(name, _LONGEST_HEADER) for name in self.names]
-        table = aligned(columns, rows, sides) if width is None else fitted(columns, rows, sides, width)
+        table = beside_names(columns, rows, width=width)
         return "\n".join([table, "", *(folded(line, width) for line in self.remarks())])
 
-    def records(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows for programs: one metric each, at full precision, detectors named in every row."""
+    def columns(self) -> dict[str, Any]:
+        """Columns for programs: a row per metric, at full precision, detectors named in every row."""
         columns = ["metric", "a", "b", "value_a", "value_b", "difference", "low", "high"]
         columns += ["wins", "ties", "losses", "better", "units", "reason"]
-        return columns, [
+        return columns_of(
+            columns,
             [
-                row.metric,
-                *self.names,
-                *(row.first, row.second, row.difference, row.low, row.high),
-                *(row.wins, row.ties, row.losses, row.better or None, row.units, row.reason or None),
-            ]
-            for row in self.rows
-        ]
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per metric.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return frame_of_rows(*self.records(), backend)
+                [
+                    row.metric,
+                    *self.names,
+                    *(row.first, row.second, row.difference, row.low, row.high),
+                    *(row.wins, row.ties, row.losses, row.better or None, row.units, row.reason or None),
+                ]
+                for row in self.rows
+            ],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -199,16 +190,9 @@ class Comparison(Result):
             lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {arrow}")
         return [*lines, *self.notes, *(f"{row.metric}: {row.reason}" for row in self.rows if row.reason)]
 
-    def _repr_html_(self) -> str:
-        from pateval.output.html import FragmentTable, fragment
-
-        columns, rows = self.table()
-        sides = [False] + [True] * (len(columns) - 1)
-        headline = f"{self.names[0]} against {self.names[1]}"
-        return fragment(headline, tables=[FragmentTable(columns, rows, sides)], lines=self.remarks())
-
-    def __repr__(self) -> str:
-        return self.text()
+    def headline(self) -> str:
+        """Who is compared with whom."""
+        return f"{self.names[0]} against {self.names[1]}"
 
 
 def compare(

@@ -11,7 +11,7 @@ from pateval.catalog.metric import Metric
 from pateval.evaluation.chance import chance_key, chance_of
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Value, is_above_chance, mean_value
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of_records
 from pateval.time.timelines import Recording, StepCounts
 
 NOT_ABOVE = "* not above chance: random scores do as well"
@@ -269,13 +269,8 @@ class Evaluation(Result, Mapping[str, float]):
             )
         return found
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per metric as a data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of `rows`, by name.
 
         Examples
         --------
@@ -284,10 +279,7 @@ class Evaluation(Result, Mapping[str, float]):
         >>> found.to_frame("pyarrow").column("value").to_pylist()
         [1.0, 1.0]
         """
-        from pateval.output.frame_builder import frame_of_rows
-
-        rows = self.rows()
-        return frame_of_rows(list(rows[0]), [list(row.values()) for row in rows], backend)
+        return columns_of_records(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined.

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pateval.evaluation.result import NOT_ABOVE, Evaluation
-from pateval.output.results import Result
+from pateval.output.results import TableResult, columns_of_records
+from pateval.output.text_table import beside_names, plain, render
 
 
 @dataclass(frozen=True, repr=False)
-class EvaluationTable(Result, Mapping[str, Evaluation]):
+class EvaluationTable(TableResult, Mapping[str, Evaluation]):
     """Evaluations by the name of the detector.
 
     Attributes
@@ -48,18 +49,9 @@ class EvaluationTable(Result, Mapping[str, Evaluation]):
         """One row per detector and metric."""
         return [{"detector": name, **row} for name, evaluation in self.items() for row in evaluation.rows()]
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return one row per detector and metric as a data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        from pateval.output.frame_builder import frame_of_rows
-
-        rows = self.rows()
-        return frame_of_rows(list(rows[0]), [list(row.values()) for row in rows], backend)
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of `rows`, by name."""
+        return columns_of_records(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, by detector."""
@@ -108,13 +100,21 @@ class EvaluationTable(Result, Mapping[str, Evaluation]):
 
     def text(self, width: int | None = None) -> str:
         """The table with a legend, in lines of at most ``width`` characters; None is any width."""
-        from pateval.output.text_table import aligned, fitted
-
         header, rows = self.table()
-        sides = [False] + [True] * (len(header) - 1)
-        table = aligned(header, rows, sides) if width is None else fitted(header, rows, sides, width)
+        table = beside_names(header, rows, width=width)
         is_marked = any(cell.endswith("*") for row in rows for cell in row)
         return f"{table}\n\n{NOT_ABOVE}" if is_marked else table
+
+    def rendered(self, style: str, width: int | None = None) -> str:
+        """The table in one of the formats of the command line: for programs a row per value, with all options."""
+        if style not in ("json", "csv"):
+            return super().rendered(style, width)
+        rows = self.rows()
+        for row in rows:
+            options = plain(self[row["detector"]].options)
+            text = " ".join(f"{name}={value}" for name, value in options.items())
+            row["options"] = options if style == "json" else text
+        return render(list(rows[0]), [list(row.values()) for row in rows], style)
 
     def __repr__(self) -> str:
         return "\n".join([self.text(), *self.remarks()])

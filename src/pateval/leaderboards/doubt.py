@@ -16,8 +16,7 @@ import numpy.typing as npt
 from pateval.io import TableError
 from pateval.labels.events import find_events
 from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
-from pateval.output.frame_builder import build_frame
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import aligned
 from pateval.time.clocks import Duration, duration_text, in_steps, is_duration
 from pateval.validation.arrays import BoolArray, non_negative_integer
@@ -198,15 +197,9 @@ class LabelDoubt(Result):
         }
         return pa.table(columns | {"draw": places[3], "value": pa.array(values.ravel(), from_pandas=True)})
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the rows as a data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return build_frame({name: [row[name] for row in self.rows] for name in self.rows[0]}, backend)
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the rows, by name."""
+        return columns_of_records(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return amount, draws and rows as plain data."""

@@ -16,8 +16,7 @@ from pateval.io.table_files import write_csv, write_parquet
 from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, default_rank_by, mean, number
-from pateval.output.frame_builder import choose_backend
-from pateval.output.results import Result
+from pateval.output.results import Result, choose_backend
 from pateval.output.text_table import plain
 
 if TYPE_CHECKING:

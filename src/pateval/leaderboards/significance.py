@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pateval.leaderboards import statistics
 from pateval.leaderboards.statistics import FloatArray, IntArray, complete_rows
-from pateval.output.frame_builder import build_frame
 from pateval.output.results import Result
 
 if TYPE_CHECKING:
@@ -71,14 +70,8 @@ class Significance(Result):
     wilcoxon_groups: list[list[str]]
     alpha: float = ALPHA
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with a row per pair of detectors, the better mean rank first.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a table with a row per pair of detectors, the better mean rank first."""
         size = len(self.detectors)
         pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
         columns: dict[str, list[Any]] = {
@@ -98,7 +91,7 @@ class Significance(Result):
         ):
             matrix = getattr(self, name)
             columns[name] = [matrix[i][j] for i, j in pairs]
-        return build_frame(columns, backend)
+        return columns
 
 
 def compare_detectors(

@@ -26,8 +26,7 @@ from pateval.io.table_files import as_csv
 from pateval.leaderboards import board_files
 from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.run import binary_detectors, choose, compute
-from pateval.output.frame_builder import build_frame
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of
 from pateval.output.text_table import plain
 from pateval.validation.arrays import count, non_negative_integer, positive_integer
 from pateval.validation.wording import named_error, one_line, shortened
@@ -111,16 +110,9 @@ class Verification(Result):
         )
         return found
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per difference.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        columns = {name: [getattr(difference, name) for difference in self.differences] for name in Difference._fields}
-        return build_frame(columns, backend)
+    def columns(self) -> dict[str, Any]:
+        """Columns of the differences, a row each."""
+        return columns_of(Difference._fields, self.differences)
 
     def __repr__(self) -> str:
         lines = [difference.sentence for difference in self.differences[:_SHOWN]]

@@ -1,4 +1,4 @@
-"""What every result of the package offers: a data frame, plain data, JSON, and a table in notebooks.
+"""What every result of the package offers: a data frame, plain data, JSON, text in every format, HTML in notebooks.
 
 A result that is a dataclass inherits from `Result`. One that is a tuple is made of two classes, because a `NamedTuple`
 takes no other base: the fields, and the public class of these fields and `Result`.
@@ -6,20 +6,27 @@ takes no other base: the fields, and the public class of these fields and `Resul
 
 from __future__ import annotations
 
+import importlib.util
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from pateval.output.text_table import TERMINAL_WIDTH, beside_names, folded, numeric_columns, plain, render
+
+BACKENDS = ("pandas", "polars", "pyarrow")
 _ROWS_SHOWN = 20  # in a notebook; to_frame has all of them
+
+Rows = tuple[list[str], list[list[Any]]]
 
 
 class Result:
-    """Frame, plain data and JSON of a named tuple or a dataclass, from its fields.
+    """Frame, plain data, JSON and HTML of a named tuple or a dataclass, from its fields.
 
-    What is shown as a table, the frame and HTML, follows from `columns`: a class with other rows than its fields has a
-    method of its own in place of that one, and no other.
+    The frame, rows for programs and HTML follow from `columns`: a class with other rows than its fields has a method of
+    its own in place of that one, and no other.
 
     Examples
     --------
@@ -40,6 +47,10 @@ class Result:
             for name, value in _fields(self).items()
         }
 
+    def records(self) -> Rows:
+        """Return the names of the columns, and the rows at full precision, for programs."""
+        return _transposed(self.columns())
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame of `columns`.
 
@@ -48,14 +59,10 @@ class Result:
         backend : str, optional
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
-        from pateval.output.frame_builder import build_frame
-
         return build_frame(self.columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data that JSON can carry, with None for NaN and "inf" for infinity."""
-        from pateval.output.text_table import plain
-
         found: dict[str, Any] = plain(_fields(self))
         return found
 
@@ -65,20 +72,116 @@ class Result:
 
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, fragment
-        from pateval.output.text_table import numeric_columns
 
-        frame = self.to_frame("pyarrow")
-        rows = [list(row.values()) for row in frame.slice(0, _ROWS_SHOWN).to_pylist()]
-        sides = numeric_columns(frame.column_names, rows)
-        more = frame.num_rows - len(rows)
+        found = self.columns()
+        steps = max(map(len, found.values()), default=0)
+        columns, rows = _transposed({name: column[:_ROWS_SHOWN] for name, column in found.items()})
+        more = steps - len(rows)
         return fragment(
             type(self).__name__,
-            tables=[FragmentTable(frame.column_names, rows, sides)],
+            tables=[FragmentTable(columns, rows, numeric_columns(columns, rows))],
             lines=[f"and {more:,} more rows: to_frame() has all of them"] if more else [],
         )
+
+
+class TableResult(Result):
+    """A result that people read as a table with remarks below it; a subclass says what is in them."""
+
+    __slots__ = ()
+
+    def table(self) -> Rows:
+        """Return the names of the columns, and the rows, for people."""
+        raise NotImplementedError
+
+    def remarks(self) -> list[str]:
+        """Return what the table means, in sentences."""
+        raise NotImplementedError
+
+    def headline(self) -> str:
+        """Return what a notebook shows above the table."""
+        return ""
+
+    def text(self, width: int | None = TERMINAL_WIDTH) -> str:
+        """Return table and remarks in lines of at most ``width`` characters; None is any width."""
+        columns, rows = self.table()
+        shown = [beside_names(columns, rows, width=width), ""] if rows else []
+        return "\n".join([*shown, *(folded(line, width) for line in self.remarks())])
+
+    def rendered(self, style: str, width: int | None = TERMINAL_WIDTH) -> str:
+        """Return the result in one of the formats of the command line."""
+        if style == "json":
+            return self.to_json()
+        if style == "csv":
+            return render(*self.records(), style)
+        return self.text(width) if style == "table" else beside_names(*self.table(), style)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from pateval.output.html import FragmentTable, fragment
+
+        columns, rows = self.table()
+        sides = [place > 0 for place in range(len(columns))]
+        lines = [line for line in self.remarks() if line]
+        return fragment(self.headline(), tables=[FragmentTable(columns, rows, sides)], lines=lines)
 
 
 def _fields(result: Any) -> dict[str, Any]:
     """Return the fields of a named tuple or a dataclass by name."""
     names = getattr(result, "_fields", None) or result.__dataclass_fields__
     return {name: getattr(result, name) for name in names}
+
+
+def _transposed(columns: Mapping[str, Any]) -> Rows:
+    lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
+    return list(columns), [list(row) for row in zip(*lists, strict=True)]
+
+
+def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Turn rows into columns by name.
+
+    Examples
+    --------
+    >>> columns_of(["metric", "value"], [["pate", 0.5], ["vus_pr", 0.4]])
+    {'metric': ['pate', 'vus_pr'], 'value': [0.5, 0.4]}
+    """
+    cells = list(rows)
+    return {name: [row[place] for row in cells] for place, name in enumerate(names)}
+
+
+def columns_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Turn dictionaries with the same keys, at least one, into columns by name."""
+    return {name: [record[name] for record in records] for name in records[0]}
+
+
+def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+    """Build a data frame from columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        The columns, of equal length.
+    backend : str, optional
+        "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+    Examples
+    --------
+    >>> build_frame({"metric": ["pate"], "value": [0.5]}, "pyarrow").to_pylist()
+    [{'metric': 'pate', 'value': 0.5}]
+    """
+    import narwhals as nw
+
+    return nw.from_dict(dict(columns), backend=cast(Any, choose_backend(backend))).to_native()
+
+
+def choose_backend(backend: str | None) -> str:
+    """Return the backend asked for, or the first one that is installed; refuse what is not known."""
+    chosen = backend or next(name for name in BACKENDS if importlib.util.find_spec(name))
+    if chosen not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(map(repr, BACKENDS))}; got {chosen!r}")
+    return chosen

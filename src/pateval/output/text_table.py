@@ -95,6 +95,20 @@ def render(
     return TEXT_FORMATS[style](names, texts, sides)
 
 
+def beside_names(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "table", *, width: int | None = None
+) -> str:
+    """Return a table for people whose first column is names, and stands to the left, and whose others are figures.
+
+    The parameters are those of `render`; the format is ``table``, ``markdown`` or ``latex``.
+    """
+    texts = [[cell_text(cell).strip() if style != "table" else cell_text(cell) for cell in row] for row in rows]
+    sides = [place > 0 for place in range(len(columns))]
+    if style == "table" and width is not None:
+        return fitted(columns, texts, sides, width)
+    return TEXT_FORMATS[style](columns, texts, sides)
+
+
 def aligned(
     columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool], *, width: int | None = None
 ) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import TRAPEZOID
-from pateval.output.frame_builder import build_frame
 from pateval.output.results import Result
 from pateval.output.text_table import plain
 from pateval.pate._counts import rank_steps
@@ -46,15 +45,9 @@ class PateCurve(Result):
     false_negative: npt.NDArray[np.float64]
     area: float
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Data frame with a row per threshold.
-
-        Parameters
-        ----------
-        backend : str, optional
-            "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-        """
-        return build_frame({name: getattr(self, name) for name in _COLUMNS}, backend)
+    def columns(self) -> dict[str, Any]:
+        """Return the columns, a row per threshold."""
+        return {name: getattr(self, name) for name in _COLUMNS}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the area, and the columns as lists."""
