@@ -158,7 +158,7 @@ def _was_given(context: click.Context, name: str) -> bool:
 
 
 def _check_target(target: Path, creator: str, overwrite: bool) -> None:
-    from pateval.plots.canvas import SUFFIXES
+    from pateval.plots.styling import SUFFIXES
 
     if target.suffix.lower() not in SUFFIXES:
         found = f"'{target.suffix}'" if target.suffix else "no suffix"

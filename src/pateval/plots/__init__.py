@@ -7,20 +7,15 @@ PDF, PNG or SVG. Nothing here changes matplotlib's settings, and matplotlib is i
 """
 
 from pateval.plots.audits import audit_chart, gaming_chart
-from pateval.plots.canvas import panels, save
-from pateval.plots.category_band import categories
-from pateval.plots.curves import precision_recall
+from pateval.plots.curves import MeanCurve, pate_by_buffers, pate_by_sizes, pate_curves, precision_recall
 from pateval.plots.distribution import score_distribution
+from pateval.plots.explained import PotentialWeights, categories, comparison, potential_weights, weights_by_length
 from pateval.plots.frontier import frontier
 from pateval.plots.heat_maps import buffer_heat_map, heat_map, rank_heat_map
-from pateval.plots.lengths import weights_by_length
 from pateval.plots.lines import buffer_sizes, fitted_slope, line_chart, shifts, timings
 from pateval.plots.rank_diagram import critical_difference
 from pateval.plots.series_panels import segments, series
-from pateval.plots.styling import style
-from pateval.plots.sweeps import MeanCurve, pate_by_buffers, pate_by_sizes, pate_curves
-from pateval.plots.two_detectors import comparison
-from pateval.plots.weights import PotentialWeights, potential_weights
+from pateval.plots.styling import panels, save, style
 
 __all__ = [
     "MeanCurve",

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pateval.plots.canvas import WIDTH, one_axes
-from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, PALE, QUIET, legend_above, styled, width_in_inches
+from pateval.plots.styling import (
+    ALARM,
+    CATEGORY_COLOURS,
+    INK,
+    PALE,
+    QUIET,
+    WIDTH,
+    figure,
+    legend_above,
+    one_axes,
+    width_in_inches,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +34,7 @@ _DRAWN = (
 _SLACK = 1e-9
 
 
-@styled
+@figure
 def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw what random, constant and all-flagging detectors get beside a real and a perfect one, metric by metric.
 
@@ -36,12 +47,6 @@ def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | 
         What `pateval.audit` returned.
     metrics : sequence of str, optional
         The metrics to draw, in this order; all of them by default.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -54,46 +59,42 @@ def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | 
     """
     chosen = _chosen(audit.rows, metrics, "is not in this audit")
     drawn = [row for row in chosen if _on_unit_scale(row)]
-    left_out = [row.metric.id for row in chosen if row not in drawn]
+    left_out = ", ".join(row.metric.id for row in chosen if row not in drawn)
     if not drawn:
-        raise ValueError(f"none of the metrics has its values in [0, 1], so none can be drawn: {', '.join(left_out)}")
+        raise ValueError(f"none of the metrics has its values in [0, 1], so none can be drawn: {left_out}")
     ax = one_axes(ax, (WIDTH + 0.6, 1.1 + 0.185 * len(drawn)))
+    handles = []
+    for name, text, marker, colour, filled in _DRAWN:
+        values = [row.values.get(name, math.nan) for row in drawn]
+        if name == "random":
+            spreads = [row.spreads.get(name, 0.0) for row in drawn]
+            looks: dict[str, Any] = {"linestyle": "none", "marker": marker, "markersize": 8, "color": colour}
+            bars = ax.errorbar(values, range(len(drawn)), xerr=spreads, elinewidth=1.0, label=text, zorder=2, **looks)
+            handles.append(bars)
+        else:
+            handles += _draw_points(ax, values, text, marker, colour, colour if filled else "white")
+    beside: dict[str, Any] = {"fontsize": 7, "annotation_clip": False, "textcoords": "offset points"}
     for place, row in enumerate(drawn):
         if row.fooled:
             ax.axhspan(place - 0.5, place + 0.5, color="#FBE3D6", linewidth=0, zorder=0.2)
-    for name, text, marker, colour, filled in _DRAWN:
-        _draw_markers(ax, drawn, name, text, marker, colour, filled)
-    for place, row in enumerate(drawn):
         if row.beaten_by:
-            ax.annotate(
-                _first_three(row.beaten_by),
-                (1.02, place),
-                xycoords=ax.get_yaxis_transform(),
-                va="center",
-                fontsize=7,
-                color=ALARM if row.fooled else QUIET,
-                annotation_clip=False,
-            )
-    ax.annotate(
-        "real is beaten by",
-        (1.02, 1.0),
-        xycoords="axes fraction",
-        xytext=(0, 3),
-        textcoords="offset points",
-        fontsize=7,
-        color=QUIET,
-    )
+            at: dict[str, Any] = {
+                "xy": (1.02, place),
+                "xycoords": ax.get_yaxis_transform(),
+                "xytext": (0, 0),
+                "va": "center",
+            }
+            ax.annotate(_first_three(row.beaten_by), color=ALARM if row.fooled else QUIET, **at, **beside)
+    ax.annotate("real is beaten by", (1.02, 1.0), xycoords="axes fraction", xytext=(0, 3), color=QUIET, **beside)
     names = [row.label if row.metric.higher_is_better else f"{row.label} (lower is better)" for row in drawn]
     _name_rows(ax, names, [row.fooled for row in drawn])
-    ax.set_xlim(-0.03, 1.03)
-    ax.set_xlabel("value of the metric" + _note(left_out))
-    handles, texts = ax.get_legend_handles_labels()
-    ordered = [handles[texts.index(text)] for _, text, *_ in _DRAWN]
-    legend_above(ax, ordered, width=0.5 * width_in_inches(ax))
+    note = textwrap.fill(f"not drawn, values outside [0, 1]: {left_out}", 90) if left_out else ""
+    ax.set(xlim=(-0.03, 1.03), xlabel=f"value of the metric\n{note}".rstrip())
+    legend_above(ax, handles, width=0.5 * width_in_inches(ax))
     return ax
 
 
-@styled
+@figure
 def gaming_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw on which share of the series fakes reach 90 % of the best real detector, the most robust metrics on top.
 
@@ -104,12 +105,6 @@ def gaming_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes |
     metrics : sequence of str, optional
         The metrics to draw, in this order; by default all whose values lie in [0, 1], without precisions and recalls,
         ordered by the share of fakes that do not know the labels.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -129,29 +124,12 @@ def gaming_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes |
     if not drawn:
         raise ValueError("none of the metrics has its values in [0, 1], so none can be drawn")
     ax = one_axes(ax, (WIDTH, 1.1 + 0.185 * len(drawn)))
-    places = range(len(drawn))
-    blind = [100 * row.blind.share for row in drawn]
-    minimal = [100 * row.minimal.share for row in drawn]
-    ax.hlines(places, blind, minimal, color=PALE, linewidth=2.0, zorder=1)
-    for values, text, marker, colour, face in (
-        (minimal, "one flagged step per event", "D", QUIET, "white"),
-        (blind, "fakes that do not know the labels", "o", ALARM, ALARM),
-    ):
-        ax.plot(
-            values,
-            places,
-            linestyle="none",
-            marker=marker,
-            markersize=5,
-            color=colour,
-            markerfacecolor=face,
-            label=text,
-            zorder=3,
-            clip_on=False,
-        )
+    blind, minimal = ([100 * getattr(row, kind).share for row in drawn] for kind in ("blind", "minimal"))
+    ax.hlines(range(len(drawn)), blind, minimal, color=PALE, linewidth=2.0, zorder=1)
+    _draw_points(ax, minimal, "one flagged step per event", "D", QUIET, "white")
+    _draw_points(ax, blind, "fakes that do not know the labels", "o", ALARM, ALARM)
     _name_rows(ax, [row.label for row in drawn], [row.blind.share >= 0.5 for row in drawn])
-    ax.set_xlim(-3, 103)
-    ax.set_xlabel("series on which a fake reaches 90 % of the best real detector (%)")
+    ax.set(xlim=(-3, 103), xlabel="series on which a fake reaches 90 % of the best real detector (%)")
     legend_above(ax, width=0.6 * width_in_inches(ax))
     return ax
 
@@ -165,6 +143,12 @@ def _chosen(rows: Sequence[Any], metrics: Sequence[str] | None, refusal: str) ->
     return list(rows) if metrics is None else [known[name] for name in metrics]
 
 
+def _draw_points(ax: Axes, values: Sequence[float], text: str, marker: str, colour: str, face: str) -> list[Any]:
+    """A point in each row."""
+    looks: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": colour, "linestyle": "none", "markersize": 5}
+    return ax.plot(values, range(len(values)), marker=marker, label=text, zorder=3, clip_on=False, **looks)
+
+
 def _name_rows(ax: Axes, names: Sequence[str], is_alarming: Sequence[bool]) -> None:
     """Write the names of the rows, the first on top, those that alarm in their colour."""
     ax.set_ylim(len(names) - 0.5, -0.5)
@@ -172,39 +156,6 @@ def _name_rows(ax: Axes, names: Sequence[str], is_alarming: Sequence[bool]) -> N
     for label, alarms in zip(ax.get_yticklabels(), is_alarming, strict=True):
         label.set_color(ALARM if alarms else INK)
     ax.tick_params(axis="y", length=0)
-
-
-def _draw_markers(ax: Axes, rows: Sequence[Any], name: str, text: str, marker: str, colour: str, filled: bool) -> None:
-    values = [row.values.get(name, math.nan) for row in rows]
-    places = range(len(rows))
-    if name == "random":
-        spreads = [row.spreads.get(name, 0.0) for row in rows]
-        ax.errorbar(
-            values,
-            list(places),
-            xerr=spreads,
-            linestyle="none",
-            marker=marker,
-            markersize=8,
-            color=colour,
-            elinewidth=1.0,
-            label=text,
-            zorder=2,
-        )
-        return
-    ax.plot(
-        values,
-        list(places),
-        linestyle="none",
-        marker=marker,
-        markersize=5,
-        markerfacecolor=colour if filled else "white",
-        markeredgecolor=colour,
-        markeredgewidth=1.0,
-        label=text,
-        zorder=3,
-        clip_on=False,
-    )
 
 
 def _on_unit_scale(row: Any) -> bool:
@@ -215,11 +166,3 @@ def _on_unit_scale(row: Any) -> bool:
 def _first_three(names: Sequence[str]) -> str:
     more = f" +{len(names) - 3}" if len(names) > 3 else ""
     return ", ".join(name.replace("_", " ") for name in names[:3]) + more
-
-
-def _note(left_out: Sequence[str], width: int = 90) -> str:
-    if not left_out:
-        return ""
-    import textwrap
-
-    return "\n" + textwrap.fill(f"not drawn, values outside [0, 1]: {', '.join(left_out)}", width)

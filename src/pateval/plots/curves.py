@@ -1,27 +1,239 @@
-"""The proximity-weighted precision-recall curve, with lines of equal F1 and the threshold in use."""
+"""PATE over many buffers and its precision-recall curves: the values, means over series as in every table, drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from pateval.plots.canvas import one_axes
-from pateval.plots.styling import ALARM, QUIET, LineStyle, legend_above, line_style, styled
-from pateval.plots.sweeps import MeanCurve
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.run import evaluate_runs
+from pateval.pate.curve import PateCurve, pate_curve
+from pateval.pate.sizes import pate_at_sizes
+from pateval.plots.styling import ALARM, QUIET, LineStyle, figure, legend_above, line_style, one_axes
 from pateval.plots.time_axis import envelope
+from pateval.time.clocks import Duration, canonical_lengths
+from pateval.time.timelines import Recording, leave_out_for_all, read_recording
+from pateval.validation.arrays import Buffers, UndefinedMetricError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.pate.curve import PateCurve
-
+Array = npt.NDArray[np.float64]
+Found = TypeVar("Found")
 _EQUAL_F1 = (0.2, 0.4, 0.6, 0.8)
-_EQUAL_F1_COLOUR = "#CFCFCF"
 
 
-@styled
+def pate_by_buffers(
+    labels: npt.ArrayLike,
+    scores: npt.ArrayLike,
+    *,
+    early: Sequence[int | Duration],
+    delay: Sequence[int | Duration],
+    series: npt.ArrayLike | None = None,
+    pooled: bool = False,
+    **on_clock: Any,
+) -> Array:
+    """PATE of every pair of an early buffer and a delay.
+
+    Parameters
+    ----------
+    labels : array-like of 0/1
+        Truth for each time step.
+    scores : array-like of float
+        Higher is more anomalous.
+    early, delay : sequence of int or of durations
+        Buffer lengths in steps or in time.
+    series : array-like, optional
+        Which series each step belongs to; values are means over the series where PATE is defined.
+    pooled : bool
+        Take all series for one sample instead.
+    **on_clock
+        ``times``, ``time_unit``, ``max_gap``, ``ignore`` and ``missing`` as `pate` takes them.
+
+    Returns
+    -------
+    ndarray
+        One row per early buffer, one column per delay.
+
+    Examples
+    --------
+    >>> pate_by_buffers([0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2], early=[0, 2], delay=[0]).round(3).tolist()
+    [[0.792], [0.883]]
+    """
+    recording = read_recording(labels, scores, series=series, **on_clock)
+    early_lengths, delay_lengths = canonical_lengths(early, "early"), canonical_lengths(delay, "delay")
+    pairs = [[f"pate(early={one},delay={other})" for other in delay_lengths] for one in early_lengths]
+    measures = Measures.of(
+        metrics=list(dict.fromkeys(metric for row in pairs for metric in row)),
+        max_gap=recording.max_gap,
+        missing=recording.missing,
+        pooled=pooled,
+        chance=0,
+    )
+    found = evaluate_runs([recording], measures)
+    for reason in found.reasons.values():
+        raise UndefinedMetricError(reason)
+    return np.array([[found[metric] for metric in row] for row in pairs])
+
+
+def pate_by_sizes(
+    labels: npt.ArrayLike,
+    scores: Mapping[str, npt.ArrayLike],
+    *,
+    sizes: Sequence[int | Duration],
+    series: npt.ArrayLike | None = None,
+    pooled: bool = False,
+    **on_clock: Any,
+) -> dict[str, Array]:
+    """PATE of each detector with buffers of each size, early and delay alike.
+
+    Parameters
+    ----------
+    scores : mapping of str to array-like
+        Scores by detector.
+    sizes : sequence of int or of durations
+        Buffer lengths in steps or in time.
+    labels, series, pooled, **on_clock
+        As for `pate_by_buffers`.
+
+    Returns
+    -------
+    dict of str to ndarray
+
+    Examples
+    --------
+    >>> found = pate_by_sizes([0, 0, 1, 1, 0], {"a": [0.1, 0.7, 0.9, 0.4, 0.2]}, sizes=[0, 2])
+    >>> found["a"].round(3).tolist()
+    [0.792, 0.883]
+    """
+
+    def compute(part: Recording) -> Array:
+        return pate_at_sizes(sizes=sizes, **_arguments(part))
+
+    recordings = _recordings(labels, scores, series=series, **on_clock)
+    return {name: np.mean(_over_series(one, compute, pooled=pooled), axis=0) for name, one in recordings.items()}
+
+
+@dataclass(frozen=True)
+class MeanCurve:
+    """The mean of precision-recall curves at equal recall: over series, and over pairs of buffers.
+
+    Attributes
+    ----------
+    curves : tuple of PateCurve
+        Those of each series with each pair of buffers.
+    series : int
+        Over how many series.
+    """
+
+    curves: tuple[PateCurve, ...]
+    series: int
+
+    @property
+    def area(self) -> float:
+        """Mean of the areas, which is what tables print as ``pate``."""
+        return float(np.mean([curve.area for curve in self.curves]))
+
+    def points(self) -> tuple[Array, Array]:
+        """Recall and mean precision; that of a curve is 0 beyond the recall it reaches."""
+        lines = [integrated_points(curve) for curve in self.curves]
+        if len(lines) == 1:
+            return lines[0]
+        recall = np.linspace(0, 1, 2001)
+        return recall, np.mean([np.interp(recall, *line, right=0.0) for line in lines], axis=0)
+
+
+def pate_curves(
+    labels: npt.ArrayLike,
+    scores: Mapping[str, npt.ArrayLike],
+    *,
+    early: Buffers = (0, 100),
+    delay: Buffers = (0, 100),
+    series: npt.ArrayLike | None = None,
+    pooled: bool = False,
+    **on_clock: Any,
+) -> dict[str, MeanCurve]:
+    """Precision-recall curves of detectors whose areas are the PATE that tables print.
+
+    Parameters
+    ----------
+    scores : mapping of str to array-like
+        Scores by detector.
+    early, delay : int or duration, or sequence of them
+        Buffer lengths; with several the mean over all pairs, as in `pate`.
+    labels, series, pooled, **on_clock
+        As for `pate_by_buffers`.
+
+    Returns
+    -------
+    dict of str to MeanCurve
+
+    Examples
+    --------
+    >>> labels, scores = [0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2]
+    >>> import pateval as pv
+    >>> round(pate_curves(labels, {"a": scores}, early=[0, 2], delay=0)["a"].area, 6)
+    0.8375
+    >>> round(pv.pate(labels, scores, early=[0, 2], delay=0), 6)
+    0.8375
+    """
+    pairs = [(one, other) for one in canonical_lengths(early, "early") for other in canonical_lengths(delay, "delay")]
+
+    def compute(part: Recording) -> list[PateCurve]:
+        steps = _arguments(part)
+        return [pate_curve(early=one, delay=other, **steps) for one, other in pairs]
+
+    found = {}
+    for name, recording in _recordings(labels, scores, series=series, **on_clock).items():
+        by_series = _over_series(recording, compute, pooled=pooled)
+        found[name] = MeanCurve(tuple(curve for curves in by_series for curve in curves), len(by_series))
+    return found
+
+
+def integrated_points(curve: PateCurve) -> tuple[Array, Array]:
+    """The points PATE integrates, with the anchor before them."""
+    kept = curve.recall >= np.maximum.accumulate(curve.recall)
+    return np.concatenate([[0.0], curve.recall[kept]]), np.concatenate([[1.0], curve.precision[kept]])
+
+
+def _recordings(labels: Any, scores: Mapping[str, Any], **steps: Any) -> dict[str, Recording]:
+    found = leave_out_for_all([read_recording(labels, values, **steps) for values in scores.values()])
+    return dict(zip(scores, found, strict=True))
+
+
+def _over_series(recording: Recording, compute: Callable[[Recording], Found], *, pooled: bool) -> list[Found]:
+    """What is found on each series where PATE is defined, or on all of them taken together."""
+    found, undefined = [], UndefinedMetricError("the detector has no score for more than half of the steps")
+    for part in [recording] if pooled else recording.parts():
+        try:
+            found += [] if part.is_mostly_missing else [compute(part)]
+        except UndefinedMetricError as error:
+            undefined = error
+    if not found:
+        raise undefined
+    return found
+
+
+def _arguments(part: Recording) -> dict[str, Any]:
+    """A recording as functions on PATE take it."""
+    clock = part.clock
+    return {
+        "labels": part.labels,
+        "scores": part.scores,
+        "series": part.series_of_steps,
+        "times": None if clock is None else clock.times,
+        "time_unit": None if clock is None else clock.unit,
+        "max_gap": part.max_gap,
+        "ignore": part.is_left_out,
+        "missing": "normal" if part.has_gaps else "error",
+    }
+
+
+@figure
 def precision_recall(
     curve: PateCurve | MeanCurve | Mapping[str, PateCurve | MeanCurve],
     *,
@@ -41,12 +253,6 @@ def precision_recall(
     threshold : float, or mapping of str to float, optional
         The threshold in use, for all detectors or by name: its point is marked, with several series or pairs of buffers
         the mean of their points. A step is predicted where its score is at least the threshold.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -73,11 +279,9 @@ def precision_recall(
             _mark_threshold(ax, drawn, at, looks, named=len(curves) == 1)
     if threshold is not None and len(curves) > 1:
         ax.plot([], [], linestyle="none", marker="o", color=QUIET, label="threshold in use")
-    ax.set_xlim(0, 1.0)
-    ax.set_ylim(0, 1.02)
+    precision = "precision (weighted)" if series == 1 else f"precision (weighted, mean of {series} series)"
+    ax.set(xlim=(0, 1.0), ylim=(0, 1.02), xlabel="recall (weighted)", ylabel=precision)
     ax.set_aspect("equal", adjustable="box")
-    ax.set_xlabel("recall (weighted)")
-    ax.set_ylabel("precision (weighted)" if series == 1 else f"precision (weighted, mean of {series} series)")
     ax.grid(visible=False)
     legend_above(ax)
     return ax
@@ -86,7 +290,7 @@ def precision_recall(
 def _equal_f1_lines(ax: Axes) -> None:
     for value in _EQUAL_F1:
         recall = np.linspace(value / (2 - value), 1, 200)
-        ax.plot(recall, value * recall / (2 * recall - value), color=_EQUAL_F1_COLOUR, linewidth=0.8, zorder=1)
+        ax.plot(recall, value * recall / (2 * recall - value), color="#CFCFCF", linewidth=0.8, zorder=1)
         beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "annotation_clip": False}
         ax.annotate(f"F1 {value:.1f}", (1.0, value / (2 - value)), va="center", fontsize=7, color=QUIET, **beside)
 

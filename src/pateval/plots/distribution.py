@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.canvas import one_axes
-from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, legend_above, styled
+from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, figure, legend_above, one_axes
 from pateval.time.timelines import read_recording
 from pateval.validation.arrays import BoolArray, FloatArray, positive_integer, require_anomaly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pateval.time.timelines import Recording
 
-
-@styled
+@figure
 def score_distribution(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -56,12 +53,6 @@ def score_distribution(
         Number of intervals of the scores.
     log : bool
         Draw shares on a logarithmic scale, where a few high scores matter.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -71,7 +62,10 @@ def score_distribution(
     ('anomaly score', 'share of steps')
     """
     recording = read_recording(labels, scores, series=series, ignore=ignore, missing=missing)
-    samples = [_counted_steps(part) for part in ([recording] if pooled else recording.parts())]
+    samples = [  # truth and scores at the steps that count, NaN where there is no score
+        (part.counted(part.labels), part.counted(cast(FloatArray, part.scores)))
+        for part in ([recording] if pooled else recording.parts())
+    ]
     truth, values = (np.concatenate(columns) for columns in zip(*samples, strict=True))
     require_anomaly(truth)
     present = values[~np.isnan(values)]
@@ -83,12 +77,10 @@ def score_distribution(
     edges = np.linspace(low, high, bins + 1) if high > low else np.array([low - 0.5, low + 0.5])
     outside, inside = (_shares([(values, labels == side) for labels, values in samples], edges) for side in (0, 1))
     grey: dict[str, Any] = {"facecolor": "#D9D9D9", "edgecolor": QUIET, "linewidth": 0.8}
-    text = f"outside events ({_in_words(~truth, values)})"
-    ax.stairs(outside, edges, fill=True, label=text, **grey)
+    ax.stairs(outside, edges, fill=True, label=f"outside events ({_in_words(~truth, values)})", **grey)
     blue = CATEGORY_COLOURS["true detection"]
     hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": blue, "hatch": "////", "linewidth": 1.2}
-    text = f"inside events ({_in_words(truth, values)})"
-    ax.stairs(inside, edges, fill=True, label=text, zorder=3, **hatched)
+    ax.stairs(inside, edges, fill=True, label=f"inside events ({_in_words(truth, values)})", zorder=3, **hatched)
     if threshold is not None:
         ax.axvline(threshold, color=ALARM, linestyle=(0, (5, 2)), linewidth=1.0, label="threshold", zorder=4)
         low, high = min(low, threshold), max(high, threshold)
@@ -98,16 +90,10 @@ def score_distribution(
         ax.set_yscale("log")
         shares = np.concatenate([outside, inside])
         ax.set_ylim(shares[shares > 0].min() / 2, min(2.0, 1.5 * float(shares.max())))
-    ax.set_xlabel("anomaly score")
     over = f", mean of {len(samples)} series" if len(samples) > 1 else ""
-    ax.set_ylabel(f"share of steps{over}" + (" (log scale)" if log else ""))
+    ax.set(xlabel="anomaly score", ylabel=f"share of steps{over}" + (" (log scale)" if log else ""))
     legend_above(ax)
     return ax
-
-
-def _counted_steps(part: Recording) -> tuple[BoolArray, FloatArray]:
-    """Truth and scores at the steps that count; NaN where there is none."""
-    return part.counted(part.labels), part.counted(cast(FloatArray, part.scores))
 
 
 def _shares(samples: Sequence[tuple[FloatArray, BoolArray]], edges: FloatArray) -> FloatArray:

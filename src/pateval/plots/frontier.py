@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.plots.canvas import figure_of, one_axes
-from pateval.plots.styling import ALARM, QUIET, styled
+from pateval.plots.styling import ALARM, COLOUR_MAP, QUIET, figure, figure_of, one_axes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
-_COLOURS = "cividis"  # early is dark: it can be told in grey, too
 
-
-class Frontier(Protocol):
-    """What is drawn: `pateval.AlarmFrontier`, which stands above the figures."""
-
-    @property
-    def rows(self) -> Sequence[Any]:
-        """Thresholds."""
-
-    @property
-    def clock(self) -> Any:
-        """What a unit of time is."""
-
-
-@styled
-def frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
+@figure
+def frontier(found: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the frontier of a detector: recall against the rate of false alarms, with the budgets marked.
 
     Parameters
     ----------
     found : AlarmFrontier
         What `pateval.alarm_frontier` returned. Each threshold is a point, coloured by the median time to detect.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -63,24 +40,16 @@ def frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     recalls = np.array([row.recall for row in rows])
     times = np.array([row.median_time_to_detect for row in rows])
     ax.step(rates, recalls, where="post", color=QUIET, linewidth=1, zorder=1)
-    points = ax.scatter(rates, recalls, c=times, cmap=_COLOURS, s=26, zorder=3, edgecolors="white", clip_on=False)
+    points = ax.scatter(rates, recalls, c=times, cmap=COLOUR_MAP, s=26, zorder=3, edgecolors="white", clip_on=False)
     for row, rate in zip(rows, rates.tolist(), strict=True):
         if row.budgets:
             ax.scatter([rate], [row.recall], s=110, facecolors="none", edgecolors=ALARM, linewidths=1.6, zorder=4)
-            ax.annotate(
-                f"{', '.join(row.budgets)}: {row.threshold:.4g}",
-                (rate, row.recall),
-                xytext=(7 if rate < rates.max() / 2 else -7, -13),
-                textcoords="offset points",
-                ha="left" if rate < rates.max() / 2 else "right",
-                fontsize=8,
-                color=ALARM,
-            )
-    colours = figure_of(ax).colorbar(points, ax=ax)
-    colours.set_label("median time to detect")
+            is_left = rate < rates.max() / 2
+            place: dict[str, Any] = {"xytext": (7 if is_left else -7, -13), "ha": "left" if is_left else "right"}
+            text = f"{', '.join(row.budgets)}: {row.threshold:.4g}"
+            ax.annotate(text, (rate, row.recall), textcoords="offset points", fontsize=8, color=ALARM, **place)
+    colours = figure_of(ax).colorbar(points, ax=ax, label="median time to detect")
     colours.ax.yaxis.set_major_formatter(lambda time, _: clock.lead(time))
-    ax.set_ylim(0, 1.04)
+    ax.set(ylim=(0, 1.04), xlabel=f"false alarms per {clock.rate_words}", ylabel="incidents found")
     ax.set_xlim(left=0)
-    ax.set_xlabel(f"false alarms per {clock.rate_words}")
-    ax.set_ylabel("incidents found")
     return ax

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.canvas import one_axes
-from pateval.plots.styling import COLOUR_MAP, INK, styled
+from pateval.plots.styling import COLOUR_MAP, INK, figure, one_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +19,7 @@ _MAX_CELLS_WITH_NUMBERS = 1500
 _MAX_TICKS = 12
 
 
-@styled
+@figure
 def heat_map(
     values: npt.ArrayLike,
     *,
@@ -47,12 +46,6 @@ def heat_map(
         How a number is written into its cell; by default with as many decimals as tell the cells apart.
     limits : tuple of float, optional
         Values of the first and the last colour; by default the lowest and the highest.
-    ax : Axes, optional
-        Where to draw; the colour bar stands beside it.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -76,21 +69,17 @@ def heat_map(
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.tick_params(length=0)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["left", "bottom"]].set_visible(False)
     _name_cells(ax, rows, columns, every=numbers)
-    ax.set_xlabel(column_label)
-    ax.set_ylabel(row_label)
+    ax.set(xlabel=column_label, ylabel=row_label)
     if numbers:
         decimals = 2 if high - low >= 0.1 or high == low else 3 if high - low >= 0.01 else 4
         _write_numbers(ax, matrix, low, high, value_format or f"{{:.{decimals}f}}")
-    bar = ax.figure.colorbar(mesh, ax=ax, aspect=30, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.set_label(value_label)
+    ax.figure.colorbar(mesh, ax=ax, aspect=30, pad=0.02, label=value_label).outline.set_visible(False)
     return ax
 
 
-@styled
+@figure
 def buffer_heat_map(
     values: npt.ArrayLike,
     *,
@@ -107,18 +96,10 @@ def buffer_heat_map(
     values : array-like
         One row per early buffer, one column per delay; `pate_by_buffers` computes them.
     early, delay : sequence of int, or of str
-        The buffer lengths in steps, or durations such as "10min".
-    value_label : str
-        Name of the colours.
-    limits : tuple of float, optional
-        Values of the first and the last colour.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The early buffer grows upwards, the delay to the right.
+        The buffer lengths in steps, or durations such as "10min". The early buffer grows upwards, the delay to the
+        right.
+    value_label, limits
+        As in `heat_map`.
 
     Examples
     --------
@@ -144,7 +125,7 @@ def buffer_heat_map(
     return ax
 
 
-@styled
+@figure
 def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the mean rank of every detector under every metric: rows that differ show how much the metric decides.
 
@@ -153,14 +134,8 @@ def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, a
     board : Leaderboard
         What `pateval.leaderboard` returned.
     metrics : sequence of str, optional
-        The metrics to draw, in this order; all of them by default.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        A row per metric; detectors from the left, best mean over the metrics drawn first.
+        The metrics to draw, a row each, in this order; all of them by default. Detectors stand from the left, best mean
+        over the metrics drawn first.
 
     Examples
     --------
@@ -174,18 +149,14 @@ def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, a
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['good', 'guess']
     """
-    table = board.ranks().to_pydict()
-    rows = list(zip(table["metric"], table["detector"], table["mean_rank"], strict=True))
-    known = list(dict.fromkeys(metric for metric, _, _ in rows))
+    ranks = {(row["metric"], row["detector"]): row["mean_rank"] for row in board.ranks().to_pylist()}
+    known, detectors = (list(dict.fromkeys(names)) for names in zip(*ranks, strict=True))
     wanted = known if metrics is None else list(metrics)
     unknown = [metric for metric in wanted if metric not in known]
     if unknown:
         raise ValueError(f"metric {unknown[0]!r} is not in this leaderboard; it has {', '.join(known)}")
-    detectors = list(dict.fromkeys(detector for _, detector, _ in rows))
-    matrix = np.full((len(wanted), len(detectors)), np.nan)
-    for metric, detector, rank in rows:
-        if metric in wanted and rank is not None:
-            matrix[wanted.index(metric), detectors.index(detector)] = rank
+    # None, where a metric does not rank, becomes NaN.
+    matrix = np.array([[ranks[metric, detector] for detector in detectors] for metric in wanted], dtype=np.float64)
     if np.isnan(matrix).all():
         raise ValueError("no metric orders the detectors: there is no series on which all of them have a value")
     known_ranks = np.where(np.isnan(matrix), len(detectors), matrix)
@@ -215,7 +186,6 @@ def _name_cells(ax: Axes, rows: Sequence[object], columns: Sequence[object], *, 
 def _write_numbers(ax: Axes, matrix: npt.NDArray[np.float64], low: float, high: float, value_format: str) -> None:
     for row, column in np.argwhere(~np.isnan(matrix)):
         value = matrix[row, column]
-        dark = high == low or (value - low) / (high - low) < 0.5
-        colour = "white" if dark else INK
-        text = value_format.format(value)
-        ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6.5, color=colour)
+        is_dark = high == low or (value - low) / (high - low) < 0.5
+        looks: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "white" if is_dark else INK}
+        ax.text(column + 0.5, row + 0.5, value_format.format(value), **looks)

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.canvas import one_axes
-from pateval.plots.styling import PALE, QUIET, legend_above, line_style, styled
+from pateval.plots.styling import PALE, QUIET, figure, legend_above, line_style, one_axes
 from pateval.time.clocks import Duration, is_duration, nanoseconds, readable_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MAX_MARKERS = 12
-_SIZE = (5.2, 3.4)
 
 
-@styled
+@figure
 def line_chart(
     x: npt.ArrayLike,
     curves: Mapping[str, npt.ArrayLike],
@@ -47,12 +45,6 @@ def line_chart(
         it is shaded.
     log : sequence of {"x", "y"}
         Axes with a logarithmic scale.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -72,7 +64,7 @@ def line_chart(
         raise ValueError(f"reference {reference!r} is none of the curves {', '.join(map(repr, values))}")
     if not set(log) <= {"x", "y"}:
         raise ValueError(f"log must name the axes 'x' and 'y' only; got {tuple(log)}")
-    ax = one_axes(ax, _SIZE)
+    ax = one_axes(ax, (5.2, 3.4))
     every = max(1, -(-positions.size // _MAX_MARKERS))
     place = 0
     for name, curve in values.items():
@@ -87,19 +79,17 @@ def line_chart(
             ax.grid(visible=True, axis="x")
     if reference is not None:
         low = ax.get_ylim()[0]
-        ax.fill_between(
-            positions, low, values[reference], color=PALE, linewidth=0, zorder=0.5, label=f"below {reference}"
-        )
+        looks: dict[str, Any] = {"color": PALE, "linewidth": 0, "zorder": 0.5, "label": f"below {reference}"}
+        ax.fill_between(positions, low, values[reference], **looks)
         ax.set_ylim(bottom=low)
     if not log:
         ax.margins(x=0.02)
-    ax.set_xlabel(x_label)
-    ax.set_ylabel(y_label)
+    ax.set(xlabel=x_label, ylabel=y_label)
     legend_above(ax)
     return ax
 
 
-@styled
+@figure
 def buffer_sizes(
     sizes: Sequence[int | Duration],
     values: Mapping[str, npt.ArrayLike],
@@ -118,14 +108,8 @@ def buffer_sizes(
         PATE of each detector at each size; `pate_by_sizes` computes them.
     random : str, optional
         Which of them is a random detector; what lies below it is shaded.
-    y_label : str
-        Name of the vertical axis.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    y_label
+        As in `line_chart`.
 
     Examples
     --------
@@ -146,13 +130,9 @@ def buffer_sizes(
     return line_chart(positions, values, x_label=label, y_label=y_label, reference=random, ax=ax)
 
 
-@styled
+@figure
 def shifts(
-    steps: Sequence[int],
-    values: Mapping[str, npt.ArrayLike],
-    *,
-    y_label: str = "PATE",
-    ax: Axes | None = None,
+    steps: Sequence[int], values: Mapping[str, npt.ArrayLike], *, y_label: str = "PATE", ax: Axes | None = None
 ) -> Axes:
     """Draw values of a detection that is moved in time, from too early to too late.
 
@@ -162,14 +142,8 @@ def shifts(
         By how many steps the detection is moved: negative is early.
     values : mapping of str to array-like
         The value at each shift, by metric or setting.
-    y_label : str
-        Name of the vertical axis.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    y_label
+        As in `line_chart`.
 
     Examples
     --------
@@ -198,7 +172,7 @@ def fitted_slope(sizes: npt.ArrayLike, seconds: npt.ArrayLike) -> float:
     return float(np.polyfit(np.log(x[usable]), np.log(y[usable]), 1)[0])
 
 
-@styled
+@figure
 def timings(
     sizes: Sequence[int],
     seconds: Mapping[str, npt.ArrayLike],
@@ -215,14 +189,8 @@ def timings(
         Sizes, increasing.
     seconds : mapping of str to array-like
         The time at each size; NaN where it was not measured.
-    x_label, y_label : str
-        Names of the axes, with their units.
-    ax : Axes, optional
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    x_label, y_label
+        As in `line_chart`.
 
     Examples
     --------

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pateval.plots.canvas import WIDTH, one_axes
-from pateval.plots.styling import CATEGORY_COLOURS, INK, QUIET, styled
+from pateval.plots.styling import CATEGORY_COLOURS, INK, QUIET, WIDTH, one_axes, styled
 from pateval.validation.arrays import choice
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from pateval.labels.events import Events, runs
 from pateval.pate._zones import ZoneLimits
-from pateval.plots.canvas import WIDTH, panels, several_axes
 from pateval.plots.styling import (
     ALARM,
     DELAYED_HATCH,
@@ -22,9 +21,12 @@ from pateval.plots.styling import (
     LEFT_OUT,
     MARK_HEIGHT,
     QUIET,
+    WIDTH,
     legend_above,
     line_style,
     name_panel,
+    panels,
+    several_axes,
     styled,
 )
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis

@@ -1,4 +1,4 @@
-"""How figures look: colours, line styles and sizes, applied while a figure is drawn and never globally.
+"""How figures look, where they are drawn and how they are written: nothing is set globally or registered with pyplot.
 
 Colours differ in lightness as well as in hue, so that a figure survives a grey printer and colour-blind eyes; lines
 also differ in their dashes, and what is missed is hatched.
@@ -6,20 +6,29 @@ also differ in their dashes, and what is missed is hatched.
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from inspect import cleandoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
+from pateval.io.atomic import replacing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 MISSING_MATPLOTLIB = "figures need matplotlib, which is not installed: pip install 'pateval[plot]'"
+SUFFIXES = (".pdf", ".png", ".svg")
+WIDTH = 6.6  # inches: the text width of most one-column papers
 
 INK = "#222222"
 QUIET = "#6E6E6E"
@@ -139,6 +148,99 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     return draw
 
 
+_EVERY_FIGURE = """
+ax : Axes, optional
+    Where to draw.
+
+Returns
+-------
+matplotlib.axes.Axes
+
+Examples
+--------"""
+
+
+def figure(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Draw within `style`, and say in the docstring what holds for every figure: where it is drawn, what it returns."""
+    draw = styled(function)
+    draw.__doc__ = cleandoc(function.__doc__ or "").replace("\n\nExamples\n--------", _EVERY_FIGURE)
+    return draw
+
+
+@styled
+def panels(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    size: tuple[float, float] = (WIDTH, 3.2),
+    heights: Sequence[float] | None = None,
+    share_x: bool | str = False,
+    share_y: bool | str = False,
+) -> Any:
+    """Empty axes in the style of the figures here, to draw several of them side by side.
+
+    Parameters
+    ----------
+    rows, columns : int
+        How many axes.
+    size : tuple of float
+        Width and height of the whole figure in inches.
+    heights : sequence of float, optional
+        Relative heights of the rows.
+    share_x, share_y : bool or str
+        As in `matplotlib.figure.Figure.subplots`: False, True, "row" or "col".
+
+    Returns
+    -------
+    ndarray of matplotlib.axes.Axes
+        Rows by columns.
+
+    Examples
+    --------
+    >>> from pateval import plots
+    >>> axes = plots.panels(1, 2)
+    >>> axes.shape
+    (1, 2)
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure.subplots(
+        rows,
+        columns,
+        squeeze=False,
+        sharex=share_x,  # type: ignore[arg-type]  # the stubs list the words, we take any of them as text
+        sharey=share_y,  # type: ignore[arg-type]  # likewise
+        height_ratios=heights,
+    )
+
+
+def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The axes given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    made: Axes = panels(size=size)[0, 0]
+    return made
+
+
+def several_axes(
+    ax: Axes | Sequence[Axes] | None, heights: Sequence[float], *, share_x: bool = True
+) -> tuple[Axes, ...]:
+    """The axes given, one per panel, or those of a new figure, stacked; heights are in inches."""
+    if ax is None:
+        return tuple(panels(len(heights), size=(WIDTH, sum(heights)), heights=heights, share_x=share_x)[:, 0])
+    given = tuple(np.ravel(np.asarray(ax, dtype=object)))
+    if len(given) != len(heights):
+        raise ValueError(f"this figure needs {len(heights)} axes, one per panel; got {len(given)}")
+    return given
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure an axes belongs to."""
+    figure: Figure = ax.figure.figure  # the axes may lie in a part of the figure, whose figure is the whole
+    return figure
+
+
 def line_style(place: int) -> LineStyle:
     """Style of the curve at a place in the list; after eight, colours come again with dashes moved on by one.
 
@@ -155,14 +257,8 @@ def line_style(place: int) -> LineStyle:
 def legend_above(ax: Axes, *rows: Sequence[Any], width: float | None = None) -> None:
     """Put the legend above the axes, where it covers no data, in as many columns as fit.
 
-    Parameters
-    ----------
-    ax : Axes
-        Where to.
-    *rows : sequence of artists
-        What to name, each row on lines of its own; by default all artists of the axes that have a name.
-    width : float, optional
-        Room for it in inches, where long tick labels leave less than usual.
+    Each row of artists stands on lines of its own; by default all of the axes that have a name. ``width`` in inches is
+    the room for it, where long tick labels leave less than usual.
     """
     from matplotlib.lines import Line2D
 
@@ -220,3 +316,45 @@ def name_panel(ax: Axes, name: str, longest: int) -> None:
         height *= float(shares[place.rowspan.start : place.rowspan.stop].sum() / shares.sum())
     size = min(9.0, 72 * 0.68 * height / (0.6 * max(longest, 5)))
     ax.set_ylabel(f"{name}\nscore", fontsize=max(size, 5.0))
+
+
+def save(drawn: Axes | Sequence[Axes], path: str | os.PathLike[str], *, creator: str = "pateval") -> Path:
+    """Write the figure of some axes as PDF, PNG or SVG, by suffix.
+
+    Text stays text, and the same figure gives the same bytes: no date is written.
+
+    Parameters
+    ----------
+    drawn : Axes, or several of one figure
+        What a function of this package returned.
+    path : path
+        Where to; replaced in one step once the figure is complete.
+    creator : str
+        Who made it, kept in the file.
+
+    Returns
+    -------
+    pathlib.Path
+        The path.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is none of .pdf, .png and .svg.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{target}: figures are written as {', '.join(SUFFIXES)}; got {target.suffix or 'no suffix'}")
+    first = np.ravel(np.asarray(drawn, dtype=object))[0]
+    metadata: dict[str, Any] = {"Software": creator} if suffix == ".png" else {"Creator": creator}
+    if suffix == ".svg":
+        metadata["Date"] = None
+    if suffix == ".pdf":
+        metadata["CreationDate"] = None
+    content = io.BytesIO()
+    with style():
+        figure_of(first).savefig(content, format=suffix[1:], metadata=metadata)
+    with replacing(target) as draft:
+        draft.write_bytes(content.getvalue())
+    return target

@@ -28,35 +28,17 @@ VISIBLE_SHARE = 0.002
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """Positions of the drawn steps on the horizontal axis.
+    """Positions of the drawn steps on the horizontal axis."""
 
-    Attributes
-    ----------
-    positions : ndarray of float
-        Where each drawn step lies.
-    lefts, rights : ndarray of float
-        How far each step is shaded: half the usual distance of two steps, and never beyond the middle between two.
-    first, stop : int
-        The steps ``first <= t < stop`` are drawn.
-    label : str
-        Name of the axis, with its unit.
-    dates : bool
-        Whether positions are dates in matplotlib's count of days.
-    holes : ndarray of int
-        Drawn steps, counted from ``first``, before which there is a hole: nothing is drawn across it.
-    left_out : ndarray of bool or None
-        Drawn steps that do not count; no span covers them.
-    """
-
-    positions: Array
-    lefts: Array
+    positions: Array  # where each drawn step lies
+    lefts: Array  # how far it is shaded: half the usual distance of two steps, never beyond the middle between two
     rights: Array
-    first: int
-    stop: int
-    label: str
-    dates: bool
-    holes: IntArray
-    left_out: BoolArray | None = None
+    first: int  # the steps from here
+    stop: int  # to here are drawn
+    label: str  # name of the axis, with its unit
+    dates: bool  # whether positions are dates in matplotlib's count of days
+    holes: IntArray  # drawn steps, counted from the first, before which there is a hole: nothing is drawn across it
+    left_out: BoolArray | None = None  # drawn steps that do not count; no span covers them
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -116,8 +98,7 @@ class TimeAxis:
             ticks = min(8, max(3, round(1.4 * width_in_inches(ax))))
             locator = dates.AutoDateLocator(minticks=3, maxticks=ticks)  # type: ignore[no-untyped-call]  # no hints
             ax.xaxis.set_major_locator(locator)
-            formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]  # no hints
-            ax.xaxis.set_major_formatter(formatter)
+            ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # no hints
         else:
             from matplotlib.ticker import MaxNLocator
 
@@ -137,26 +118,10 @@ def time_axis(
     limits: tuple[int, int] | None = None,
     timeline: Timeline | None = None,
 ) -> TimeAxis:
-    """Lay out a horizontal axis for a series.
+    """Lay out a horizontal axis for a series: its times, or steps counted from 0.
 
-    Parameters
-    ----------
-    size : int
-        Number of steps of the series.
-    times : array-like, optional
-        Dates, or numbers, one per step, increasing within a series; by default steps are counted from 0. Those of
-        several series that do not follow each other in time are no axis, nor are those that floats cannot tell apart:
-        steps are counted.
-    time_unit : str, optional
-        Unit of numeric times, for the name of the axis.
-    limits : tuple of int, optional
-        Draw only the steps ``limits[0] <= t < limits[1]``.
-    timeline : Timeline, optional
-        Where each series begins, which of the steps count, and where there are holes between them.
-
-    Returns
-    -------
-    TimeAxis
+    Times of several series that do not follow each other are no axis, nor are those that floats cannot tell apart:
+    steps are counted. The timeline knows where each series begins, which of the steps count, and where holes are.
 
     Examples
     --------
@@ -216,20 +181,6 @@ def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS)
     Points keep their own position, so that a single spike among a million steps stays where it is and as high as it is.
     Columns of equal width are used whatever the distances of the positions are; a column without a number is a gap.
 
-    Parameters
-    ----------
-    positions : ndarray
-        Increasing.
-    values : ndarray
-        One per position; NaN is a gap.
-    columns : int
-        How many columns at most.
-
-    Returns
-    -------
-    positions, values : ndarray
-        At most two points per column, in order; what was given, where that is not more.
-
     Examples
     --------
     >>> position, height = envelope(np.arange(1000.0), (np.arange(1000) == 321).astype(float), columns=10)
@@ -255,23 +206,7 @@ def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS)
 
 
 def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high: float = 1.0, **looks: Any) -> Any:
-    """Shade stretches of the horizontal axis, each at least as wide as the eye needs.
-
-    Parameters
-    ----------
-    ax : Axes
-        With its horizontal limits set.
-    lefts, rights : ndarray
-        Ends of the stretches, in order.
-    low, high : float
-        Heights, as shares of the axes' height.
-    **looks
-        Properties of the collection: colours, hatch, label.
-
-    Returns
-    -------
-    matplotlib.collections.PolyCollection
-    """
+    """Shade stretches of axes whose limits are set, each at least as wide as the eye needs; heights are shares."""
     from matplotlib.collections import PolyCollection
 
     first, last = ax.get_xlim()
@@ -288,7 +223,7 @@ def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high:
 
 def _merge(lefts: Array, rights: Array, gap: float) -> tuple[Array, Array]:
     """Join stretches that overlap or lie closer than a gap nobody could see."""
-    if lefts.size == 0:
+    if not lefts.size:
         return lefts, rights
     reach = np.maximum.accumulate(rights)
     opens = np.flatnonzero(np.concatenate([[True], lefts[1:] > reach[:-1] + gap]))
