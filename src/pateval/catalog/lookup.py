@@ -40,26 +40,12 @@ def find_metrics(
     global_values: Mapping[str, Any] | None = None,
     channels: bool = False,
 ) -> list[Metric]:
-    """Look metrics up; for None those that are computed by default.
+    """Look metrics up, in the order given, each once, with their canonical ids; for None those computed by default.
 
-    Parameters
-    ----------
-    metrics : str, Metric, function, or iterable of these, optional
-        An id in any spelling, with options or without, or several with commas between them;
-        ``"package.module:function"``, which may also name a `Metric`; a `Metric`; a function whose second parameter is
-        named ``scores`` or ``predictions``. A function of the catalogue that returns a `PRF` stands for its F1. An id
-        may name a part (``_precision``) or a setting of a metric given as an object beside it. ``"all"`` is the whole
-        catalogue but for emerging metrics, and `GROUPS` names parts of it.
-    global_values : mapping, optional
-        The ``early``, ``delay``, ``window`` and ``threshold`` that will reach the metrics, where they are not at their
-        defaults. An option bound at its default is left out of an id unless such a value differs from it.
-    channels : bool
-        Whether labels are steps by channels: None and "all" are then the metrics on these.
-
-    Returns
-    -------
-    list of Metric
-        In the order given, each once, with their canonical ids.
+    A function of the catalogue that returns a `PRF` stands for its F1. An id may name a part (``_precision``) or a
+    setting of a metric given as an object beside it. Of ``global_values``, the lengths and the threshold that will
+    reach the metrics, hangs which options stand in an id: one bound at its default is left out unless such a value
+    differs from it. With ``channels``, for labels of steps by channels, None and groups are the metrics on these.
 
     Examples
     --------

@@ -36,26 +36,8 @@ def signature(
 ) -> str:
     """Write the signature of a metric; nothing needs to be evaluated.
 
-    Parameters
-    ----------
-    metric : Metric
-        What was computed.
-    global_values : mapping, optional
-        The global options ``early``, ``delay`` and ``window`` where they are not at their defaults; other keys are
-        ignored.
-    predictions : str or float, optional
-        For a metric on predictions: "given", or the rule or number that made them from scores, as
-        `pateval.evaluation.threshold_rules.ThresholdRule.signature` holds it. A metric on scores has no such field.
-    clock, ignored, missing : str, optional
-        How steps were measured, which were left out and what became of missing scores, where that applies.
-    candidates : int or "all", optional
-        How many thresholds were tried, at most, where the best of the metric was looked for.
-    over : str, optional
-        How several series were joined, and how many: ``mean:6`` or ``pooled:6``.
-
-    Returns
-    -------
-    str
+    The values of ``early``, ``delay`` and ``window`` that are not at their defaults are ``global_values``; the others
+    are the fields that the module lists, with ``predictions`` as `ThresholdRule.signature` holds it.
 
     Examples
     --------

@@ -83,26 +83,11 @@ def _row(
 ) -> Iterator[Metric]:
     """Make the metrics of one function: one, or precision, recall, F1 and F-beta.
 
-    Parameters
-    ----------
-    function : callable
-        ``(labels, scores or predictions, *, options)``; the name of the second parameter says what it takes.
-    paper : str
-        Where it comes from, a key of `PAPERS`.
-    rewards : str
-        Its properties by initial, as `pateval.auditing.probes` measures them; where the function returns precision,
-        recall and F1, one word for each, ``-`` for none.
-    faults : str
-        How it can be fooled.
-    limits, field_limits
-        Lowest and highest value, and of those parts of a `PRF` that have others.
-    sweep : callable, optional
-        The faster search for the threshold of the best value, or of the best F1.
-    paper_claims : str, optional
-        What the first table of the PATE paper claims, by initial; None where it has no such row.
-    **known
-        What else `Metric` holds and is not at its default. ``definition`` goes up when the numbers change;
-        `DEFINITION_HISTORY` then gets a line.
+    The name of the function's second parameter says what it takes. What the metric rewards, and what the first table of
+    the PATE paper claims if it has such a row, are properties by initial, as `pateval.auditing.probes` measures them;
+    where the function returns precision, recall and F1, one word for each, ``-`` for none. A sweep searches the
+    threshold of the best value, or of the best F1. ``known`` is what else `Metric` holds and is not at its default.
+    When the numbers change ``definition`` goes up, and `DEFINITION_HISTORY` gets a line.
     """
     signature = inspect.signature(function)
     words = rewards.split()

@@ -2,5 +2,5 @@
 
 from pateval.evaluation.explanation import explain as explain
 from pateval.evaluation.result import Evaluation as Evaluation
+from pateval.evaluation.result import EvaluationTable as EvaluationTable
 from pateval.evaluation.run import evaluate as evaluate
-from pateval.evaluation.table import EvaluationTable as EvaluationTable

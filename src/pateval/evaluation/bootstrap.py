@@ -28,23 +28,8 @@ class Interval(NamedTuple):
 def mean_intervals(table: npt.ArrayLike, *, draws: int = 2000, level: float = 0.95, seed: int = 0) -> FloatArray:
     """Bootstrap confidence limits of the mean of each column, over rows (series) drawn with replacement.
 
-    Limits are bias-corrected and accelerated (BCa). All columns are resampled with the same rows.
-
-    Parameters
-    ----------
-    table : array_like
-        Series by columns, no NaN.
-    draws : int
-        Number of resamples.
-    level : float
-        Confidence level.
-    seed : int
-        Seed of the resampling.
-
-    Returns
-    -------
-    ndarray
-        One row per column: low, high. NaN with fewer than two series; equal limits where all values are equal.
+    Limits are bias-corrected and accelerated (BCa), a row of low and high per column: NaN with fewer than two series,
+    equal where all values are. All columns, which hold no NaN, are resampled with the same rows.
 
     References
     ----------
@@ -60,15 +45,7 @@ def mean_intervals(table: npt.ArrayLike, *, draws: int = 2000, level: float = 0.
 
 
 class MeanBootstrap:
-    """Resamples of a number of series, drawn once and used for as many columns as there are.
-
-    Parameters
-    ----------
-    series : int
-        Number of series.
-    draws, level, seed
-        As in :func:`mean_intervals`.
-    """
+    """Resamples of a number of series, drawn once and used for as many columns as there are."""
 
     def __init__(self, series: int, *, draws: int = 2000, level: float = 0.95, seed: int = 0) -> None:
         self.series, self.level = series, level
@@ -122,21 +99,8 @@ def event_intervals(
     """Bootstrap confidence limits of metrics on one long series, over its events (block bootstrap).
 
     The series is cut half-way between neighbouring events, so that each block holds one event and its surroundings;
-    blocks are drawn with replacement, put end to end, and the metrics are computed on the result.
-
-    Parameters
-    ----------
-    labels, scores : ndarray
-        One series.
-    metrics : callable
-        ``metrics(labels, scores)`` returns one value per metric; draws where it is NaN are left out.
-    draws, level, seed
-        As in :func:`mean_intervals`. Limits are percentiles.
-
-    Returns
-    -------
-    ndarray
-        One row per metric: low, high. NaN where the series has fewer than two blocks.
+    blocks are drawn with replacement, put end to end, and the metrics are computed on the result, one value for each.
+    Limits are percentiles of the draws where a metric is defined; NaN where there are fewer than two blocks.
 
     References
     ----------

@@ -105,39 +105,19 @@ def autocorrelation(series: npt.NDArray[np.float64], longest: int) -> npt.NDArra
 
 @dataclass(frozen=True)
 class EventSpacing:
-    """How long the events of a series are, how far apart, and what buffer that suggests.
+    """How long the events of a series are, how far apart, and what buffer that suggests; steps unless it says time."""
 
-    Attributes
-    ----------
-    series : str
-        Its name.
-    steps, events : int
-        How many there are, less those that are left out.
-    shortest, typical, longest : int or None
-        Lengths of events in steps; the typical one is the median. None without events.
-    gap : int or None
-        Median number of steps between two events; None with fewer than two.
-    interval : str or None
-        Median time between two steps, where times are known.
-    period : int or None
-        What `suggest_buffer` finds in the values of the series, where they are known.
-    suggested : int or None
-        Buffer in steps: the period, but no longer than the typical event and half the gap. None without events.
-    suggested_time : str or None
-        The same as a duration, rounded down to one that people say.
-    """
-
-    series: str
-    steps: int
+    series: str  # its name
+    steps: int  # how many there are, less those that are left out
     events: int
-    shortest: int | None = None
-    typical: int | None = None
+    shortest: int | None = None  # lengths of events; None without events
+    typical: int | None = None  # the median
     longest: int | None = None
-    gap: int | None = None
-    interval: str | None = None
-    period: int | None = None
-    suggested: int | None = None
-    suggested_time: str | None = None
+    gap: int | None = None  # median number of steps between two events; None with fewer than two
+    interval: str | None = None  # median time between two steps, where times are known
+    period: int | None = None  # what `suggest_buffer` finds in the values of the series, where they are known
+    suggested: int | None = None  # the period, but no longer than the typical event and half the gap
+    suggested_time: str | None = None  # the same as a duration, rounded down to one that people say
 
     @classmethod
     def of(
@@ -151,19 +131,8 @@ class EventSpacing:
     ) -> EventSpacing:
         """Measure one series.
 
-        Parameters
-        ----------
-        series : str
-            Its name.
-        labels : ndarray of bool
-            Truth.
-        nanoseconds : ndarray, optional
-            When each step was recorded.
-        values : array-like of float, optional
-            The series itself, one value per step.
-        ignore : ndarray of bool, optional
-            Steps that are left out. As in PATE they keep their place in time, and events are parted by them. Their
-            values, which may be missing, are taken to lie between those around them.
+        Steps to ``ignore`` keep their place in time, as in PATE, and part events. Their values, which may be missing,
+        are taken to lie between those around them.
 
         Examples
         --------
@@ -219,13 +188,7 @@ class EventSpacing:
 
 @dataclass(frozen=True)
 class BufferAdvice(Result):
-    """What `pateval buffer` found: a row per series.
-
-    Attributes
-    ----------
-    rows : tuple of EventSpacing
-        One per series.
-    """
+    """What `pateval buffer` found: a row per series."""
 
     rows: tuple[EventSpacing, ...]
 
@@ -271,16 +234,8 @@ def long_buffers(
 
     A buffer is too long where it is longer than the typical event, or than the gap between events, in more than half of
     the series that have events. What `BufferAdvice` suggests is never so: at least half of the series suggest as much
-    or more, and no series suggests more than its typical event or half of its gap.
-
-    Parameters
-    ----------
-    rows : sequence of EventSpacing
-        What the series are like.
-    early, delay : iterables of int or of durations
-        Buffers; durations are measured by the median interval of each series, and passed over where it is not known.
-    remedy : str
-        What each sentence ends with.
+    or more, and no series suggests more than its typical event or half of its gap. Durations are measured by the median
+    interval of each series, and passed over where it is not known. Each sentence ends with the remedy.
 
     Examples
     --------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +18,70 @@ from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What random scores reach on the steps of an evaluation, computed when it is first asked for.
+
+    Several draws cost several times what a detector does, and most evaluations are asked for a few values only.
+    """
+
+    parts: list[list[tuple[Recording, dict[str, Value]]]]  # each series, and each run on it, with the detector's values
+    measures: Measures
+
+    @classmethod
+    def of(
+        cls, parts: Sequence[Sequence[Recording]], found: Sequence[Sequence[dict[str, Value]]], measures: Measures
+    ) -> Chance:
+        """Keep what chance needs of each series and run, in copies: callers may change their arrays meanwhile."""
+        pairs = [list(zip(runs, values, strict=True)) for runs, values in zip(parts, found, strict=True)]
+        kept = [[(_copied(part), values) for part, values in runs if not part.is_mostly_missing] for runs in pairs]
+        return cls(kept, measures)
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Equal where random scores reach the same."""
+        return tuple(tuple(chance_key(part, self.measures, values) for part, values in runs) for runs in self.parts)
+
+    @cached_property
+    def levels(self) -> dict[str, float]:
+        """Mean of each metric over the draws, the runs and the series where the detector has a value."""
+        by_series = [
+            [(chance_of(recording, self.measures, found), found) for recording, found in runs] for runs in self.parts
+        ]
+        levels = {}
+        for metric in self.measures.ids:
+            reached = [
+                mean_value([drawn[metric] for drawn, _ in runs if metric in drawn])
+                for runs in by_series
+                if any(metric in drawn and not found[metric].reason for drawn, found in runs)
+            ]
+            mean = mean_value(reached) if reached else None
+            if mean is not None and not mean.reason:
+                levels[metric] = mean.value
+        return levels
+
+
+def _copied(recording: Recording) -> Recording:
+    clock, predictions, left_out = recording.clock, recording.predictions, recording.is_left_out
+    return replace(
+        recording,
+        labels=recording.labels.copy(),
+        predictions=None if predictions is None else predictions.copy(),
+        clock=None if clock is None else replace(clock, times=clock.times.copy()),
+        ignore=None if left_out is None else left_out.copy(),
+        absent=None,
+        of_others=None,
+        training=(),
+    )
+
+
 def chance_of(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> dict[str, Value]:
     """Mean of each metric over random scores on one series, or on several taken together.
 
     Random scores have no gaps; steps that are left out for a detector are left out for them, too. Where predictions are
     given, or a threshold is a number or comes from training scores, it means nothing to random scores: as many random
-    steps are predicted as the detector has predicted. The draws are the same for the same labels and steps, whoever
-    asks.
-
-    Parameters
-    ----------
-    recording : Recording
-        What the detector was evaluated on.
-    measures : Measures
-        What was computed; ``chance`` draws from ``seed``.
-    found : mapping of str to Value
-        The detector's values by metric.
+    steps are predicted as the detector has predicted, which its values ``found`` tell. The draws are the same for the
+    same labels and steps, whoever asks.
     """
     mask = recording.is_left_out
     steps = replace(recording, predictions=None, ignore=mask, absent=None, of_others=None, missing="error")
@@ -49,7 +99,8 @@ def chance_of(recording: Recording, measures: Measures, found: Mapping[str, Valu
             counted = replace(measures, metrics=tuple(measures.by_id[name] for name in names))
             for name, value in values_of(replace(steps, scores=scores, predictions=predictions), counted).items():
                 drawn[name].append(value)
-    return {name: _mean_of_draws(values) for name, values in drawn.items()}
+    nothing = Value(math.nan, "no random scores were drawn")
+    return {name: mean_value(values) if values else nothing for name, values in drawn.items()}
 
 
 def has_own_chance(metric: Metric, recording: Recording, measures: Measures) -> bool:
@@ -66,10 +117,6 @@ def chance_key(recording: Recording, measures: Measures, found: Mapping[str, Val
     own = [metric.id for metric in measures.metrics if has_own_chance(metric, recording, measures)]
     digest.update(repr([(metric, found[metric].flagged) for metric in own]).encode())
     return digest.hexdigest()
-
-
-def _mean_of_draws(values: list[Value]) -> Value:
-    return mean_value(values) if values else Value(math.nan, "no random scores were drawn")
 
 
 def steps_digest(recording: Recording) -> int:

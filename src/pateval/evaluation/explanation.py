@@ -119,16 +119,7 @@ def explain_recording(
 ) -> Explanation:
     """Explain the predictions of one detector, as the first metric is judged on.
 
-    Parameters
-    ----------
-    recording : Recording
-        The detector on one series or several.
-    measures : Measures
-        Buffers and threshold.
-    series : array-like, optional
-        Which series each step belongs to, as the caller gave it, which tables then show.
-    names : bool
-        Whether the names of the series are shown.
+    Tables show ``series`` of each step as the caller gave it, or with ``names`` the names of the series.
     """
     (recording,) = with_predictions([recording])
     truth = recording.counted(recording.labels)

@@ -34,18 +34,10 @@ def recording_of(item: ScoredSeries, measures: Measures) -> Recording:
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """All that some files hold, read once, as it is evaluated.
-
-    Attributes
-    ----------
-    plan : Plan
-        Which detectors, series and runs there are.
-    parts : list of (Job, ScoredSeries, Recording)
-        One detector on one series in one run each, in the order of the plan.
-    """
+    """All that some files hold, read once, as it is evaluated."""
 
     plan: Plan
-    parts: list[tuple[Job, ScoredSeries, Recording]]
+    parts: list[tuple[Job, ScoredSeries, Recording]]  # one detector on one series in one run each, as the plan has them
 
     @classmethod
     def read(cls, plan: Plan, measures: Measures) -> ScoredFiles:
@@ -67,13 +59,7 @@ class ScoredFiles:
         return found
 
     def only(self, detectors: Sequence[str] | None = None, series: Sequence[str] | None = None) -> ScoredFiles:
-        """Some of the detectors, in the order given, on some of the series.
-
-        Raises
-        ------
-        TableError
-            If one of them is not there.
-        """
+        """Some of the detectors, in the order given, on some of the series; refuse names that are not there."""
         for kind, wanted in (("detector", detectors), ("series", series)):
             known = list(dict.fromkeys(getattr(job, kind) for job, _, _ in self.parts))
             absent = next((name for name in wanted or () if name not in known), None)
@@ -115,13 +101,7 @@ class ScoredFiles:
 
 
 def level_in_file(threshold: str, path: str | os.PathLike[str], *, series: str, run: str = "") -> float:
-    """Return the quantile that a rule on training scores asks for, from the scores of the fit a series belongs to.
-
-    Raises
-    ------
-    TableError
-        If the file has no training scores of the series.
-    """
+    """Return the quantile that a rule on training scores asks for, from the scores of the fit a series belongs to."""
     try:
         if not os.path.isfile(path) or not os.fspath(path).lower().endswith((".parquet", ".pq")):
             raise ValueError("they are kept beside score files in Parquet")

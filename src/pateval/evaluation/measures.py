@@ -28,42 +28,20 @@ Threshold = float | str | Mapping[str | None, float | str]
 
 @dataclass(frozen=True)
 class Measures:
-    """What is computed of every recording, the same for all of them.
+    """What is computed of every recording, the same for all of them."""
 
-    Attributes
-    ----------
-    metrics : tuple of Metric
-        In the order of tables.
-    early, delay, window
-        Lengths in steps or durations, which reach the metrics that take them.
-    threshold : float or str
-        How scores become predictions, for the metrics that do not say it themselves.
-    max_gap : str or None
-        Longer holes in time part events and zones of PATE.
-    missing : {"error", "ignore", "normal"}
-        What becomes of missing scores.
-    pooled : bool
-        Whether several series are one sample; otherwise values are means over the series where they are defined.
-    chance, seed : int
-        Over how many vectors of random scores what chance reaches is averaged, and their seed.
-    not_pooled : tuple of str
-        Metrics of the default ones that are left out because they cannot be pooled.
-    thresholds : tuple of pairs
-        Detectors with a threshold of their own, and that.
-    """
-
-    metrics: tuple[Metric, ...]
-    early: Any = (0, 100)
+    metrics: tuple[Metric, ...]  # in the order of tables
+    early: Any = (0, 100)  # lengths in steps or durations, which reach the metrics that take them
     delay: Any = (0, 100)
     window: Any = 100
-    threshold: float | str = ORACLE
-    max_gap: str | None = None
+    threshold: float | str = ORACLE  # how scores become predictions, for metrics that do not say it themselves
+    max_gap: str | None = None  # longer holes in time part events and zones of PATE
     missing: str = "error"
-    pooled: bool = False
-    chance: int = CHANCE_DRAWS
+    pooled: bool = False  # whether several series are one sample; else values are means over the series
+    chance: int = CHANCE_DRAWS  # over how many vectors of random scores what chance reaches is averaged
     seed: int = 0
-    not_pooled: tuple[str, ...] = ()
-    thresholds: tuple[tuple[str, float | str], ...] = ()
+    not_pooled: tuple[str, ...] = ()  # those of the default metrics that are left out because they cannot be pooled
+    thresholds: tuple[tuple[str, float | str], ...] = ()  # detectors with a threshold of their own, and that
 
     @classmethod
     def of(
@@ -184,10 +162,6 @@ class Measures:
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is cached
 
-    @property
-    def _own_thresholds(self) -> list[float | str]:
-        return [metric.threshold for metric in self.metrics if metric.threshold is not None]
-
     @cached_property
     def needs_predictions(self) -> bool:
         """Whether a metric takes predictions."""
@@ -205,16 +179,8 @@ class Measures:
     def signature(self, metric: Metric, *, series: int = 1, given: bool = False, **fields_of_steps: str) -> str:
         """Everything that decides a metric's value, in one line.
 
-        Parameters
-        ----------
-        metric : Metric
-            One of the metrics.
-        series : int
-            Over how many series the value goes.
-        given : bool
-            Whether predictions were given, or scores are 0 and 1.
-        **fields_of_steps
-            The fields ``clock``, ``ignored`` and ``missing`` where they apply.
+        ``series`` is the number of series the value goes over, ``given`` says that predictions were given or scores are
+        0 and 1, and the rest are the fields ``clock``, ``ignored`` and ``missing`` where they apply.
         """
         how = self.rule(metric)
         predictions: Any = "given" if given else how.signature
@@ -241,7 +207,8 @@ class Measures:
         """
         if self.max_gap is not None:
             return f"max_gap={self.max_gap!r}"
-        for threshold in [self.threshold, *self._own_thresholds] if self.needs_predictions else []:
+        rules = [self.threshold, *(metric.threshold for metric in self.metrics)] if self.needs_predictions else []
+        for threshold in rules:
             if isinstance(threshold, str) and threshold.startswith(f"{ALARMS}:"):
                 _, per = read_alarm_rate(threshold.partition(":")[2], threshold)
                 if not isinstance(per, int):
@@ -254,45 +221,19 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A metric with all that decides what it computes.
-
-    Attributes
-    ----------
-    metric : Metric
-        The metric.
-    options : dict
-        The value of every option, lengths as they were given.
-    in_time : dict
-        Those options that are durations.
-    units : dict
-        Those options that are units of time.
-    durations : dict
-        Those of the durations that must become steps: all, unless the metric measures on a clock itself.
-    work_options : dict
-        Those that the work depends on.
-    key : tuple
-        Tells computations apart: equal where two metrics read the same result.
-    compute : callable
-        The work on checked arrays; a user's function gets the same arrays.
-    data_taken : frozenset of str
-        What it is told beside them, such as ``series``.
-    rule : ThresholdRule
-        How scores become predictions for it.
-    predictions_key : object
-        Equal where two metrics are judged on the same predictions.
-    """
+    """A metric with all that decides what it computes."""
 
     metric: Metric
-    options: dict[str, Any]
-    in_time: dict[str, Any]
-    units: dict[str, Any]
-    durations: dict[str, Any]
-    work_options: dict[str, Any]
-    key: tuple[Any, ...]
-    compute: Callable[..., Any]
-    data_taken: frozenset[str]
+    options: dict[str, Any]  # the value of every option, lengths as they were given
+    in_time: dict[str, Any]  # those that are durations
+    units: dict[str, Any]  # those that are units of time
+    durations: dict[str, Any]  # durations that must become steps: all, unless the metric measures on a clock itself
+    work_options: dict[str, Any]  # those that the work depends on
+    key: tuple[Any, ...]  # equal where two metrics read the same result
+    compute: Callable[..., Any]  # the work on checked arrays; a user's function gets the same arrays
+    data_taken: frozenset[str]  # what it is told beside them, such as ``series``
     rule: ThresholdRule
-    predictions_key: object
+    predictions_key: object  # equal where two metrics are judged on the same predictions
 
 
 @lru_cache(maxsize=4096)

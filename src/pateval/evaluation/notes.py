@@ -26,14 +26,7 @@ def require_clock(measures: Measures, clock: Clock | None) -> None:
 def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None) -> str | None:
     """How a metric measured time, for its signature; None where it counted steps and nothing else.
 
-    Parameters
-    ----------
-    bound : Bound
-        The metric with its options.
-    interval : str or None
-        The median interval by which durations became steps; None where it differs from series to series.
-    max_gap : duration, optional
-        Where events and zones of PATE were cut.
+    ``interval`` is the median one, by which durations became steps; None where it differs from series to series.
 
     Examples
     --------

@@ -7,10 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack, cast, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE
-from pateval.evaluation.columns import detector_columns
+from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Metrics, Threshold
 from pateval.evaluation.notes import (
     circumstances,
@@ -20,14 +21,14 @@ from pateval.evaluation.notes import (
     lengths_in_steps,
     require_clock,
 )
-from pateval.evaluation.result import BINARY, Chance, Evaluation
-from pateval.evaluation.table import EvaluationTable
+from pateval.evaluation.result import BINARY, Evaluation, EvaluationTable
 from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
-from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
+from pateval.evaluation.values import mean_values, values_of, with_predictions
 from pateval.labels.classes import labels_of_classes
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, FloatArray, finite_array, has_channels, without_gaps
+from pateval.validation.containers import to_numpy
 from pateval.validation.indexes import times_of
 from pateval.validation.wording import InputError, InputTypeError, in_words, shortened
 
@@ -217,9 +218,13 @@ def evaluate(
         seed=seed,
         channels=channels,
     )
-    columns = None if channels else detector_columns(scores, predictions)
+    given: dict[str, Any] = {"scores": scores, "predictions": predictions}
+    columns = None if channels else _detector_columns(given)
+    judged = given
+    if columns is not None:
+        judged = {f"{kind} of {name}": values for name, own in columns.items() for kind, values in own.items()}
     # Indexes are read here: labels made of classes below have none.
-    times = times_of(times, labels=labels, **_columns_by_name(scores, predictions, columns), series=series)
+    times = times_of(times, labels=labels, **judged, series=series)
     if positive is not None:
         labels = labels_of_classes(labels, positive)
     if scores is None and predictions is None:
@@ -227,11 +232,11 @@ def evaluate(
     steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     steps |= {"ignore": ignore, "missing": missing, "channels": channels}
     if columns is None:
-        recording = read_recording(labels, scores, predictions, **steps)
+        recording = read_recording(labels, **given, **steps)
         return evaluate_runs([with_training(recording, train_scores, measures)], measures)
     if train_scores is not None:
         raise ValueError("train_scores are those of one detector; evaluate the detectors one by one")
-    return evaluate_detectors({name: [_read(name, labels, given, steps)] for name, given in columns.items()}, measures)
+    return evaluate_detectors({name: [_read(name, labels, own, steps)] for name, own in columns.items()}, measures)
 
 
 def evaluate_detectors(detectors: Mapping[str, Sequence[Recording]], measures: Measures) -> EvaluationTable:
@@ -246,15 +251,7 @@ def evaluate_detectors(detectors: Mapping[str, Sequence[Recording]], measures: M
 
 
 def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
-    """Evaluate one detector: the mean over its runs on each series, then the mean over the series.
-
-    Parameters
-    ----------
-    runs : sequence of Recording
-        The detector on one series or several, once for each of its runs.
-    measures : Measures
-        What to compute.
-    """
+    """Evaluate one detector: the mean over its runs on each series, then the mean over the series."""
     for run in runs:
         require_clock(measures, run.clock)
     given = runs[0].predictions is not None
@@ -283,7 +280,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         steps=runs[0].counts,
         circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
         lengths_in_steps=lengths_in_steps(measures, judged),
-        random_scores=Chance(_copies(list(parts.values()), by_run), measures) if measures.chance else None,
+        random_scores=Chance.of(list(parts.values()), by_run, measures) if measures.chance else None,
     )
 
 
@@ -315,51 +312,22 @@ def with_training(recording: Recording, train_scores: npt.ArrayLike | None, meas
     )
 
 
-def _copies(
-    parts: Sequence[Sequence[Recording]], found: Sequence[Sequence[dict[str, Value]]]
-) -> list[list[tuple[Recording, dict[str, Value]]]]:
-    """What chance needs of each series and run, in copies."""
-
-    def copied(array: Any) -> Any:
-        return None if array is None else array.copy()
-
-    return [
-        [
-            (
-                replace(
-                    part,
-                    labels=part.labels.copy(),
-                    predictions=copied(part.predictions),
-                    clock=None if part.clock is None else replace(part.clock, times=part.clock.times.copy()),
-                    ignore=copied(part.is_left_out),
-                    absent=None,
-                    of_others=None,
-                    training=(),
-                ),
-                values,
-            )
-            for part, values in zip(several, results, strict=True)
-            if not part.is_mostly_missing
-        ]
-        for several, results in zip(parts, found, strict=True)
-    ]
-
-
 def _sharing_chance(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Let detectors share their random scores where these are the same."""
     known: dict[tuple[Any, ...], Chance] = {}
-    return {
-        name: result
-        if result.random_scores is None
-        else replace(result, random_scores=known.setdefault(result.random_scores.key, result.random_scores))
-        for name, result in results.items()
-    }
+    found = dict(results)
+    for name, result in results.items():
+        if result.random_scores is not None:
+            found[name] = replace(
+                result, random_scores=known.setdefault(result.random_scores.key, result.random_scores)
+            )
+    return found
 
 
-def _read(name: str, labels: Any, given: tuple[Any, Any], steps: dict[str, Any]) -> Recording:
+def _read(name: str, labels: Any, given: dict[str, Any], steps: dict[str, Any]) -> Recording:
     """Read one detector of a table; what is wrong with its values is said with its name."""
     try:
-        return read_recording(labels, *given, **steps)
+        return read_recording(labels, **given, **steps)
     except (InputError, InputTypeError) as error:
         if error.argument == "labels":
             raise
@@ -367,13 +335,45 @@ def _read(name: str, labels: Any, given: tuple[Any, Any], steps: dict[str, Any])
         raise kind(error.sentence(argument=f"{error.argument} of {shortened(name)}")) from None
 
 
-def _columns_by_name(scores: Any, predictions: Any, columns: Mapping[str, tuple[Any, Any]] | None) -> dict[str, Any]:
-    if columns is None:
-        return {"scores": scores, "predictions": predictions}
-    kinds = ("scores", "predictions")
-    return {
-        f"{kind} of {name}": values
-        for name, both in columns.items()
-        for kind, values in zip(kinds, both, strict=True)
-        if values is not None
-    }
+def _detector_columns(given: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
+    """Scores, predictions or both of each detector by its name; None where there is a single one, without a name.
+
+    Examples
+    --------
+    >>> _detector_columns({"scores": {"a": [0.1, 0.2], "b": [0.3, 0.4]}, "predictions": None})
+    {'a': {'scores': [0.1, 0.2]}, 'b': {'scores': [0.3, 0.4]}}
+    >>> list(_detector_columns({"scores": np.zeros((5, 2))})), _detector_columns({"scores": [0.1, 0.2]})
+    (['0', '1'], None)
+    """
+    by_kind = {kind: _named_columns(values, kind) for kind, values in given.items() if values is not None}
+    names = next((list(columns) for columns in by_kind.values() if columns is not None), None)
+    if names is None:
+        return None
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for kind, columns in by_kind.items():
+        if columns is None or list(columns) != names:
+            raise ValueError(
+                "scores and predictions must be of the same detectors in the same order; got "
+                f"{in_words(names)} and {'one without a name' if columns is None else in_words(list(columns))}"
+            )
+        for name in names:
+            found[name][kind] = columns[name]
+    return found
+
+
+def _named_columns(given: Any, what: str) -> dict[str, Any] | None:
+    """Columns of a mapping, a frame or an array of two dimensions; None for anything else."""
+    if isinstance(given, Mapping):
+        columns = {str(name): values for name, values in given.items()}
+    elif hasattr(given, "column_names"):  # pyarrow
+        columns = {str(name): given.column(name) for name in given.column_names}
+    elif hasattr(given, "columns") and hasattr(given, "shape"):  # pandas and polars
+        columns = {str(name): given[name] for name in given.columns}
+    elif np.ndim(to_numpy(given, what, allow_missing=True)) != 2:
+        return None
+    else:
+        array = to_numpy(given, what, allow_missing=True)
+        columns = {str(number): array[:, number] for number in range(array.shape[1])}
+    if not columns:
+        raise ValueError(f"{what} must hold at least one detector; got none")
+    return columns

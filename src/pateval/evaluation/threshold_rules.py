@@ -52,31 +52,16 @@ Choose = Callable[[BoolArray, FloatArray, Timeline], float]
 
 @dataclass(frozen=True)
 class ThresholdRule:
-    """How predictions are made from scores.
+    """How predictions are made from scores."""
 
-    Attributes
-    ----------
-    kind : str
-        "number", "oracle", "best", "alarms", "false-alarms", "training", or the name of a rule on scores.
-    text : str or float
-        As it is written.
-    description : str
-        For readers: ``"quantile:0.25: the highest share of scores"``.
-    signature : str or float
-        For signatures: ``"quantile:0.25"``.
-    choose : callable or None
-        Labels and scores at the steps that count, and their timeline, to a threshold. Missing scores are negative
-        infinity. None for the best of a metric, which depends on the metric, and for rules on training scores.
-    strict : bool
-        Whether only scores above the threshold are predicted, and not those equal to it.
-    """
-
-    kind: str
-    text: float | str
-    description: str
-    signature: str | float
+    kind: str  # "number", "oracle", "best", "alarms", "false-alarms", "training", or the name of a rule on scores
+    text: float | str  # as it is written
+    description: str  # for readers: "quantile:0.25: the highest share of scores"
+    signature: str | float  # for signatures: "quantile:0.25"
+    # Labels and scores at the steps that count, -inf for missing ones, and their timeline to a threshold. None for the
+    # best of a metric, which depends on the metric, and for rules on training scores.
     choose: Choose | None = None
-    strict: bool = False
+    strict: bool = False  # whether only scores above the threshold are predicted, and not those equal to it
 
     @property
     def uses_labels(self) -> bool:
@@ -105,12 +90,7 @@ class ThresholdRule:
 
 
 def threshold_rule(threshold: float | str) -> ThresholdRule:
-    """Read a threshold: a number, or the name of a rule with an optional figure.
-
-    Raises
-    ------
-    ValueError
-        If it is no threshold.
+    """Read a threshold: a number, or the name of a rule with an optional figure; refuse what is neither.
 
     Examples
     --------

@@ -39,27 +39,13 @@ MOSTLY_MISSING = "the detector has no score for more than half of the steps"
 
 
 class Value(NamedTuple):
-    """One number, or why there is none.
+    """One number, or why there is none."""
 
-    Attributes
-    ----------
-    value : float
-        NaN where the metric is undefined.
-    reason : str
-        Why; empty where it is defined.
-    threshold : float or None
-        What turned scores into predictions, where that was needed.
-    flagged : int or None
-        How many of the steps that count were predicted, where predictions were needed.
-    failed : bool
-        Whether the metric broke, and is not just undefined.
-    """
-
-    value: float
-    reason: str = ""
-    threshold: float | None = None
-    flagged: int | None = None
-    failed: bool = False
+    value: float  # NaN where the metric is undefined
+    reason: str = ""  # why; empty where it is defined
+    threshold: float | None = None  # what turned scores into predictions, where that was needed
+    flagged: int | None = None  # how many of the steps that count were predicted, where predictions were needed
+    failed: bool = False  # whether the metric broke, and is not just undefined
 
 
 class Predicted(NamedTuple):
@@ -85,16 +71,8 @@ def values_of(
 ) -> dict[str, Value]:
     """Compute all that is wanted of one series, or of several taken together.
 
-    Parameters
-    ----------
-    recording : Recording
-        Labels, scores and predictions on their clock.
-    measures : Measures
-        What to compute.
-    keep_going : bool
-        Whether a metric that breaks has its error for a reason; otherwise the error is raised.
-    seconds : dict, optional
-        Where the time spent on each metric is added; work shared by several is booked on the first.
+    With ``keep_going`` a metric that breaks has its error for a reason; otherwise the error is raised. ``seconds`` is
+    where the time spent on each metric is added; work shared by several is booked on the first.
     """
     if recording.is_mostly_missing:
         return dict.fromkeys(measures.ids, Value(math.nan, MOSTLY_MISSING))
@@ -163,13 +141,7 @@ def with_predictions(runs: Sequence[Recording]) -> list[Recording]:
 
 
 class Sample:
-    """The steps of one recording that count, and what has been computed on them so far.
-
-    Parameters
-    ----------
-    recording, measures
-        As in `values_of`.
-    """
+    """The steps of one recording that count, and what has been computed on them so far."""
 
     def __init__(self, recording: Recording, measures: Measures) -> None:
         self.recording, self.measures = recording, measures
@@ -348,7 +320,7 @@ class Sample:
         if clock is not None:
             data = {"times": clock.times, "time_unit": clock.unit}
         if starts.size > 1:
-            data["series"] = np.repeat(np.arange(starts.size), np.diff(np.append(starts, len(self.labels))))
+            data["series"] = self._series_of_counted_steps
         return data
 
 
