@@ -24,8 +24,9 @@ import pytest
 import pateval as pv
 from pateval.io.batches import make_batches, read_batch
 from pateval.io.plan import make_plan
-from pateval.leaderboards import cache, executors
-from pateval.leaderboards.tasks import run_batch, set_stop
+from pateval.leaderboards import cache
+from pateval.leaderboards.tasks import iterate_batch
+from pateval.worker_pool import _Processes, set_stop
 from support import leaderboard_metrics as metrics
 from support.leaderboard_cases import compute, kept_results, parquet_bytes, rows, series, settings, write_detectors
 from support.messages import message_of, raises_exactly
@@ -365,10 +366,12 @@ class Elsewhere(ThreadPoolExecutor):
         super().__init__(1)
         self.folder = folder
 
-    def submit(self, run, argument):
-        if isinstance(run, partial):
-            run = partial(run.func, settings=replace(run.keywords["settings"], cache=self.folder))
-        return super().submit(run, argument)
+    def submit(self, run, *arguments):
+        if isinstance(arguments[0], partial):
+            work, *others = arguments
+            there = partial(work.func, settings=replace(work.keywords["settings"], cache=self.folder))
+            return super().submit(run, there, *others)
+        return super().submit(run, *arguments)
 
 
 def test_stopping_between_series(detectors):
@@ -377,7 +380,7 @@ def test_stopping_between_series(detectors):
     event.set()
     set_stop(event)
     try:
-        assert run_batch(batch, settings()) == []
+        assert list(iterate_batch(batch, settings())) == []
     finally:
         set_stop(None)
 
@@ -460,7 +463,7 @@ def test_no_threads_fight_in_the_workers(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     before = dict(os.environ)
-    pool = executors._Processes(2)
+    pool = _Processes(2)
     try:
         # Both have been started, and ours is as it was, before anything is submitted.
         assert dict(os.environ) == before

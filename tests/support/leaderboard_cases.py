@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from pateval.evaluation.measures import Measures
 from pateval.io.plan import make_plan
 from pateval.leaderboards.cache import prepare
-from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.run import choose
 from pateval.leaderboards.run import compute as run
+from pateval.worker_pool import WorkerPool
 from support.leaderboard_metrics import PLAIN
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,16 +27,16 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
 from pateval.evaluation.values import Value, mean_value, values_of
 from pateval.io import Reading, TableError
-from pateval.io.batches import Batch, read_jobs
+from pateval.io.batches import read_jobs
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
-from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.progress import reporter
-from pateval.leaderboards.run import binary_detectors, binary_note, choose
-from pateval.leaderboards.tasks import SeriesResult, Settings
+from pateval.leaderboards.run import binary_detectors, binary_note, choose, divided
+from pateval.leaderboards.tasks import prepare_worker
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import FloatArray, positive_integer
+from pateval.worker_pool import ATTEMPTS, WorkerPool
 
 if TYPE_CHECKING:
     from pateval.catalog import MetricLike
@@ -191,17 +191,16 @@ def audit_plan(
     measures.require_detectors(plan.detectors)
     settings = choose(measures, event_draws=0)
     trials: dict[str, SeriesTrial] = {}
-    reader = _SeriesReader(plan, measures, draws)
+    reader = _SeriesReader(plan, measures)
     done = 0
-    with WorkerPool(workers=workers) as pool, reporter(progress) as report:
-        pool.decide_workers(plan)
+    with WorkerPool(workers=workers, prepare=prepare_worker) as pool, reporter(progress) as report:
+        pool.decide_workers(plan.steps, len(plan.jobs))
         # Metrics that workers cannot import are computed in this process, and the others with them.
-        where = WorkerPool(workers=1) if pool.divide(settings)[1].metrics else pool
-        with closing(where.map(reader.batches(), settings, iterate=iterate_trials)) as arriving:
+        where = WorkerPool(workers=1) if divided(settings, pool)[1].metrics else pool
+        work = partial(_try_one, detectors=plan.detectors, measures=measures, draws=draws)
+        with closing(where.map(work, reader.series(), lost=_raise_lost)) as arriving:
             for results in arriving:
                 for result in results:
-                    if isinstance(result, SeriesResult):  # its worker died
-                        raise RuntimeError(result.failure)
                     if result is not None:
                         trials[result.series] = result
                 done += len(results)
@@ -212,40 +211,24 @@ def audit_plan(
     return summarised(found, plan.detectors, measures, draws=draws, left_out=done - len(found), notes=reader.notes())
 
 
-@dataclass(frozen=True)
-class SeriesBatch(Batch):
-    """One series, read, with all its detectors and their runs, for a worker.
-
-    Attributes
-    ----------
-    recordings : mapping of str to list of Recording
-        By detector, its runs; all are judged on the same steps.
-    detectors : tuple of str
-        All detectors, in the order of the result.
-    draws : int
-        Of each fake that depends on chance.
-    """
-
-    recordings: Mapping[str, Sequence[Recording]] = field(default_factory=dict)
-    detectors: tuple[str, ...] = ()
-    draws: int = 1
-
-    def split(self) -> list[Batch]:
-        """A series is not cut."""
-        return [self]
+def _raise_lost(item: tuple[str, Any], reason: str) -> list[SeriesTrial]:
+    raise RuntimeError(reason or f"the worker process died {ATTEMPTS} times on series {item[0]!r}")
 
 
 class _SeriesReader:
     """Reads the series of a plan one by one, and knows what is to be said of those it has read."""
 
-    def __init__(self, plan: Plan, measures: Measures, draws: int) -> None:
-        self._plan, self._measures, self._draws = plan, measures, draws
+    def __init__(self, plan: Plan, measures: Measures) -> None:
+        self._plan, self._measures = plan, measures
         self._binary = binary_detectors(plan) if measures.needs_predictions else frozenset()
         self._spacings: list[EventSpacing] = []
         self._labels = np.full(len(plan.jobs), -1, dtype=np.int32)  # a number for each truth
 
-    def batches(self) -> Iterator[SeriesBatch]:
-        """One series after the other; steps are left out for all detectors, and scores of 0 and 1 are predictions."""
+    def series(self) -> Iterator[tuple[str, dict[str, list[Recording]]]]:
+        """One series after the other, by its name with the runs of each detector.
+
+        Steps are left out for all detectors, and scores of 0 and 1 are predictions.
+        """
         plan = self._plan
         for code in range(len(plan.series)):
             read = list(read_jobs(plan, np.flatnonzero(plan.jobs.series_code == code).tolist()))
@@ -260,14 +243,7 @@ class _SeriesReader:
             self._spacings.append(
                 EventSpacing.of(job.series, first.labels, nanoseconds=first.nanoseconds, ignore=first.ignore)
             )
-            yield SeriesBatch(
-                (job,),
-                (),
-                plan.layouts[job.source],
-                recordings=recordings,
-                detectors=plan.detectors,
-                draws=self._draws,
-            )
+            yield job.series, recordings
 
     def notes(self) -> list[str]:
         """What boards say of such data, too."""
@@ -277,10 +253,11 @@ class _SeriesReader:
         return [*self._plan.notes, *binary_note(self._binary), *(check.sentence for check in checks)]
 
 
-def iterate_trials(batch: Batch, settings: Settings) -> Iterator[SeriesTrial | None]:
-    """What a worker does: try the metrics on the series of a batch."""
-    given = cast(SeriesBatch, batch)
-    yield try_series(given.jobs[0].series, given.recordings, given.detectors, settings.measures, given.draws)
+def _try_one(
+    item: tuple[str, dict[str, list[Recording]]], *, detectors: Sequence[str], measures: Measures, draws: int
+) -> list[SeriesTrial | None]:
+    """What a worker does: try the metrics on one series."""
+    return [try_series(*item, detectors, measures, draws)]
 
 
 @dataclass(frozen=True)

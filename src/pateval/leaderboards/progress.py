@@ -9,6 +9,7 @@ import shutil
 import time
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,19 +17,21 @@ import numpy as np
 
 from pateval.evaluation.values import Value
 from pateval.io import TableError
-from pateval.io.batches import CHANCE, LOOK, SCORES
+from pateval.io.batches import CHANCE, LOOK, SCORES, Batch
+from pateval.io.source import Table
 from pateval.io.table_files import write_parquet
 from pateval.leaderboards import cache as result_cache
+from pateval.leaderboards.tasks import iterate_batch, lost
+from pateval.worker_pool import MOST_IN_FLIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    from pateval.io.batches import Batch
     from pateval.io.plan import Plan
     from pateval.leaderboards.collect import Collector
-    from pateval.leaderboards.executors import WorkerPool
     from pateval.leaderboards.tasks import SeriesResult, Settings
     from pateval.validation.arrays import BoolArray
+    from pateval.worker_pool import WorkerPool
 
     Report = Callable[[str, int, int], None]
 
@@ -78,6 +81,7 @@ def _bar() -> Iterator[Report]:
         yield report
 
 
+_MOST_CARRYING_BATCHES_IN_FLIGHT = 32
 FOLDER = "scores.partial"
 _ROWS_PER_FILE = 30_000
 _SECONDS_PER_FILE = 20.0
@@ -194,7 +198,7 @@ class RunState:
             return
         jobs, done = self._collector.plan.jobs, 0
         looking = (replace(batch, purpose=LOOK) for batch in batches)
-        with closing(pool.map(looking, settings)) as arriving:
+        with closing(self._map(looking, settings, pool)) as arriving:
             for results in arriving:
                 for result in results:
                     # A series that cannot be read is reported when its scores are computed.
@@ -209,7 +213,7 @@ class RunState:
         if not self._total[SCORES]:
             self._total[SCORES] = len(self._collector.plan.jobs)
             self._tell(SCORES)
-        with closing(pool.map(map(self._with_what_is_known, batches), settings)) as arriving:
+        with closing(self._map(map(self._with_what_is_known, batches), settings, pool)) as arriving:
             for results in arriving:
                 for result in results:
                     if result.bad_input and not self._keep_going:
@@ -220,6 +224,13 @@ class RunState:
                     self._done[result.purpose] += 1
                 for purpose in dict.fromkeys(result.purpose for result in results):
                     self._tell(purpose)
+
+    def _map(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> Generator[list[SeriesResult]]:
+        """Compute batches somewhere; of those that carry their series, few are under way at a time."""
+        in_memory = any(isinstance(source, Table) for source in self._collector.plan.sources)
+        most = _MOST_CARRYING_BATCHES_IN_FLIGHT if in_memory else MOST_IN_FLIGHT
+        work = partial(iterate_batch, settings=settings)
+        return pool.map(work, batches, lost=lost, split=Batch.split, most_in_flight=most)
 
     def _with_what_is_known(self, batch: Batch) -> Batch:
         """Tell a batch what is known of its jobs from all files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time as clock
 from contextlib import suppress
 from dataclasses import replace
@@ -22,13 +23,13 @@ from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.collect import Collector
 from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
-from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.progress import PartialScores, RunState, reporter, run_record
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
-from pateval.leaderboards.tasks import Settings
+from pateval.leaderboards.tasks import Settings, prepare_worker
 from pateval.validation.arrays import count, flag, positive_integer, scores_with_gaps
 from pateval.validation.wording import in_words, listed
+from pateval.worker_pool import ATTEMPTS, WorkerPool
 
 if TYPE_CHECKING:
     import os
@@ -248,7 +249,7 @@ def make_board(
     """Read and compute a leaderboard, without writing it; ``tell`` gets the notes of reading before anything else."""
     flag(keep_going, "keep_going")
     chosen = choose_rank_by(rank_by, settings)
-    with WorkerPool(executor, workers) as pool:
+    with WorkerPool(executor, workers, prepare=prepare_worker) as pool:
         plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
         tell = tell or (lambda _line: None)
         for line in plan.notes:
@@ -343,8 +344,8 @@ def compute(
         board = _pooled_board(plan, settings, rank_by)
         return replace(board, run=run_record(plan, settings, None, pool, clock.perf_counter() - started))
     settings = _fitted(settings, plan, rank_by)
-    workers = pool.decide_workers(plan)
-    elsewhere, here, notes = pool.divide(settings)
+    workers = pool.decide_workers(plan.steps, len(plan.jobs))
+    elsewhere, here, notes = divided(settings, pool)
     parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
     if binary is None:
         binary = binary_detectors(plan) if settings.measures.needs_predictions else frozenset()
@@ -372,6 +373,44 @@ def compute(
         checks=tuple(checks),
         run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
     )
+
+
+def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, list[str]]:
+    """Divide the metrics into those that workers can import and those that this process computes, with a note."""
+    nothing = settings.restricted(())
+    if pool.executor is None and pool.workers == 1:
+        return settings, nothing, []
+    missing: list[str] = []
+    foreign = tuple({metric.function.__module__: None for metric in settings.metrics if not metric.in_package})
+    if pool.executor is not None and foreign:  # processes of our own have the same path as we
+        for _ in range(ATTEMPTS):
+            # A worker that cannot answer fails again, with a message, when it is given a batch.
+            with suppress(Exception):
+                missing = pool.executor.submit(missing_modules, foreign).result()
+                break
+    here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
+    if not here:
+        return settings, nothing, []
+    others = [metric for metric in settings.metrics if metric not in here]
+    note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
+    return settings.restricted(others), settings.restricted(here), [note]
+
+
+def missing_modules(modules: tuple[str, ...]) -> list[str]:
+    """Return those modules that this process cannot import.
+
+    Examples
+    --------
+    >>> missing_modules(("json", "no_such_module"))
+    ['no_such_module']
+    """
+    missing = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:  # whatever a user's file may raise when it is run
+            missing.append(module)
+    return missing
 
 
 def binary_detectors(plan: Plan) -> frozenset[str]:

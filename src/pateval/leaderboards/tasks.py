@@ -32,9 +32,10 @@ from pateval.leaderboards import cache
 from pateval.leaderboards.doubt import doubt_in_steps, moved_labels
 from pateval.validation.arrays import without_gaps
 from pateval.validation.wording import named_error
+from pateval.worker_pool import ATTEMPTS, stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from pateval.validation.arrays import BoolArray, FloatArray
 
     Compute = Callable[[Measures], Mapping[str, Any]]
-    Iterate = Callable[[Batch, "Settings"], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -198,21 +198,25 @@ class SeriesResult:
     absent: BoolArray | None = None
 
 
-def failed(job: Job, purpose: str, reason: str, *, bad_input: bool = False) -> SeriesResult:
-    """Build the result of a job that came to nothing."""
-    return SeriesResult(job.number, purpose, failure=reason, bad_input=bad_input)
+def failed(jobs: Iterable[Job], purpose: str, reason: str, *, bad_input: bool = False) -> list[SeriesResult]:
+    """Build the results of jobs that came to nothing."""
+    return [SeriesResult(job.number, purpose, failure=reason, bad_input=bad_input) for job in jobs]
 
 
-def run_batch(batch: Batch, settings: Settings, iterate: Iterate | None = None) -> list[Any]:
-    """Compute every job of a batch; stops between two jobs where the caller asked to stop."""
-    return list((iterate or iterate_batch)(batch, settings))
+def lost(batch: Batch, reason: str) -> list[SeriesResult]:
+    """Build the results of a batch that no worker gave back; without a reason, because it killed every one."""
+    return failed(batch.jobs, batch.purpose, reason or f"the worker process died {ATTEMPTS} times on this series")
+
+
+def prepare_worker() -> None:
+    """Import what the first batch needs; the rest has been imported with this module."""
+    import pyarrow  # noqa: F401
 
 
 def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
-    """Compute the jobs of a batch one by one."""
+    """Compute the jobs of a batch one by one; stops between two jobs where the caller asked to stop."""
     if reason := other_code(settings):
-        for job in batch.jobs:
-            yield failed(job, batch.purpose, reason)
+        yield from failed(batch.jobs, batch.purpose, reason)
         return
     waiting = {job.number: job for job in batch.jobs}
     try:
@@ -223,13 +227,12 @@ def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
             try:
                 yield _result(job, _prepared(job, item, batch, settings), batch, settings)
             except TableError as error:
-                yield failed(job, batch.purpose, str(error), bad_input=True)
+                yield from failed([job], batch.purpose, str(error), bad_input=True)
             except Exception as error:
-                yield failed(job, batch.purpose, named_error(error))
+                yield from failed([job], batch.purpose, named_error(error))
     except (TableError, OSError) as error:
         # The file turned out to be damaged while it was read; results of the series before stay valid.
-        for job in waiting.values():
-            yield failed(job, batch.purpose, str(error), bad_input=True)
+        yield from failed(waiting.values(), batch.purpose, str(error), bad_input=True)
 
 
 def _prepared(job: Job, item: Any, batch: Batch, settings: Settings) -> Recording:
@@ -473,17 +476,3 @@ def _plain_numbers(values: Sequence[float]) -> list[float | None]:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-_stop: Any = None
-
-
-def set_stop(event: Any) -> None:
-    """Give this process the event that tells it to stop after the series in hand."""
-    global _stop  # one per worker process
-    _stop = event
-
-
-def stopped() -> bool:
-    """Tell whether the run was interrupted."""
-    return _stop is not None and bool(_stop.is_set())

@@ -24,12 +24,13 @@ from pateval.evaluation.measures import Measures
 from pateval.io import TableError, saved_plan
 from pateval.io.table_files import as_csv
 from pateval.leaderboards import board_files
-from pateval.leaderboards.executors import WorkerPool
 from pateval.leaderboards.run import binary_detectors, choose, compute
+from pateval.leaderboards.tasks import prepare_worker
 from pateval.output.results import Result, columns_of
 from pateval.output.text_table import plain
-from pateval.validation.arrays import count, non_negative_integer, positive_integer
+from pateval.validation.arrays import non_negative_integer, positive_integer
 from pateval.validation.wording import named_error, one_line, shortened
+from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -197,7 +198,7 @@ def verify(
         pairs, chosen = _chosen_pairs(plan, saved, 0 if all else sample, seed)
         whole, part = chosen.size == pairs.size, _part(plan, chosen)
         settings = _settings(target, run, part.detectors, with_doubt=whole)
-        with WorkerPool(None, None if workers is None else count(workers, "workers")) as pool:
+        with WorkerPool(None, workers, prepare=prepare_worker) as pool:
             board = compute(
                 part,
                 settings,

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import multiprocessing
 import os
+import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pateval.io.atomic import write_text
-from pateval.runner.processes import perform_in_processes
 from pateval.runner.store import Store
-from pateval.runner.tasks import Message, Protocol, Task, perform
+from pateval.runner.tasks import Message, Protocol, Task, perform, stop
 from pateval.validation.arrays import choice, positive_integer
+from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
 
+    _Tell = Callable[[Message], None]
+
 FAILURES = "failures.json"
+# Seconds a process is given to end its epoch after the deadline before it ends itself; its checkpoint is kept.
+_GRACE = 20.0
+_SECONDS_BETWEEN_LOOKS = 0.1
 State = Literal["kept", "started", "training", "finished", "failed", "stopped"]
 
 
@@ -228,7 +238,7 @@ def run_plans(
         if jobs > 1 and waiting:
             # The long ones first, so that no single one is left at the end.
             waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
-            perform_in_processes(waiting, min(jobs, len(waiting)), deadline, monitor.tell)
+            _perform_in_processes(waiting, jobs, deadline, monitor.tell)
         else:
             for task in waiting:
                 perform(task, monitor.tell, deadline)
@@ -239,6 +249,55 @@ def run_plans(
             results[id(store.plan)].append(result)
             _record_failures(Path(store.plan.folder), result)
     return list(results.values())
+
+
+def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float | None, tell: _Tell) -> None:
+    """Perform tasks in the given order, ``jobs`` at a time; what a process has written before it dies is kept."""
+    messages: Any = multiprocessing.get_context("spawn").SimpleQueue()
+
+    def in_time() -> Iterator[Task]:
+        for task in tasks:
+            if deadline is not None and time.time() > deadline:
+                stop(task, tell, "out of time before it began")
+            else:
+                yield task
+
+    def lost(task: Task, reason: str) -> list[Any]:
+        for run in task.unfinished:
+            tell(Message(run.key, "failed", reason or "its process died, also when no other was running"))
+        return []
+
+    pool = WorkerPool(
+        # At least two, since one would be this process.
+        workers=max(2, min(jobs, len(tasks))),
+        threads=max(1, (os.cpu_count() or 1) // jobs),
+        prepare=partial(_enter_process, messages, deadline),
+        patient=False,
+    )
+    work = partial(_perform_here, deadline=deadline)
+    with pool, closing(pool.map(work, in_time(), lost=lost, heartbeat=_SECONDS_BETWEEN_LOOKS)) as arriving:
+        for _ in arriving:
+            while not messages.empty():
+                tell(messages.get())
+
+
+_tell: _Tell
+
+
+def _enter_process(messages: Any, deadline: float | None) -> None:
+    """Prepare a process: whom to tell, and when to end."""
+    global _tell  # one per process
+    _tell = messages.put
+    left = math.inf if deadline is None else deadline + _GRACE - time.time()
+    if 0 < left < math.inf:
+        end = threading.Timer(left, os._exit, [1])
+        end.daemon = True
+        end.start()
+
+
+def _perform_here(task: Task, deadline: float | None) -> tuple[()]:
+    perform(task, _tell, deadline)
+    return ()
 
 
 def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor, skip: Collection[str]) -> list[Task]:

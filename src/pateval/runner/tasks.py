@@ -137,7 +137,9 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float | None 
         On the clock of ``time.time``: after it nothing is begun, and a training stops at the end of its epoch.
     """
     if deadline is not None and time.time() > deadline:
-        stop(task, tell, "out of time before it began")
+        begun = any(run.checkpoint.exists() for run in task.runs)
+        reason = "; it goes on from its checkpoint next time" if begun else " before it began"
+        stop(task, tell, f"out of time{reason}")
         return
     for run in task.runs:
         run.stem.parent.mkdir(parents=True, exist_ok=True)
