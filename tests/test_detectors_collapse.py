@@ -14,13 +14,13 @@ from pateval.datasets import join, load
 from pateval.detectors import make
 from pateval.detectors.collapse import measure, rank_correlation
 from pateval.detectors.presets import dataset_settings
-from pateval.io.collapse_rules import (
+from pateval.io.score_files import (
     ZSCORE_CORRELATION,
     CollapsedTrainingWarning,
     Reconstruction,
     collapse_reasons,
+    training_verdict,
 )
-from pateval.io.score_files import training_verdict
 
 torch.set_num_threads(1)
 

@@ -20,8 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pateval.io.atomic import replacing, write_text
-from pateval.io.table_files import as_csv, write_csv, write_parquet
+from pateval.io.atomic import as_csv, replacing, write_csv, write_parquet, write_text
 from pateval.output.results import build_frame
 from pateval.output.text_table import FORMATS, plain, render
 from support.messages import raises_exactly

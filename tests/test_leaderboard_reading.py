@@ -178,20 +178,20 @@ def test_a_long_run_of_reasons(tmp_path):
 @pytest.mark.parametrize(("encoded", "expected"), [(True, 1), (False, 2)])
 def test_footers_are_read_once(tmp_path, monkeypatch, encoded, expected):
     """Once by a process, and once more where the names of series are plain text."""
-    from pateval.io import parquet
+    from pateval.io import source
 
     table = pa.table({"series": ["a"] * 30 + ["b"] * 30, "label": [0, 1] * 30, "score": np.arange(60.0)})
     if encoded:
         table = table.set_column(0, "series", table["series"].dictionary_encode())
     pq.write_table(table, tmp_path / "d.parquet")
     opened = []
-    really = parquet._fragment
+    really = source._fragment
 
     def counted(path, texts=()):
         opened.append(path)
         return really(path, texts)
 
-    monkeypatch.setattr(parquet, "_fragment", counted)
+    monkeypatch.setattr(source, "_fragment", counted)
     compute(make_plan(tmp_path / "d.parquet"), settings(chance=1))
     assert len(opened) == expected
 

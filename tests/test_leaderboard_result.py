@@ -17,7 +17,7 @@ import pytest
 import pateval as pv
 from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
-from pateval.io.table_files import as_csv
+from pateval.io.atomic import as_csv
 from pateval.leaderboards import diagnostics, render
 from pateval.leaderboards.collect import Timings
 from pateval.leaderboards.result import Leaderboard

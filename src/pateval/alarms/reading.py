@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
-from pateval.io import ParquetFiles, Table, TableError, as_table, guesses, read_table
-from pateval.io.source import NoRowsError, is_missing, missing_column
+from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, guesses, read_table
+from pateval.io.source import is_missing, missing_column
 from pateval.time.clocks import Times, time_numbers, unit_nanoseconds
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words, listed

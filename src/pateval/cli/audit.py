@@ -162,7 +162,7 @@ def _audit_labels(
 ) -> None:
     from pateval.auditing import audit
     from pateval.evaluation.measures import Measures
-    from pateval.io.labels import read_labels
+    from pateval.io.plan import read_labels
 
     needs_times = Measures.of(**parameters).needs_times
     read = read_labels(files, reading, needs_times)

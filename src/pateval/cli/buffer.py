@@ -82,8 +82,7 @@ def _measured(files: tuple[str, ...], columns: dict[str, Any], value: str | None
     from pateval.evaluation.buffers import EventSpacing
     from pateval.io import Reading
     from pateval.io.batches import read_jobs
-    from pateval.io.labels import read_labels
-    from pateval.io.plan import make_plan
+    from pateval.io.plan import make_plan, read_labels
 
     found: list[tuple[ScoredSeries, BoolArray, FloatArray | None]]
     if value is None:

@@ -114,8 +114,7 @@ def _named(path: str, name: str) -> Any:
     """The table of a file under another name, since both may have the same stem; an empty one stays a path."""
     from dataclasses import replace
 
-    from pateval.io import read_table
-    from pateval.io.source import NoRowsError
+    from pateval.io import NoRowsError, read_table
 
     try:
         return replace(read_table(path), name=name)

@@ -137,7 +137,7 @@ def command(
 
 
 def _show(board: Leaderboard, style: str, wide: bool) -> None:
-    from pateval.io.table_files import as_csv
+    from pateval.io.atomic import as_csv
     from pateval.leaderboards import render
     from pateval.output.text_table import TERMINAL_WIDTH
 

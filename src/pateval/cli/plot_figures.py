@@ -221,7 +221,7 @@ def _ranks(request: Request) -> Any:
 def _audit(request: Request) -> Any:
     from pateval import audit, plots
     from pateval.io import Reading
-    from pateval.io.labels import read_labels
+    from pateval.io.plan import read_labels
 
     measures = request.measures()
     read = read_labels(request.files, Reading(**request.columns, labels_only=True), measures.needs_times)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from pateval.io.collapse_rules import Reconstruction
+from pateval.io.score_files import Reconstruction
 
 if TYPE_CHECKING:
     from pateval.detectors.training import Recipe, TrainingRecord

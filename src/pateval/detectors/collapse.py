@@ -1,7 +1,7 @@
 """Whether a training learned anything: the measurements, on a fixed sample of its windows.
 
 The reconstructing detectors are measured after the first epoch, after the last one, and with the weights that are kept.
-Measuring draws no random number and changes no weight. `pateval.io.collapse_rules` judges what is measured.
+Measuring draws no random number and changes no weight. `pateval.io.score_files` judges what is measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from pateval.io.collapse_rules import Reconstruction
+from pateval.io.score_files import Reconstruction
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ from torch.optim import Adam, AdamW, Optimizer
 from pateval.detectors.checkpoints import Checkpoint
 from pateval.detectors.collapse import measure, sample_starts
 from pateval.detectors.cuda_graphs import GraphStep
-from pateval.io.collapse_rules import CollapsedTrainingWarning, Reconstruction, collapse_reasons
+from pateval.io.score_files import CollapsedTrainingWarning, Reconstruction, collapse_reasons
 
 if TYPE_CHECKING:
     from pateval.detectors.deep import Windows

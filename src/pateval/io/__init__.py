@@ -13,16 +13,17 @@ The way in has three steps, each usable alone: open the source, find out which c
 Nothing here imports pyarrow or narwhals before a file or a frame is really read.
 """
 
+from pateval.io.content import NoRowsError, NoScoresError, TableError
 from pateval.io.files import Source, as_table, expand, open_table, read_table
 from pateval.io.layout import Layout, Reading, find_layout
-from pateval.io.parquet import ParquetFiles
-from pateval.io.saved_layouts import saved_layout, saved_plan
+from pateval.io.plan import saved_layout, saved_plan
 from pateval.io.series import ScoredSeries
-from pateval.io.source import NoScoresError, Table, TableError
+from pateval.io.source import ParquetFiles, Table
 from pateval.io.units import Unit, interleaving_note, labelled_series, list_units, read_units, scored_series
 
 __all__ = [
     "Layout",
+    "NoRowsError",
     "NoScoresError",
     "ParquetFiles",
     "Reading",

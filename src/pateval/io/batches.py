@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.io.files import open_table
-from pateval.io.parquet import ParquetFiles
-from pateval.io.source import Table
+from pateval.io.source import ParquetFiles, Table
 from pateval.io.units import read_units
 
 if TYPE_CHECKING:

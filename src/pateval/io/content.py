@@ -1,15 +1,19 @@
-"""The bytes of a file or of standard input: decompressed, decoded, and told apart by how they begin."""
+"""The bytes of a file or of standard input: decompressed, decoded, and told apart by how they begin.
+
+Every failure, here and wherever a table is read, is a `TableError`: one sentence that names the file and, where there
+is one, the column.
+"""
 
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import sys
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pateval.io.source import TableError, require_readable
 from pateval.validation.wording import shortened
 
 STANDARD_INPUT = "-"
@@ -37,6 +41,18 @@ _MARKS = (
 _BEGINNING = 4096  # bytes that tell text from anything else
 
 
+class TableError(ValueError):
+    """A table cannot be read or lacks what is asked of it; the message is one sentence naming file and column."""
+
+
+class NoScoresError(TableError):
+    """A table has labels and no column that could be scores; what needs labels alone can go on."""
+
+
+class NoRowsError(TableError):
+    """A table has a header and nothing below it; a list of events may well be empty."""
+
+
 class Content(NamedTuple):
     """The bytes of a file, decompressed, what messages call it, and a line for each liberty taken in decoding it."""
 
@@ -61,6 +77,29 @@ def read_content(path: Path) -> Content:
     except OSError as error:
         raise TableError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
     return Content(str(path), data if packed is None else _unpacked(path, data, packed))
+
+
+def require_readable(path: Path) -> None:
+    """Raise TableError unless the file is there, may be read and is not empty."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise TableError(f"{path}: {reason(error)}") from error
+    if empty:
+        raise TableError(f"{path}: the file is empty; write or fetch it again")
+
+
+def reason(error: OSError) -> str:
+    """Say in a few words why the system refused a file."""
+    if error.errno in (errno.ENOENT, errno.ELOOP) and os.path.islink(error.filename or ""):
+        return "it is a link to a file that is not there; make the link anew, or name the file itself"
+    known = {
+        FileNotFoundError: "there is no such file or folder",
+        PermissionError: "no permission to read it; change its permissions, or copy it as its owner",
+        IsADirectoryError: "it is a folder, not a file; name a file in it",
+    }
+    return known.get(type(error), error.strerror or str(error))
 
 
 def begins_like(data: bytes) -> str | None:

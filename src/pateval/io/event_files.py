@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.io import guesses
-from pateval.io.source import Table, TableError, is_missing, key_text, nameless
+from pateval.io.content import TableError
+from pateval.io.source import Table, is_missing, key_text, nameless
 from pateval.time.clocks import Times, time_numbers
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray

@@ -13,20 +13,27 @@ from urllib.parse import unquote
 import numpy as np
 
 from pateval.io import formats
-from pateval.io.content import PACKED, STANDARD_INPUT, Content, begins_like, read_content, read_text
-from pateval.io.parquet import ParquetFiles
+from pateval.io.content import (
+    PACKED,
+    STANDARD_INPUT,
+    Content,
+    NoRowsError,
+    TableError,
+    begins_like,
+    read_content,
+    read_text,
+    reason,
+    require_readable,
+)
 from pateval.io.source import (
     Column,
-    NoRowsError,
+    ParquetFiles,
     Table,
-    TableError,
     in_zone,
     missing_column,
     numpy_column,
     object_array,
-    reason,
     require_equal_lengths,
-    require_readable,
 )
 from pateval.validation.indexes import index_of, require_same_index
 from pateval.validation.wording import in_words

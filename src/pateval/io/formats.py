@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.io.content import damaged
+from pateval.io.content import TableError, damaged
 from pateval.io.source import (
     EXACT_INTEGERS,
     Column,
-    TableError,
     numpy_column,
     object_array,
     refuse_repeated,

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pateval.io import guesses
-from pateval.io.columns import check_labels, first_value, is_number, not_numbers, unordered_steps
+from pateval.io.content import NoScoresError, TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import FILE_COLUMN, Source, as_table, read_table
 from pateval.io.series import is_time, why_no_time
-from pateval.io.source import NoScoresError, Table, TableError, missing_column
+from pateval.io.source import Table, missing_column
 from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import is_day_first, unit_nanoseconds
@@ -181,12 +181,12 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         named_by_file = len(scores) == 1 and scores[0].isdigit()  # the only column of an array has no name of its own
     for column in scores:
         if roles.kinds[column] != "number":
-            raise not_numbers(source, column, roles.kinds[column])
+            raise guesses.not_numbers(source, column, roles.kinds[column])
     positive: tuple[str, ...] = positive_values(reading.positive)
     if label is not None:
-        of_booleans = bool(positive) and isinstance(first_value(source, label), (bool, np.bool_))
+        of_booleans = bool(positive) and isinstance(guesses.first_value(source, label), (bool, np.bool_))
         positive = positive_values(reading.positive, of_booleans=of_booleans)
-        check_labels(source, label, roles.kinds[label], positive)
+        guesses.check_labels(source, label, roles.kinds[label], positive)
     guessed = roles.guessed()
     layout = Layout(
         label,
@@ -336,10 +336,10 @@ def _find_time(roles: _Roles, reading: Reading) -> tuple[str | None, list[str]]:
     if time is None:
         time, notes = _guess_time(roles)
         if time is None:
-            notes += unordered_steps(source, roles.roles)
+            notes += guesses.unordered_steps(source, roles.roles)
     elif _is_without_time(roles, reading):
         time = None
-    if time is not None and is_day_first(first_value(source, time)):
+    if time is not None and is_day_first(guesses.first_value(source, time)):
         notes.append(f"{source.where}: dates in {time!r} are taken as day.month.year")
     if reading.sort and time is None:
         raise TableError(f"{source.where}: no column looks like times to sort the rows by; name it with --time")
@@ -354,7 +354,7 @@ def _guess_time(roles: _Roles) -> tuple[str | None, list[str]]:
     names = [name for name in roles.left() if guesses.is_time(name)]
     usable = []
     for name in names:
-        value = first_value(source, name)
+        value = guesses.first_value(source, name)
         if is_time(value):
             usable.append(name)
         elif len(names) == 1:
@@ -389,7 +389,7 @@ def _may_be_score(source: Source, name: str, kind: str) -> bool:
     if kind == "text" and isinstance(source, Table):
         # Scores with a word among them are a damaged score column, not a column to pass over in silence.
         values = source.columns[name][:1000]
-        return sum(is_number(value) for value in values) > len(values) / 2
+        return sum(guesses.is_number(value) for value in values) > len(values) / 2
     return kind == "number"
 
 
@@ -399,7 +399,9 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         given = as_table(events, name=None if isinstance(events, (str, os.PathLike)) else "the events")
         table = given if isinstance(given, Table) else read_table(given.where)
         events = read_events(table, closed=closed, series=layout.series)
-    has_dates = layout.time is not None and not isinstance(first_value(source, layout.time), (int, float, np.number))
+    has_dates = layout.time is not None and not isinstance(
+        guesses.first_value(source, layout.time), (int, float, np.number)
+    )
     if events.has_dates and not has_dates:
         raise TableError(
             f"{events.where}: events are given as dates, and {source.where} has no column of dates; name it with --time"

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from pateval.io import guesses
-from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table
+from pateval.io.content import TableError
+from pateval.io.event_files import EventIntervals, read_events
+from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table, read_table
 from pateval.io.layout import Layout, Reading, find_layout
-from pateval.io.parquet import ParquetFiles
-from pateval.io.source import Table, TableError, merged_notes, without_times
-from pateval.io.units import Unit, interleaving_note, list_units
-from pateval.validation.wording import in_words, listed
+from pateval.io.source import ParquetFiles, Table, without_times
+from pateval.io.units import Unit, interleaving_note, labelled_series, list_units
+from pateval.validation.wording import in_words, listed, named_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
+
+    from pateval.io.series import ScoredSeries
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 _MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again
@@ -198,22 +201,6 @@ def make_plan(
     return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *_unevenness(jobs)), tuple(failures))
 
 
-def plan_of(opened: Iterable[tuple[Source, Layout]]) -> Plan:
-    """List the jobs of sources whose columns are known, as those of a leaderboard that is computed again.
-
-    Raises
-    ------
-    TableError
-        If a source cannot be read so.
-    """
-    pairs = list(opened)
-    table = _JobTableBuilder()
-    for source, layout in pairs:
-        table.add(list_units(source, layout), layout, source.where)
-    layouts = tuple(layout for _, layout in pairs)
-    return Plan(table.finish(layouts), tuple(source for source, _ in pairs), layouts, (), ())
-
-
 def _named_by_column(layout: Layout, reading: Reading, sources: int) -> Layout:
     """Let the one score column that is named in the one file name its detector, unless it says only "score"."""
     if sources > 1 or reading.score is None or layout.channels or not layout.named_by_file:
@@ -229,48 +216,33 @@ class _JobTableBuilder:
         self._detectors: dict[str, int] = {}
         self._series: dict[str, int] = {}
         self._runs: dict[str, int] = {}
-        self._columns: list[npt.NDArray[np.int64]] = []
-        self._pairs: list[npt.NDArray[np.int64]] = []
-        self._where: list[str] = []
+        self._rows: list[npt.NDArray[np.int64]] = []
+        self._where: dict[tuple[str, str, str], str] = {}
 
     def add(self, units: Sequence[Unit], layout: Layout, where: str) -> None:
         """Take in the units of the next source, unless one of its detectors is known on a series and run already."""
-        detectors, series, runs = dict(self._detectors), dict(self._series), dict(self._runs)
-        columns = {name: place for place, name in enumerate(layout.scores)}
-        rows = np.array(
-            [
-                (
-                    detectors.setdefault(unit.detector, len(detectors)),
-                    series.setdefault(unit.series, len(series)),
-                    runs.setdefault(unit.run, len(runs)),
-                    len(self._where),
-                    columns.get(unit.score, 0),
-                    unit.start,
-                    unit.stop,
-                    unit.steps,
-                )
-                for unit in units
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 8)
-        pairs = rows[:, 0] << 42 | rows[:, 2] << 28 | rows[:, 1]  # 2²¹ detectors, 2¹⁴ runs, 2²⁸ series
-        for other, known in zip(self._where, self._pairs, strict=True):
-            repeated = np.flatnonzero(np.isin(pairs, known))
-            if repeated.size:
-                unit = units[int(repeated[0])]
+        for unit in units:
+            other = self._where.get((unit.detector, unit.series, unit.run))
+            if other is not None:
                 of_run = f", run {unit.run!r}," if unit.run else ""
                 raise TableError(
                     f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
                     f"detectors are named by their files, so rename one of the two, or leave it out"
                 )
-        self._detectors, self._series, self._runs = detectors, series, runs
-        self._columns.append(rows)
-        self._pairs.append(np.sort(pairs))
-        self._where.append(where)
+        columns = {name: place for place, name in enumerate(layout.scores)}
+        rows = []
+        for unit in units:
+            self._where[unit.detector, unit.series, unit.run] = where
+            detector = self._detectors.setdefault(unit.detector, len(self._detectors))
+            series = self._series.setdefault(unit.series, len(self._series))
+            run = self._runs.setdefault(unit.run, len(self._runs))
+            column = columns.get(unit.score, 0)
+            rows.append((detector, series, run, len(self._rows), column, unit.start, unit.stop, unit.steps))
+        self._rows.append(np.array(rows, dtype=np.int64).reshape(-1, 8))
 
     def finish(self, layouts: Sequence[Layout]) -> JobTable:
         """Put the sources together."""
-        rows = np.concatenate(self._columns) if self._columns else np.empty((0, 8), dtype=np.int64)
+        rows = np.concatenate(self._rows) if self._rows else np.empty((0, 8), dtype=np.int64)
         codes, lines = rows[:, :5].T.astype(np.int32), rows[:, 5:].T.copy()
         names = tuple(self._detectors), tuple(self._series), tuple(self._runs)
         return JobTable(*names, tuple(layouts), *codes, *lines)
@@ -323,6 +295,25 @@ def _holds_tables(data: Mapping[object, object]) -> bool:
     return bool(data) and all(isinstance(value, (str, os.PathLike)) or _is_table(value) for value in data.values())
 
 
+def merged_notes(notes: Sequence[str]) -> list[str]:
+    """Say once for all files what is the same for all of them.
+
+    Examples
+    --------
+    >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
+    ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
+    """
+    texts: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, text = note.partition(": ")
+        texts.setdefault(text or where, []).append(where)
+    return [
+        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
+        for text, places in texts.items()
+        for places in [[place for place in places if place != text] or [text]]
+    ]
+
+
 def _unevenness(jobs: JobTable) -> Iterator[str]:
     """Report series that some detectors lack, runs that some series lack, and lengths that depend on the detector."""
     several = len(jobs.runs)
@@ -355,3 +346,148 @@ def _unevenness(jobs: JobTable) -> Iterator[str]:
         odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
         others = ", ".join(str(length) for length in steps.tolist() if length != usual)
         yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
+
+
+def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan | None, list[str]]:
+    """Open the inputs of a leaderboard as they were read when it was computed, from its ``run.json``.
+
+    A relative path is looked up from where the board was computed, from here, and from beside the board's folder.
+
+    Returns
+    -------
+    plan : Plan or None
+        What can still be read; None where nothing can.
+    problems : list of str
+        A sentence for each input that is gone or cannot be read, and for events that are not those of then.
+
+    Raises
+    ------
+    TableError
+        If it does not say how the inputs were read.
+    """
+    try:
+        reading = run["reading"]
+        layouts = [saved_layout(layout) for layout in reading["layouts"]]
+        places = [Path(reading["directory"]), Path.cwd(), *([] if folder is None else [folder.parent, folder])]
+        numbers = zip(run["inputs"], reading["layout_of_input"], strict=True)
+        inputs = [(str(path), layouts[number]) for path, number in numbers]
+        event_files = list(reading["event_files"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        where = "" if folder is None else f"{folder}: "
+        raise TableError(
+            f"{where}run.json does not say how the inputs were read ({named_error(error)}); compute the leaderboard "
+            f"again"
+        ) from error
+    problems = [line for layout in dict.fromkeys(layouts) for line in _changed_events(layout, event_files, places)]
+    table = _JobTableBuilder()
+    opened: list[Source] = []
+    layouts = []
+    for path, layout in inputs:
+        try:
+            source = open_table(_found(path, places))
+            table.add(list_units(source, layout), layout, source.where)
+        except (TableError, KeyError) as error:
+            problems.append(f"{path}: the input can no longer be read: {error}")
+            continue
+        opened.append(source)
+        layouts.append(layout)
+    plan = Plan(table.finish(layouts), tuple(opened), tuple(layouts), (), ()) if opened else None
+    return plan, problems
+
+
+def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence[Path]) -> Iterator[str]:
+    """Say whether the file of events is what it was when labels were made of it; the layout has the events of then."""
+    events = layout.events
+    if events is None or events.where not in event_files:
+        return
+    try:
+        now = read_events(read_table(_found(events.where, places)), closed=events.closed, series=layout.series)
+        if (now.by_series, now.has_dates) != (events.by_series, events.has_dates):
+            yield f"{events.where}: the events are not those that the leaderboard was computed from"
+    except TableError as error:
+        yield f"{events.where}: the events can no longer be read: {error}"
+
+
+def _found(path: str, places: Sequence[Path]) -> Path:
+    for place in places:
+        if (place / path).exists():
+            return place / path
+    raise TableError("it is gone, or was a table in memory")
+
+
+def saved_layout(record: Mapping[str, Any]) -> Layout:
+    """Make the layout that ``dataclasses.asdict`` and JSON have made plain data of.
+
+    Fields of other releases are passed over. Events that came from a file of their own are in the record.
+
+    Examples
+    --------
+    >>> import json
+    >>> from dataclasses import asdict
+    >>> events = EventIntervals("e.csv", (("a", ((3, 5, 1),)),), in_time=False, has_dates=False, closed=False)
+    >>> layout = Layout(None, ("score",), None, None, True, "", (), events=events)
+    >>> saved_layout(json.loads(json.dumps(asdict(layout)))) == layout
+    True
+    """
+    values = _known(Layout, record)
+    if values.get("events") is not None:
+        values["events"] = EventIntervals(**_known(EventIntervals, record["events"]))
+    return Layout(**values)
+
+
+def _known(kind: type[Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    return {name: _frozen(value) for name, value in record.items() if name in names}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class LabelledSeries:
+    """The labels of some series, without scores; ``needs_times`` says in words what is given as a duration."""
+
+    items: tuple[ScoredSeries, ...]
+    notes: tuple[str, ...]
+    needs_times: str = ""
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """Labels of all series, which series each step belongs to, which count and when they were.
+
+        Raises
+        ------
+        TableError
+            If times are needed and not known.
+        """
+        items = self.items
+        labels = [item.checked_labels() for item in items]
+        found: dict[str, Any] = {
+            "labels": np.concatenate(labels),
+            "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
+        }
+        if any(item.ignore is not None for item in items):
+            masks = [(item.ignore, item.unit.steps) for item in items]
+            found["ignore"] = np.concatenate(
+                [np.zeros(size, np.bool_) if mask is None else mask for mask, size in masks]
+            )
+        for item in items if self.needs_times else ():
+            item.require_times(self.needs_times)
+        if self.needs_times:
+            found |= {"times": np.concatenate([item.nanoseconds for item in items]), "time_unit": "ns"}
+        return found
+
+
+def read_labels(files: Sequence[str], reading: Reading, needs_times: str = "") -> LabelledSeries:
+    """Read the labels of each series; a file needs no scores, and one with several detectors counts once."""
+    items: list[ScoredSeries] = []
+    notes: list[str] = []
+    for path in expand(files):
+        source = open_table(path)
+        layout = find_layout(source, replace(reading, labels_only=True))
+        notes += layout.notes
+        items += labelled_series(source, layout)
+    if not items:
+        raise TableError("there is nothing to read: no files")
+    return LabelledSeries(tuple(items), tuple(notes), needs_times)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pateval.io.source import Column, TableError, is_missing, without_times
+from pateval.io.content import TableError
+from pateval.io.source import Column, is_missing, without_times
 from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
 from pateval.time.clocks import FIRST_YEAR, LAST_YEAR, Times, read_clock, time_numbers, unit_nanoseconds
 from pateval.time.timelines import Recording

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.io.series import ScoredSeries
-from pateval.io.source import Column, is_missing, key_text, nameless, numpy_column
+from pateval.io.source import Column, is_missing, key_text, nameless, numpy_column, object_array
 from pateval.validation.arrays import BoolArray
 from pateval.validation.wording import listed
 
@@ -53,10 +53,10 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
     groups: dict[tuple[str, ...], list[int]] = {}
     if layout.keys:
         for offset, columns in source.batches(layout.keys, encoded=True):
-            for group, first, last, steps in _spans(_runs(columns, layout.keys, source, offset)):
+            for group, first, last in _runs(columns, layout.keys, source, offset):
                 span = groups.setdefault(group, [offset + first, 0, 0])
                 span[1] = offset + last
-                span[2] += steps
+                span[2] += last - first
     else:
         groups[()] = [0, source.rows, source.rows]
     units = []
@@ -108,11 +108,11 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
         end = offset + len(columns[names[0]])
         while waiting and waiting[0].start < end:
             parts[waiting.pop(0)] = []
-        rows = _rows_by_names(source, layout, columns, offset) if mixed else {}
+        rows = groups_of_rows(columns, keys, source, offset, 0) if mixed else {}
         for unit, pieces in parts.items():
             inside: Any = slice(max(unit.start - offset, 0), unit.stop - offset)
             if unit.interleaved:
-                inside = rows.get(_names_in_rows(layout, unit.detector, unit.series, unit.run))
+                inside = rows.get(_group(layout, unit))
             if inside is not None and unit.stop > offset:
                 wanted = (*shared, unit.score) if columns_of_scores else shared
                 piece = {name: columns[name][inside] for name in wanted}
@@ -236,108 +236,65 @@ def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -
     return detector, "series" if by_file or source.name is None else source.name, run
 
 
-class _Runs(NamedTuple):
-    """Stretches of rows with the same key values: where they start, their lengths, and which of the groups they are."""
-
-    starts: npt.NDArray[np.intp]
-    lengths: npt.NDArray[np.intp]
-    codes: npt.NDArray[np.intp]
-    groups: list[tuple[str, ...]]
-
-
-def _runs(columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int) -> _Runs:
-    """Cut a batch of rows wherever a key column changes; the groups are in order of their first rows."""
-    encoded = [_encoded(columns[key], key, source, offset) for key in keys]
-    is_start = np.zeros(len(columns[keys[0]]), dtype=np.bool_)
-    for heads, _, _ in encoded:
-        is_start[heads] = True
-    starts = np.flatnonzero(is_start)
-    combined = np.zeros(starts.size, dtype=np.int64)
-    for heads, codes, names in encoded:
-        combined = combined * len(names) + codes[np.searchsorted(heads, starts, side="right") - 1]
-    known, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    groups = []
-    for number in known[order].tolist():
-        group: list[str] = []
-        for _, _, names in reversed(encoded):
-            number, index = divmod(number, len(names))
-            group.append(names[index])
-        groups.append(tuple(reversed(group)))
-    lengths = np.diff(starts, append=is_start.size)
-    return _Runs(starts, lengths, place[inverse], groups)
-
-
-def _spans(runs: _Runs) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
-    """Yield each group with its first row, the row after its last, and its number of rows."""
-    size = len(runs.groups)
-    first, last = np.full(size, np.iinfo(np.intp).max), np.zeros(size, dtype=np.intp)
-    np.minimum.at(first, runs.codes, runs.starts)
-    np.maximum.at(last, runs.codes, runs.starts + runs.lengths)
-    steps = np.bincount(runs.codes, runs.lengths, minlength=size).astype(np.intp)
-    yield from zip(runs.groups, first.tolist(), last.tolist(), steps.tolist(), strict=True)
+def _group(layout: Layout, unit: Unit) -> tuple[str, ...]:
+    """Return what the key columns hold in the rows of a unit: the way back from `_names`."""
+    detector = unit.detector.removesuffix(f":{unit.score}") if len(layout.scores) > 1 else unit.detector
+    values = {layout.series: unit.series, layout.detector: detector, layout.run: unit.run}
+    return tuple(values[key] for key in layout.keys)
 
 
 def groups_of_rows(
     columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int, size: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], list[tuple[str, ...]]]:
-    """Return the rows of a batch group by group, where each group begins among them, and its values of the keys."""
-    if not keys:
-        return np.arange(size), np.zeros(1, dtype=np.intp), [()]
-    runs = _runs(columns, keys, source, offset)
-    codes = np.repeat(runs.codes, runs.lengths)
-    sizes = np.bincount(codes, minlength=len(runs.groups))
-    return np.argsort(codes, kind="stable"), np.cumsum(sizes) - sizes, runs.groups
-
-
-def _rows_by_names(
-    source: Source, layout: Layout, columns: dict[str, Any], offset: int
 ) -> dict[tuple[str, ...], npt.NDArray[np.intp]]:
-    """Return the rows of each series, run and detector that a batch holds mixed, in order."""
-    order, starts, groups = groups_of_rows(columns, layout.keys, source, offset, 0)
-    rows = dict(zip(groups, np.split(order, starts[1:]), strict=True))
-    scores = _detector_columns(layout) if layout.detector is not None else _detector_columns(layout)[:1]
-    return {
-        _names_in_rows(layout, *_names(source, layout, score, group)): rows[group]
-        for score in scores
-        for group in groups
-    }
+    """Return the rows of a batch by what the key columns hold there."""
+    if not keys:
+        return {(): np.arange(size)}
+    runs = _runs(columns, keys, source, offset)
+    places: dict[tuple[str, ...], int] = {}
+    codes = [places.setdefault(group, len(places)) for group, _, _ in runs]
+    of_rows = np.repeat(codes, [stop - start for _, start, stop in runs])
+    cuts = np.cumsum(np.bincount(of_rows))[:-1]
+    return dict(zip(places, np.split(np.argsort(of_rows, kind="stable"), cuts), strict=True))
 
 
-def _names_in_rows(layout: Layout, detector: str, series: str, run: str) -> tuple[str, ...]:
-    """Leave out the detector where all share the rows, each in a column of its own."""
-    return (series, run) if layout.detector is None else (detector, series, run)
+def _runs(
+    columns: dict[str, Any], keys: Sequence[str], source: Source, offset: int
+) -> list[tuple[tuple[str, ...], int, int]]:
+    """Cut a batch of rows wherever a key column changes; each run has the names that hold in it, its start and stop."""
+    changes = np.logical_or.reduce([_changes(columns[key]) for key in keys])
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.intp)
+    names = [_names_at(starts, columns[key], key, source, offset) for key in keys]
+    stops = [*starts[1:].tolist(), changes.size + 1]
+    return list(zip(zip(*names, strict=True), starts.tolist(), stops, strict=True))
 
 
-def _encoded(
-    column: Any, key: str, source: Source, offset: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], list[str]]:
-    """Return where a key column changes, the first row included, a number for what holds from there on, and names."""
-    heads = np.concatenate([[0], np.flatnonzero(_changes(column)) + 1]).astype(np.intp)
-    if hasattr(column, "indices") and not column.null_count:
-        values, codes = column.dictionary.to_pylist(), numpy_column(column.indices)[heads]
+def _names_at(rows: npt.NDArray[np.intp], column: Any, key: str, source: Source, offset: int) -> list[str]:
+    """Return what a key column holds in some rows, as names."""
+    if isinstance(column, np.ndarray):
+        values = column[rows].tolist()
+    elif _has_numbers(column):
+        values = object_array(column.dictionary.to_pylist())[numpy_column(column.indices)[rows]].tolist()
     else:
-        held = column[heads].tolist() if isinstance(column, np.ndarray) else column.take(heads).to_pylist()
-        places = {value: place for place, value in enumerate(dict.fromkeys(held))}
-        values, codes = list(places), np.fromiter(map(places.__getitem__, held), np.int64, len(held))
-    missing = np.isin(codes, [place for place, value in enumerate(values) if is_missing(value)])
-    if missing.any():
-        raise nameless(source.where, key, offset + int(heads[np.argmax(missing)]) + 1)
-    numbers: dict[str, int] = {}
-    of_value = [numbers.setdefault(key_text(value), len(numbers)) for value in values]
-    return heads, np.array(of_value)[codes], list(numbers)
+        values = column.take(rows).to_pylist()
+    names = {value: key_text(value) for value in dict.fromkeys(values)}
+    missing = next((value for value in names if is_missing(value)), names)
+    if missing is not names:
+        place = next(place for place, value in enumerate(values) if value is missing)
+        raise nameless(source.where, key, offset + int(rows[place]) + 1)
+    return [names[value] for value in values]
 
 
 def _changes(column: Any) -> BoolArray:
     """Mark where a value differs from the one before it."""
     if not isinstance(column, np.ndarray):
-        # An Arrow array of texts in a dictionary is compared by its numbers; what has gaps, by its values.
-        has_numbers = hasattr(column, "indices") and not column.null_count
-        column = numpy_column(column.indices if has_numbers else column)
+        column = numpy_column(column.indices if _has_numbers(column) else column)
     try:
         return np.asarray(column[1:] != column[:-1], dtype=np.bool_)
     except (TypeError, ValueError):
         # pandas.NA has no truth value: every row is looked at instead.
         return np.ones(column.size - 1, dtype=np.bool_)
+
+
+def _has_numbers(column: Any) -> bool:
+    """Whether an Arrow array holds texts as numbers into a dictionary; what has gaps goes by its values."""
+    return hasattr(column, "indices") and not column.null_count

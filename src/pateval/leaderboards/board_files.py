@@ -19,8 +19,7 @@ import numpy as np
 from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
 from pateval.io import TableError
-from pateval.io.atomic import write_text
-from pateval.io.table_files import write_csv, write_parquet
+from pateval.io.atomic import write_csv, write_parquet, write_text
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts

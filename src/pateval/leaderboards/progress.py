@@ -17,9 +17,9 @@ import numpy as np
 
 from pateval.evaluation.values import Value
 from pateval.io import TableError
+from pateval.io.atomic import write_parquet
 from pateval.io.batches import CHANCE, LOOK, SCORES, Batch
 from pateval.io.source import Table
-from pateval.io.table_files import write_parquet
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards.tasks import iterate_batch, lost
 from pateval.worker_pool import MOST_IN_FLIGHT

@@ -22,7 +22,7 @@ import numpy as np
 
 from pateval.evaluation.measures import Measures
 from pateval.io import TableError, saved_plan
-from pateval.io.table_files import as_csv
+from pateval.io.atomic import as_csv
 from pateval.leaderboards import board_files
 from pateval.leaderboards.run import binary_detectors, choose, compute
 from pateval.leaderboards.tasks import prepare_worker

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
-from pateval.io.collapse_rules import ZSCORE_CORRELATION, judge_record
-from pateval.io.score_files import training_verdict
+from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
 from pateval.paper.chance import chance_values, flagged_percent, name_metrics, shade_chance

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval.io.atomic import replacing
-from pateval.io.collapse_rules import CollapsedTrainingWarning
+from pateval.io.score_files import CollapsedTrainingWarning
 from pateval.validation.arrays import finite_array
 from pateval.validation.wording import named_error
 
