@@ -44,7 +44,12 @@ _LATEX = {
 
 
 def render(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "table", *, width: int | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    style: str = "table",
+    *,
+    width: int | None = None,
+    decimals: int = 4,
 ) -> str:
     """Return rows as text in one of the `FORMATS`.
 
@@ -62,6 +67,8 @@ def render(
         ``table``, ``json``, ``csv``, ``markdown`` or ``latex``.
     width : int, optional
         Characters a line of ``table`` may have; see `fitted`. The other formats are whole always.
+    decimals : int
+        Of floats, in the formats for people.
 
     Returns
     -------
@@ -89,7 +96,7 @@ def render(
     names, cells = list(columns), [list(row) for row in rows]
     if style not in TEXT_FORMATS:
         return _as_json(names, cells) if style == "json" else _as_csv(names, cells)
-    texts, sides = [[cell_text(cell) for cell in row] for row in cells], numeric_columns(names, cells)
+    texts, sides = [[cell_text(cell, decimals) for cell in row] for row in cells], numeric_columns(names, cells)
     if style == "table" and width is not None:
         return fitted(names, texts, sides, width)
     return TEXT_FORMATS[style](names, texts, sides)
@@ -351,7 +358,7 @@ def latex_text(text: str) -> str:
     return re.sub(r"-\{\}(?!-)", "-", escaped)  # a single hyphen, or the last, needs no help
 
 
-def cell_text(cell: Any) -> str:
+def cell_text(cell: Any, decimals: int = 4) -> str:
     """Return one cell as people read it.
 
     Examples
@@ -362,7 +369,7 @@ def cell_text(cell: Any) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "-"
     if isinstance(cell, float):
-        return f"{cell:.4f}" if abs(cell) < 1000 else f"{cell:,.0f}"
+        return f"{cell:.{decimals}f}" if abs(cell) < 1000 else f"{cell:,.0f}"
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     return str(cell)

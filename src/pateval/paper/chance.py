@@ -14,17 +14,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
 from pateval.labels.events import find_events
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import (
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    coarse_scores_expected,
-    missing_verdicts,
-)
+from pateval.paper.document import ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER_METRICS, LabelSet, labels_at_hand, measured, starts_of
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -74,8 +64,8 @@ def chance(settings: ExperimentSettings) -> Report:
                 for metric in paper.IMPACT_VALUES
                 if of_the_paper
             ),
-            *missing_verdicts(missing),
         ],
+        missing=missing,
     )
 
 
@@ -134,8 +124,7 @@ def _all_metrics(label_set: LabelSet, kind: str, seeds: int) -> dict[str, float]
     draws = []
     for seed in range(1 if kind == "constant" else seeds):
         scores, flagged = knowing_nothing(kind, labels, starts, flagged_percent(label_set.name), seed)
-        with coarse_scores_expected():
-            values = evaluate(labels, scores, flagged, metrics=catalogue, series=label_set.series)
+        values = evaluate(labels, scores, flagged, metrics=catalogue, series=label_set.series)
         draws.append(list(values.values()))
     return dict(zip(catalogue, np.mean(draws, axis=0).tolist(), strict=True))
 

@@ -19,17 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    missing_verdicts,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, LabelSet, first_runs, labels_at_hand, protocol_folder
 
 _HALF_UNIT = 0.005
@@ -43,16 +33,8 @@ Triple = tuple[float, float, float]
 class Bounds(NamedTuple):
     """What a printed triple asks of the predictions behind it.
 
-    Attributes
-    ----------
-    possible : bool
-        Whether any predictions give the triple.
-    pair_possible : bool
-        Whether any give PA-F1 and PA-AUC-ROC, whatever F1.
-    flagged : tuple of float
-        Lowest and highest share of flagged steps; NaN where it is impossible.
-    precision : tuple of float
-        Lowest and highest precision before adjustment.
+    Whether any predictions give it, or its first two values whatever F1; and the lowest and highest share of flagged
+    steps and precision before adjustment, NaN where it is impossible.
     """
 
     possible: bool
@@ -123,8 +105,8 @@ def consistency(settings: ExperimentSettings) -> Report:
                 for row in shares  # rounded, or cut off
             ),
             Verdict("times", [Cell(_COMPARABLE, ratio, "below") for ratio in ratios.values()], {"ratios": ratios}),
-            *missing_verdicts(missing),
         ],
+        missing=missing,
     )
 
 

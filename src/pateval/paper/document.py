@@ -9,14 +9,11 @@ names of machines are never written.
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import re
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -27,8 +24,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pateval.io.atomic import write_text
-from pateval.kernels.coarse import CoarseScoresWarning
-from pateval.output.text_table import markdown, render
+from pateval.output.text_table import render
 
 REPRODUCES, IN_PART, DIFFERS, CANNOT = "reproduces", "in part", "differs", "cannot be had"
 ADDED = "not in the paper"
@@ -102,15 +98,9 @@ _RULES: dict[str, Callable[[Any, Any, float], bool]] = {
 class Cell(NamedTuple):
     """A printed value, or the other side of a statement, and ours.
 
-    Attributes
-    ----------
-    printed, found : object
-        The two values; for the rule "seeds" ours are several.
-    rule : {"equal", "rounds", "within", "seeds", "above", "below"}
-        When they agree: equal; ours rounds to the two printed decimals; no further than ``limit`` apart; the median of
-        ours and two of them at least within ``limit``; ours is above, or below, the other.
-    limit : float
-        Largest distance.
+    They agree where they are equal; where ours "rounds" to the two printed decimals; where they lie "within" ``limit``
+    of each other; for "seeds", where ours are several, where their median and two of them at least do; or where ours is
+    "above", or "below", the other.
 
     Examples
     --------
@@ -128,21 +118,20 @@ class Cell(NamedTuple):
         """Whether ours agrees with the printed value."""
         return _RULES[self.rule](self.printed, self.found, self.limit)
 
+    def row(self) -> Row:
+        """The cell as part of a row of a table."""
+        away = self.found - self.printed
+        return {"printed": self.printed, "ours": self.found, "difference": away, "agrees": self.agrees}
+
 
 @dataclass(frozen=True)
 class Verdict:
     """One statement of the paper and the cells that decide it; its words stand in the page.
 
-    Attributes
-    ----------
-    name : str
-        Block of the page: what is compared, then lines that begin with "printed:" and "ours:", then why it is so.
-    cells : sequence of Cell or None
-        The status follows from them; empty where what they need cannot be had, None where the paper has no such number.
-    values : mapping
-        What the words speak of, beside the cells and how many of them agree.
-    one_seed : bool
-        Whether ours comes from one training alone: it then reproduces in part at most.
+    The block ``name`` of the page says what is compared, then has lines that begin with "printed:" and "ours:", then
+    why it is so; ``values`` are what it speaks of, beside the cells and how many of them agree. The status follows from
+    the ``cells``: there are none where what they need cannot be had, and they are None where the paper has no such
+    number. Where ours comes from ``one_seed`` alone it reproduces in part at most.
 
     Examples
     --------
@@ -190,18 +179,8 @@ class Verdict:
 class PageTable:
     """A table, written as CSV in full precision and as Markdown.
 
-    Attributes
-    ----------
-    name : str
-        Stem of the CSV file.
-    caption : str
-        One sentence above the table.
-    rows : sequence of mappings
-        From column to text, number, or None where there is no value; all have the same columns.
-    decimals : int
-        Of floats in Markdown.
-    in_page, in_csv : bool
-        Where it is written: a long table as CSV only, one for reading whose numbers another CSV holds in the page only.
+    All rows have the same columns. A long table is written as CSV only, one for reading whose numbers another CSV holds
+    in the page only.
     """
 
     name: str
@@ -217,19 +196,8 @@ class PageTable:
         return list(self.rows[0]) if self.rows else []
 
     def markdown(self) -> str:
-        """The table as Markdown.
-
-        Examples
-        --------
-        >>> print(PageTable("t", "", [{"metric": "pate", "value": 0.5}, {"metric": "vus", "value": None}]).markdown())
-        | metric | value |
-        | --- | ---: |
-        | pate | 0.50 |
-        | vus | - |
-        """
-        cells = [[_cell(value, self.decimals) for value in row.values()] for row in self.rows]
-        right = [all(_is_number(row[name]) or row[name] is None for row in self.rows) for name in self.columns]
-        return markdown(self.columns, cells, right)
+        """The table as Markdown."""
+        return render(self.columns, [list(row.values()) for row in self.rows], "markdown", decimals=self.decimals)
 
     def csv(self) -> str:
         """The table as CSV; an empty cell where there is no value."""
@@ -244,18 +212,11 @@ class Figure(NamedTuple):
     draw: Callable[[], Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
-    """All that is written of one experiment.
+    """All that is written of one experiment: its name, what its text speaks of, and the rest in the order of the page.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment, and so of its text in ``pages``.
-    values : mapping
-        What the text speaks of.
-    tables, figures, verdicts
-        In the order of the page.
+    A sentence for each thing that is ``missing`` becomes a statement that cannot be had.
     """
 
     name: str
@@ -263,6 +224,12 @@ class Report:
     tables: Sequence[PageTable]
     figures: Sequence[Figure]
     verdicts: Sequence[Verdict]
+    missing: Iterable[str] = ()
+
+    def __post_init__(self) -> None:
+        """Append what is missing to the statements."""
+        said = ({"sentence": capitalised(sentence).rstrip(".")} for sentence in self.missing)
+        self.verdicts = [*self.verdicts, *(Verdict("missing", (), values) for values in said)]
 
     @property
     def title(self) -> str:
@@ -294,23 +261,10 @@ class Report:
 
 
 def write(report: Report, folder: Path, *, command: str, started: float) -> list[Path]:
-    """Write everything of one experiment below a folder, and renew the page over all experiments there.
+    """Write one experiment into its folder below ``folder``, and renew the page over all experiments there.
 
-    Parameters
-    ----------
-    report : Report
-        What to write.
-    folder : Path
-        Where all results are kept; the experiment's own folder in it has its name.
-    command : str
-        What was typed, with a placeholder for every path.
-    started : float
-        `time.perf_counter` when the experiment began.
-
-    Returns
-    -------
-    list of Path
-        The page first, then the other files.
+    The ``command`` is what was typed, with a placeholder for every path; ``started`` is `time.perf_counter` when the
+    experiment began. Returns the page first, then the other files.
     """
     from pateval import plots
 
@@ -372,39 +326,8 @@ def overview_text(folder: Path) -> str:
 
 
 def capitalised(text: str) -> str:
-    """A text as the beginning of a sentence.
-
-    Examples
-    --------
-    >>> capitalised("the first cell")
-    'The first cell'
-    """
+    """A text as the beginning of a sentence."""
     return text[:1].upper() + text[1:]
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Names with commas, the last after "or".
-
-    Examples
-    --------
-    >>> listed([463, 465, 1466])
-    '463, 465 or 1,466'
-    """
-    words = [f"{name:,}" if isinstance(name, int) else str(name) for name in names]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-@contextmanager
-def coarse_scores_expected() -> Iterator[None]:
-    """Silence the warning about coarse scores where the paper's own detectors are binary or full of ties."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CoarseScoresWarning)
-        yield
-
-
-def missing_verdicts(sentences: Iterable[str]) -> list[Verdict]:
-    """A statement that cannot be had for each sentence about what is not here."""
-    return [Verdict("missing", (), {"sentence": capitalised(sentence).rstrip(".")}) for sentence in sentences]
 
 
 def _paragraphs(page: str, block: str, values: Mapping[str, Any]) -> list[str]:
@@ -425,7 +348,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"capitalised": capitalised, "first_sentence": _first_sentence}
+    made.filters |= {"capitalised": capitalised, "first_sentence": _first_sentence, "alternatives": _alternatives}
     return made
 
 
@@ -438,18 +361,10 @@ def _first_sentence(text: str) -> str:
     return re.split(r"(?<=\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
 
 
-def _cell(value: Any, decimals: int) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.{decimals}f}" if abs(value) < 1e6 else f"{value:.3g}"
-    return str(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _alternatives(places: Sequence[int]) -> str:
+    """Numbers with commas, the last after "or"."""
+    words = [f"{place:,}" for place in places]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _provenance(command: str, seconds: float) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
 from pateval.evaluation.threshold_search import best_threshold
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import Row, coarse_scores_expected
+from pateval.paper.document import Row
 from pateval.paper.inputs import PAPER_METRICS, THRESHOLDED, Scored
 from pateval.pate.score import pate
 
@@ -104,8 +104,7 @@ def find_gaps(
                 configured = threshold_ratio(paper.DETECTOR_NAMES[detector], dataset)
                 gap = gap._replace(configured=configured, shares=shares)
             if metric == "PATE":
-                with coarse_scores_expected():
-                    gap = gap._replace(zero_included=pate(first.labels, first.scores))
+                gap = gap._replace(zero_included=pate(first.labels, first.scores))
             yield gap
 
 

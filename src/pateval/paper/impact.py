@@ -20,17 +20,7 @@ from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_ve
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
 from pateval.paper.chance import chance_values, flagged_percent, name_metrics, shade_chance
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    missing_verdicts,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.gaps import CLOSE, SHARES, Gap, Values, find_gaps
 from pateval.paper.inputs import (
     HELD_OUT,
@@ -50,7 +40,6 @@ from pateval.paper.inputs import (
 from pateval.thresholds import quantile_threshold
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
-BASELINES = ("random", "constant", "squared z-score")
 LIMITS = (0.01, CLOSE, 0.05)
 # Machines vary enough for a spread over subsets to mean something, and only of SMD some are missing. With 14 of 19
 # machines values spread about as far as with 19 of 28: 1/14 - 1/19 = .019, 1/19 - 1/28 = .017.
@@ -61,9 +50,9 @@ SUBSET_DATASET, KEPT_MACHINES, DRAWS, ALL_MACHINES = "SMD", 14, 20, 28
 class OnDataset:
     """Everything about one data set.
 
-    How many series the score files have; by detector the runs that were read and the
-    values of each; values of random scores, a constant and the squared z-score on the same steps; by detector and
-    metric the standard deviation over subsets of machines, seed 0; and cells further than .03 from the printed value.
+    How many series the score files have; by detector the runs that were read and the values of each; values of random
+    scores, a constant and the squared z-score on the same steps; by detector and metric the standard deviation over
+    subsets of machines, seed 0; and cells further than .03 from the printed value.
     """
 
     name: str
@@ -103,10 +92,12 @@ def impact(settings: ExperimentSettings) -> Report:
         for row in _training_rows(place.name, read_runs(place, name), zscores[name])
     ]
     whole, absent = labels_at_hand(("SMD", "PSM"), settings)
-    everywhere = {
-        (name, kind): chance_values(name, kind, labels.whole_windows(), settings.seeds)
+    on_all_labels = {
+        name: {
+            f"{kind}, all labels": chance_values(name, kind, labels.whole_windows(), settings.seeds)
+            for kind in ("random", "constant")
+        }
         for name, labels in whole.items()
-        for kind in ("random", "constant")
     }
     compared = [one for one in found if one.cells]
     return Report(
@@ -121,7 +112,7 @@ def impact(settings: ExperimentSettings) -> Report:
             "resamples": own_protocol.RESAMPLES,
             "race": sorted({f"{row['detector']} on {row['data set']}" for row in trainings if row["race"]}),
         },
-        tables=[*_tables(found, everywhere, trainings), *own_protocol.tables(own)],
+        tables=[*_tables(found, on_all_labels, trainings), *own_protocol.tables(own)],
         figures=[
             *(
                 Figure(
@@ -138,8 +129,8 @@ def impact(settings: ExperimentSettings) -> Report:
             *map(_verdict, compared),
             Verdict("collapse", None, {"trainings": trainings, "correlation": ZSCORE_CORRELATION}),
             *own_protocol.verdicts(own),
-            *missing_verdicts([*_missing(found, zscores), *absent, *own.missing]),
         ],
+        missing=[*_missing(found, zscores), *absent, *own.missing],
     )
 
 
@@ -274,12 +265,15 @@ def _missing(found: list[OnDataset], zscores: dict[str, ZScore | None]) -> Itera
         yield f"SMD: {have} of the paper's {ALL_MACHINES} machines have features here"
 
 
-def _tables(found: list[OnDataset], everywhere: dict[tuple[str, str], Values], trainings: list[Row]) -> list[PageTable]:
+def _tables(
+    found: list[OnDataset], on_all_labels: dict[str, dict[str, Values]], trainings: list[Row]
+) -> list[PageTable]:
     names = [one.name for one in found]
     others = [
-        {"data set": name, "detector": f"{kind}, all labels", **values}
-        for (name, kind), values in everywhere.items()
+        {"data set": name, "detector": kind, **values}
+        for name, by_kind in on_all_labels.items()
         if name not in names
+        for kind, values in by_kind.items()
     ]
     counts = [row for one in found if one.cells for row in _count_rows(one)]
     shares = {
@@ -293,7 +287,7 @@ def _tables(found: list[OnDataset], everywhere: dict[tuple[str, str], Values], t
         for (dataset, detector, share), values in shares.items()
     ]
     tables = [
-        *(_big_table(one, everywhere) for one in found),
+        *(_big_table(one, on_all_labels.get(one.name, {})) for one in found),
         PageTable("chance-only", "Chance where there are labels and no features", others, decimals=3, in_csv=False),
         PageTable("counts", "Printed cells within three limits, and how many chance gets", counts),
         PageTable(
@@ -312,12 +306,12 @@ def _tables(found: list[OnDataset], everywhere: dict[tuple[str, str], Values], t
         PageTable(
             "training", "Every run: its record, its rank correlation with the squared z-score, and the race", trainings
         ),
-        PageTable("values", "All values of all runs", _value_rows(found, everywhere), in_page=False),
+        PageTable("values", "All values of all runs", list(_value_rows(found, on_all_labels)), in_page=False),
     ]
     return [table for table in tables if table.rows]
 
 
-def _big_table(one: OnDataset, everywhere: dict[tuple[str, str], Values]) -> PageTable:
+def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
     """Ours of seed 0, with the printed value and the difference where there is one."""
 
     def cell(detector: str, metric: str, value: float) -> str:
@@ -326,8 +320,7 @@ def _big_table(one: OnDataset, everywhere: dict[tuple[str, str], Values]) -> Pag
             return "-"
         return f"{value:.3f}" if printed is None else f"{value:.3f} ({printed:.2f}; {value - printed:+.3f})"
 
-    rows = {detector: runs[0] for detector, runs in one.runs.items()} | one.baselines
-    rows |= {f"{kind}, all labels": values for (name, kind), values in everywhere.items() if name == one.name}
+    rows = {detector: runs[0] for detector, runs in one.runs.items()} | one.baselines | on_all_labels
     return PageTable(
         f"table-{one.name.lower()}",
         f"{one.name}, {one.series} series: ours (seed 0; printed; difference)",
@@ -368,23 +361,21 @@ def _machine_rows(one: OnDataset) -> Iterator[Row]:
         yield row
 
 
-def _value_rows(found: list[OnDataset], everywhere: dict[tuple[str, str], Values]) -> list[Row]:
+def _value_rows(found: list[OnDataset], on_all_labels: dict[str, dict[str, Values]]) -> Iterator[Row]:
     runs = [
         (one.name, detector, f"seed {run.run}", values)
         for one in found
         for detector, all_values in one.runs.items()
         for run, values in zip(one.scored[detector], all_values, strict=True)
     ]
-    runs += [(one.name, kind, "", values) for one in found for kind, values in one.baselines.items()]
-    runs += [(name, f"{kind}, all labels", "", values) for (name, kind), values in everywhere.items()]
-    rows: list[Row] = []
+    baselines = [*((one.name, one.baselines) for one in found), *on_all_labels.items()]
+    runs += [(name, kind, "", values) for name, by_kind in baselines for kind, values in by_kind.items()]
     for dataset, detector, run, values in runs:
         for metric, value in values.items():
             printed = paper.impact_cell(dataset, detector, metric)
             away = None if printed is None else value - printed
             named = {"data set": dataset, "detector": detector, "run": run, "metric": metric}
-            rows.append({**named, "ours": value, "printed": printed, "difference": away})
-    return rows
+            yield {**named, "ours": value, "printed": printed, "difference": away}
 
 
 def draw(one: OnDataset) -> Any:

@@ -24,7 +24,7 @@ from pateval.evaluation import evaluate
 from pateval.io import read_table
 from pateval.io.score_files import read_metadata, read_training_scores
 from pateval.labels.events import find_events
-from pateval.paper.document import ExperimentSettings, MissingInputError, coarse_scores_expected
+from pateval.paper.document import ExperimentSettings, MissingInputError
 from pateval.paper.paper_tables import DETECTOR_NAMES, IMPACT_BUFFER, IMPACT_CHUNK, IMPACT_VUS_WINDOW
 from pateval.runner import Candidate, DetectionPlan, DetectionProgress, run_plans
 from pateval.thresholds import quantile_threshold
@@ -55,8 +55,7 @@ TRAINED_ON = ("SMD", "SMAP", "MSL", "PSM", "SWaT")
 def measured(labels: BoolArray, scores: FloatArray, flagged: BoolArray | None) -> dict[str, float]:
     """The big table's metrics, by name, all steps one series; NaN for those on predictions where there are none."""
     wanted = {name: metric for name, metric in PAPER_METRICS.items() if flagged is not None or name not in THRESHOLDED}
-    with coarse_scores_expected():
-        values = evaluate(labels, scores, flagged, metrics=list(wanted.values())).values()
+    values = evaluate(labels, scores, flagged, metrics=list(wanted.values())).values()
     by_name = dict(zip(wanted, map(float, values), strict=True))
     return {name: by_name.get(name, float("nan")) for name in PAPER_METRICS}
 
@@ -91,13 +90,7 @@ class LabelSet:
 
 
 def read_labels(name: str, settings: ExperimentSettings) -> LabelSet:
-    """Read the labels of a data set.
-
-    Raises
-    ------
-    MissingInputError
-        If the data set is not there; the message says how to get it.
-    """
+    """Read the labels of a data set, or fail with a message that says how to get it."""
     root = settings.root or data_root()
     # Files of labels that are whole although features are missing.
     smd, psm = root / "SMD" / "SMD_test_labels_all28.npz", root / "PSM" / "PSM_test_labels.parquet"
@@ -135,20 +128,10 @@ def labels_at_hand(names: Sequence[str], settings: ExperimentSettings) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """FloatArray of one run of a detector on one data set.
+    """Scores of one run of a detector, as the paper names it, on one data set, all series laid end to end.
 
-    Attributes
-    ----------
-    detector, dataset : str
-        The detector as the paper names it, the data set as its folder is called.
-    run : int
-        The seed.
-    labels, scores, series : ndarray
-        All series laid end to end; higher scores are more anomalous.
-    record : dict
-        What is known about the score file.
-    training : ndarray or None
-        FloatArray of the training steps; None where they were not kept.
+    The ``run`` is its seed, the ``record`` what is known about the score file; ``training`` are the scores of the
+    training steps, None where they were not kept.
     """
 
     detector: str
@@ -213,7 +196,7 @@ def score_folder(settings: ExperimentSettings, name: str) -> Path:
 
 
 def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
-    """FloatArray of all runs of all detectors of the paper on one data set, in the paper's order."""
+    """All runs of all detectors of the paper on one data set, in the paper's order."""
     return {
         shown: list(_runs_in(path, shown, dataset))
         for shown, name in DETECTOR_NAMES.items()
@@ -222,7 +205,7 @@ def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
 
 
 def first_runs(folder: Path, dataset: str) -> dict[str, Scored]:
-    """FloatArray of all detectors of the paper on one data set; of several runs the first."""
+    """All detectors of the paper on one data set; of several runs the first."""
     return {detector: runs[0] for detector, runs in read_runs(folder, dataset).items()}
 
 
@@ -288,13 +271,7 @@ def squared_zscore(dataset: str, settings: ExperimentSettings) -> ZScore | None:
 
 
 def train(settings: ExperimentSettings) -> None:
-    """Train whatever is not in the folder of scores yet, with both protocols; an interrupted training goes on later.
-
-    Raises
-    ------
-    MissingInputError
-        If no folder of scores is named, or no data set can be trained on.
-    """
+    """Train whatever is not in the folder of scores yet, with both protocols; an interrupted training goes on later."""
     if settings.scores is None:
         raise MissingInputError(
             "impact --train needs --scores FOLDER: there score files go, and those that are finished are found again"

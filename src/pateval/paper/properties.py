@@ -7,16 +7,7 @@ from typing import Any
 
 from pateval.auditing import PAIRS, pair_values, probe
 from pateval.catalog import PROPERTIES, find_metrics
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    coarse_scores_expected,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.paper_tables import PROPERTY_ROWS
 from pateval.paper.weights import draw_boxes
 
@@ -43,17 +34,16 @@ def properties(settings: ExperimentSettings) -> Report:
         for row, functions in PROPERTY_ROWS.items()
         for function in functions
     }
-    with coarse_scores_expected():
-        found = {metric: result.properties for metric, result in probe(list(named)).items()}
-        claimed = {metric: known[metric].paper_properties or frozenset() for metric in named}
-        probes = [
-            row
-            for metric in named
-            for name in PROPERTIES
-            if name in claimed[metric] ^ found[metric]
-            for row in _probes(metric, name, name in claimed[metric])
-        ]
-        buffered = {metric: "delayed" in result.properties for metric, result in probe(_WITH_BUFFER).items()}
+    found = {metric: result.properties for metric, result in probe(list(named)).items()}
+    claimed = {metric: known[metric].paper_properties or frozenset() for metric in named}
+    probes = [
+        row
+        for metric in named
+        for name in PROPERTIES
+        if name in claimed[metric] ^ found[metric]
+        for row in _probes(metric, name, name in claimed[metric])
+    ]
+    buffered = {metric: "delayed" in result.properties for metric, result in probe(_WITH_BUFFER).items()}
     differing = [metric for metric in named if claimed[metric] != found[metric]]
     cells = [Cell(name in claimed[metric], name in found[metric]) for metric in named for name in PROPERTIES]
     return Report(

@@ -11,18 +11,7 @@ from scipy.stats import rankdata
 
 from pateval.leaderboards.significance import Significance, compare_detectors
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    coarse_scores_expected,
-    missing_verdicts,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, datasets_in, first_runs, measured, protocol_folder, read_runs, score_folder
 from pateval.pate.sizes import pate_at_sizes
 from pateval.validation.arrays import BoolArray, FloatArray
@@ -207,8 +196,8 @@ def ablation(settings: ExperimentSettings) -> Report:
             Verdict("leaders", leaders, {"leaders": LEADERS, "averaged": averaged, "one_seed": one_seed}, one_seed),
             Verdict("order", None, {"changes": _changes(ranked)}),
             *(Verdict("below", None, {"detector": name, "below": _below(curves, name)}) for name in SPIKY),
-            *missing_verdicts(missing),
         ],
+        missing=missing,
     )
 
 
@@ -236,8 +225,7 @@ def _all_curves(folder: Any, settings: ExperimentSettings) -> tuple[dict[str, Cu
 
 
 def _curve(labels: BoolArray, scores: FloatArray) -> FloatArray:
-    with coarse_scores_expected():
-        return pate_at_sizes(labels, scores, SIZES)
+    return pate_at_sizes(labels, scores, SIZES)
 
 
 def _leaders(mean: Curves) -> list[Cell]:

@@ -25,7 +25,7 @@ from pateval.datasets import data_root
 from pateval.io import read_table
 from pateval.labels.events import find_events
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict, missing_verdicts
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, datasets_in, first_runs, protocol_folder, starts_of
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -50,20 +50,11 @@ EXAMPLES: dict[str, tuple[str, list[tuple[int, int]], list[tuple[int, int]]]] = 
 
 
 class Zones(NamedTuple):
-    """Steps inside events and in their buffers, in the order of events, with the event each belongs to.
+    """Steps ``inside`` events and in their buffers, in the order of events, with the event that each belongs to.
 
-    Attributes
-    ----------
-    inside, owner, place : ndarray of int
-        Steps of events, their event, and how many steps they lie after its beginning.
-    first, length : ndarray of int
-        Of each event: where its steps begin in ``inside``, and how many there are.
-    buffer, buffer_owner : ndarray of int
-        Steps in buffers, and their event.
-    needs_event : ndarray of bool
-        Whether a step of a buffer lies before its event, and counts only where the event is detected.
-    cut, uncut : ndarray of float
-        TP weight of a predicted step in a buffer, with the zone's own length and with the whole buffer's.
+    A step inside lies ``place`` steps after the beginning of its event, whose steps begin at ``first`` in ``inside``. A
+    step of a buffer that ``needs_event`` lies before it, and counts only where it is detected; it has a TP weight with
+    the zone's own length (``cut``) and with the whole buffer's (``uncut``).
     """
 
     inside: npt.NDArray[np.intp]
@@ -211,8 +202,8 @@ def readings(settings: ExperimentSettings) -> Report:
                 for reading in (PROGRAM, TEXT)
             ),
             *(Verdict("parted", None, {"row": row}) for row in parted if row["reading"] == TEXT),
-            *missing_verdicts(missing),
         ],
+        missing=missing,
     )
 
 

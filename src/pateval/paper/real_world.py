@@ -9,8 +9,9 @@ paper's own rule is followed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,20 +25,7 @@ from pateval.labels.events import find_events, runs
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    capitalised,
-    coarse_scores_expected,
-    listed,
-    missing_verdicts,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
 
 if TYPE_CHECKING:
@@ -61,35 +49,63 @@ _METRICS = {"pate": "PATE", "vus_roc": "VUS-ROC", "vus_pr": "VUS-PR", "auc_roc":
 _MAX_STRETCHES = 3
 
 
-class Example(NamedTuple):
-    """A slice of a series: raw values, labels, scores by detector, and the paper's e = d."""
+@dataclass(frozen=True, eq=False)
+class Example:
+    """A slice of a series: raw values, labels, scores by detector, and the paper's e = d.
 
+    ``first`` is the first step of a stretch of the ECG's stand-in; None in the paper's own slices.
+    """
+
+    printed_as: str
     values: FloatArray
     labels: BoolArray
     scores: Mapping[str, FloatArray]
     buffer: int
+    first: int | None = None
 
+    @property
+    def name(self) -> str:
+        """How files and tables call it."""
+        return self.printed_as if self.first is None else f"{self.printed_as} at {self.first}"
 
-# By example (weather, ecg, or a stretch of the stand-in, "ecg at STEP") and detector: the values of `measure`.
-Values = dict[tuple[str, str], dict[str, float]]
+    @property
+    def title(self) -> str:
+        """How the page calls it."""
+        title = {"weather": "Weather", "ecg": "ECG"}[self.printed_as]
+        return title if self.first is None else f"{title}, the stand-in's stretch at {self.first:,}"
+
+    @cached_property
+    def found(self) -> dict[str, dict[str, float]]:
+        """By detector: the values of `measure`."""
+        return {detector: measure(self.labels, scores, self.buffer) for detector, scores in self.scores.items()}
+
+    @cached_property
+    def cells(self) -> dict[str, dict[str, Cell]]:
+        """By detector and metric: the printed value and ours."""
+        return {detector: _cells(self.printed_as, detector, found) for detector, found in self.found.items()}
+
+    @property
+    def away(self) -> float:
+        """How far MVN is from its printed row, at most."""
+        return max(abs(cell.found - cell.printed) for cell in self.cells["mvn"].values())
 
 
 def real_world(settings: ExperimentSettings) -> Report:
     """Fit the detectors of both examples and measure their scores."""
-    examples: dict[str, Example] = {}
+    examples: list[Example] = []
     missing: list[str] = []
     is_the_papers = False
     settings.tell("ecg: where the paper's beat may lie")
     starts = places_of_the_beat()
     try:
         settings.tell("weather: MVN, LOF")
-        examples["weather"] = weather(_weather_values(settings))
+        examples.append(weather(_weather_values(settings)))
     except (MissingInputError, ImportError) as error:
         missing.append(str(error))
     try:
         record, is_the_papers = _ecg_record(settings)
         settings.tell("ecg: MVN, autoencoder")
-        examples |= _ecg_examples(record, is_the_papers, starts)
+        examples += _ecg_examples(record, is_the_papers, starts)
     except (MissingInputError, ImportError) as error:
         missing.append(str(error))
     if not examples:
@@ -99,30 +115,13 @@ def real_world(settings: ExperimentSettings) -> Report:
             f"The paper's ECG is {ECG_SEGMENT}; the authors' README points to TSB-UAD's public archive. Give the file "
             "with --ecg FILE, and its rows appear."
         )
-    values = {
-        (name, detector): measure(example.labels, scores, example.buffer)
-        for name, example in examples.items()
-        for detector, scores in example.scores.items()
-    }
-    return _report(examples, values, starts, missing)
-
-
-def _report(examples: dict[str, Example], values: Values, starts: list[int], missing: list[str]) -> Report:
-    cells = {place: _cells(place, found) for place, found in values.items()}
-    stand_ins = [name for name in examples if name not in ("weather", "ecg")]
-    # Where MVN comes closest to its printed row.
-    nearest = min(stand_ins, key=lambda name: _away(name, cells), default=None)
-    verdicts = [Verdict(name, _of_example(name, cells)) for name in ("weather", "ecg") if name in examples]
-    if "weather" in examples:
-        verdicts += _weather_cells(examples["weather"], cells)
-    if starts:
-        verdicts += _label_verdicts(starts, values.get((nearest or "", "mvn")))
-    if nearest is not None:
-        trained = {_DETECTORS[one]: [values[name, one]["pate"] for name in stand_ins] for one in ("mvn", "autoencoder")}
-        places = listed([int(name.removeprefix("ecg at ")) for name in stand_ins])
-        away = _away(nearest, cells)
-        verdicts.append(Verdict("stand_in", (), {"trained": trained, "places": places, "away": away}))
-    whole = [verdict for verdict in verdicts if verdict.name in examples]
+    papers = [example for example in examples if example.first is None]
+    stand_ins = [example for example in examples if example.first is not None]
+    nearest = min(stand_ins, key=lambda example: example.away, default=None)
+    whole = [
+        Verdict(one.name, [cell for row in one.cells.values() for cell in row.values()], {"title": one.title})
+        for one in papers
+    ]
     return Report(
         "real-world",
         {
@@ -135,25 +134,31 @@ def _report(examples: dict[str, Example], values: Values, starts: list[int], mis
         tables=[
             *(
                 PageTable(
-                    name.replace(" ", "-"),
-                    f"{_title(name)}: ours (printed; * differs)",
-                    [_row(name, detector, values, cells) for detector in example.scores],
+                    example.name.replace(" ", "-"),
+                    f"{example.title}: ours (printed; * differs)",
+                    [_row(example, detector) for detector in example.scores],
                     in_csv=False,
                 )
-                for name, example in examples.items()
+                for example in examples
             ),
-            PageTable("cells", "All cells", _long_rows(cells), in_page=False),
+            PageTable("cells", "All cells", list(_long_rows(examples)), in_page=False),
         ],
         figures=[
             Figure(
-                name.replace(" ", "-"),
-                f"{_title(name)}: the series, its event with the buffers around it, and the scores of the detectors.",
+                example.name.replace(" ", "-"),
+                f"{example.title}: the series, its event with the buffers around it, and the scores of the detectors.",
                 partial(draw, example),
             )
-            for name, example in examples.items()
-            if name not in stand_ins or name == nearest
+            for example in examples
+            if example in papers or example is nearest
         ],
-        verdicts=[*verdicts, *missing_verdicts(missing)],
+        verdicts=[
+            *whole,
+            *(verdict for one in papers if one.name == "weather" for verdict in _weather_cells(one)),
+            *(_label_verdicts(starts, nearest) if starts else ()),
+            *(_stand_in_verdict(stand_ins, one) for one in stand_ins if one is nearest),
+        ],
+        missing=missing,
     )
 
 
@@ -165,16 +170,15 @@ def weather(values: object) -> Example:
     random (legacy seed 42).
     """
     series = _univariate(values, WEATHER_TRAIN + WEATHER_SLICE.stop)
-    labels = np.zeros(len(series), dtype=np.bool_)
-    labels[WEATHER_ANOMALY] = True
-    detectors: dict[str, dict[str, Any]] = {
-        "mvn": {"window": 50, "components": 1, "max_windows": None, "seed": 42},
-        "lof": {"window": 50, "neighbors": 30, "max_windows": None},
-        "random": {"seed": 42, "legacy": True},
-    }
+    labels = paper.flagged((WEATHER_ANOMALY, WEATHER_ANOMALY + 1), steps=len(series))
     part = slice(WEATHER_TRAIN + WEATHER_SLICE.start, WEATHER_TRAIN + WEATHER_SLICE.stop)
-    (example,) = _examples(series, labels, slice(WEATHER_TRAIN), [part], detectors, WEATHER_BUFFER)
-    return example
+    train = series[:WEATHER_TRAIN]
+    models = {
+        "mvn": make("mvn", window=50, components=1, max_windows=None, seed=42).fit(train),
+        "lof": make("lof", window=50, neighbors=30, max_windows=None).fit(train),
+        "random": make("random", seed=42, legacy=True).fit(train),
+    }
+    return Example("weather", series[part], labels[part], _scores(models, series[part], labels[part]), WEATHER_BUFFER)
 
 
 def ecg(
@@ -198,39 +202,36 @@ def ecg(
     if truth.size != len(series):
         raise ValueError(f"labels and values must have the same length; got {truth.size} and {len(series)}")
     split = int(np.argmax(truth)) - ECG_GAP if truth.any() else 0
-    train = train or slice(0, max(split, 0))
-    parts = parts or [slice(split + ECG_SLICE.start, split + ECG_SLICE.stop)]
-    shortest = min(len(series[part]) for part in parts)
-    if len(series[train]) <= 200 or shortest < 100:
+    normal = series[train or slice(0, max(split, 0))]
+    slices = parts or [slice(split + ECG_SLICE.start, split + ECG_SLICE.stop)]
+    shortest = min(len(series[part]) for part in slices)
+    if len(normal) <= 200 or shortest < 100:
         raise ValueError(
-            f"the paper's rule, or the slices given, leave {len(series[train])} steps to train on and {shortest} to "
-            "score; more than 200 and at least 100 are needed"
+            f"the paper's rule, or the slices given, leave {len(normal)} steps to train on and {shortest} to score; "
+            "more than 200 and at least 100 are needed"
         )
-    detectors: dict[str, dict[str, Any]] = {
-        "mvn": {"window": 100, "components": 4, "max_windows": None, "seed": 42},
-        "autoencoder": {"window": 100, "seed": ECG_SEED, "device": device},
-        "random": {"seed": ECG_SEED, "legacy": True},
+    models = {
+        "mvn": make("mvn", window=100, components=4, max_windows=None, seed=42).fit(normal),
+        "autoencoder": make("autoencoder", window=100, seed=ECG_SEED, device=device).fit(normal),
+        "random": make("random", seed=ECG_SEED, legacy=True).fit(normal),
     }
-    return _examples(series, truth, train, parts, detectors, ECG_BUFFER)
+    return [
+        Example(
+            "ecg",
+            series[part],
+            truth[part],
+            _scores(models, series[part], truth[part]),
+            ECG_BUFFER,
+            None if parts is None else part.start,
+        )
+        for part in slices
+    ]
 
 
-def _examples(
-    series: FloatArray,
-    truth: BoolArray,
-    train: slice,
-    parts: Sequence[slice],
-    detectors: Mapping[str, Mapping[str, Any]],
-    buffer: int,
-) -> list[Example]:
-    """Fit every detector once and score each slice."""
-    fitted = {detector: make(detector, **settings).fit(series[train]) for detector, settings in detectors.items()}
-    perfect = make("perfect").fit(series[train])
-    found = []
-    for part in parts:
-        scores = {"perfect": perfect.score(series[part], labels=truth[part])}
-        scores |= {detector: model.score(series[part]) for detector, model in fitted.items()}
-        found.append(Example(series[part], truth[part], scores, buffer))
-    return found
+def _scores(models: Mapping[str, Any], series: FloatArray, labels: BoolArray) -> dict[str, FloatArray]:
+    """Scores of a slice: those of a perfect detector first."""
+    perfect = {"perfect": make("perfect").fit(series).score(series, labels=labels)}
+    return perfect | {detector: model.score(series) for detector, model in models.items()}
 
 
 def _univariate(values: object, steps: int) -> FloatArray:
@@ -261,15 +262,14 @@ def measure(labels: BoolArray, scores: npt.ArrayLike, buffer: int) -> dict[str, 
     The buffer is e = d; windows of VUS go up to twice of it.
     """
     surface: dict[str, Any] = {"window": 2 * buffer, "thresholds": 250, "variant": "original"}
-    with coarse_scores_expected():
-        return {
-            "pate": PATE(labels, scores, buffer, buffer, include_zero=False),
-            "vus_roc": vus_roc(labels, scores, **surface),
-            "vus_pr": vus_pr(labels, scores, **surface),
-            "auc_roc": auc_roc(labels, scores),
-            "auc_pr": auc_pr(labels, scores),
-            ZERO_INCLUDED: PATE(labels, scores, buffer, buffer),
-        }
+    return {
+        "pate": PATE(labels, scores, buffer, buffer, include_zero=False),
+        "vus_roc": vus_roc(labels, scores, **surface),
+        "vus_pr": vus_pr(labels, scores, **surface),
+        "auc_roc": auc_roc(labels, scores),
+        "auc_pr": auc_pr(labels, scores),
+        ZERO_INCLUDED: PATE(labels, scores, buffer, buffer),
+    }
 
 
 def beat(start: int) -> BoolArray:
@@ -356,14 +356,13 @@ def _ecg_record(settings: ExperimentSettings) -> tuple[Series, bool]:
     raise _absent(f"the ECG {ECG_SEGMENT}, or {ECG_STAND_IN} in its place,", "MBA_ECG")
 
 
-def _ecg_examples(record: Series, is_the_papers: bool, starts: Sequence[int]) -> dict[str, Example]:
+def _ecg_examples(record: Series, is_the_papers: bool, starts: Sequence[int]) -> list[Example]:
     values = record.test[:, 0]
     if is_the_papers:
-        return {"ecg": ecg(values, record.labels, device="cpu")[0]}
+        return ecg(values, record.labels, device="cpu")
     firsts = stretches_alike(record.labels, starts)[:_MAX_STRETCHES]
     parts = [slice(first, first + ECG_STEPS) for first in firsts]
-    found = ecg(values, record.labels, train=longest_normal(record.labels), parts=parts, device="cpu")
-    return {f"ecg at {first}": example for first, example in zip(firsts, found, strict=True)}
+    return ecg(values, record.labels, train=longest_normal(record.labels), parts=parts, device="cpu")
 
 
 def _load(dataset: str, what: str, settings: ExperimentSettings) -> list[Series]:
@@ -380,80 +379,62 @@ def _absent(what: str, dataset: str) -> MissingInputError:
     )
 
 
-Cells = dict[tuple[str, str], dict[str, Cell]]
-
-
-def _cells(place: tuple[str, str], found: dict[str, float]) -> dict[str, Cell]:
+def _cells(printed_as: str, detector: str, found: dict[str, float]) -> dict[str, Cell]:
     """The printed cells of one detector beside ours, by metric."""
-    printed = paper.REAL_WORLD_VALUES[place[0].split()[0]][_ROWS[place[1]]]
+    printed = paper.REAL_WORLD_VALUES[printed_as][_ROWS[detector]]
     return {
         metric: Cell(value, found[metric], "rounds")
         for metric, value in zip(paper.REAL_WORLD_METRICS, printed, strict=True)
     }
 
 
-def _of_example(example: str, cells: Cells) -> list[Cell]:
-    return [cell for (name, _), row in cells.items() if name == example for cell in row.values()]
-
-
-def _away(example: str, cells: Cells) -> float:
-    """How far MVN is from its printed row on a stretch of the stand-in, at most."""
-    return max(abs(cell.found - cell.printed) for cell in cells[example, "mvn"].values())
-
-
-def _weather_cells(example: Example, cells: Cells) -> Iterator[Verdict]:
+def _weather_cells(example: Example) -> Iterator[Verdict]:
     """The cells that differ: areas under the precision-recall curve where one step is anomalous."""
     for detector, scores in example.scores.items():
-        rank = int(np.count_nonzero(scores >= scores[example.labels].max()))
-        named = {"detector": _DETECTORS.get(detector, detector), "rank": rank}
-        for metric, cell in cells["weather", detector].items():
+        for metric, cell in example.cells[detector].items():
             if not cell.agrees:
-                named |= {"metric": _METRICS[metric], "precision": average_precision(example.labels, scores)}
-                yield Verdict("weather_cell", [cell], dict(named))
+                values = {
+                    "detector": _DETECTORS.get(detector, detector),
+                    "metric": _METRICS[metric],
+                    "rank": int(np.count_nonzero(scores >= scores[example.labels].max())),
+                    "precision": average_precision(example.labels, scores),
+                }
+                yield Verdict("weather_cell", [cell], values)
 
 
-def _label_verdicts(starts: list[int], nearest: dict[str, float] | None) -> Iterator[Verdict]:
-    """Rows that need no series, only labels, which the printed numbers give away; ``nearest`` is MVN's row."""
+def _label_verdicts(starts: list[int], nearest: Example | None) -> Iterator[Verdict]:
+    """Rows that need no series, only labels, which the printed numbers give away."""
     truth, random = beat(starts[0]), random_scores()
-    perfect = _cells(("ecg", "perfect"), measure(truth, truth.astype(float), ECG_BUFFER))
+    perfect = _cells("ecg", "perfect", measure(truth, truth.astype(float), ECG_BUFFER))
     found = measure(truth, random, ECG_BUFFER)
-    drawn = _cells(("ecg", "random"), found)
-    yield Verdict("labels", [*perfect.values(), *drawn.values()], {"beat": ECG_BEAT, "starts": listed(starts)})
-    yield Verdict("random", [drawn["pate"]], {"found": found, "nearest": nearest})
+    drawn = _cells("ecg", "random", found)
+    yield Verdict("labels", [*perfect.values(), *drawn.values()], {"beat": ECG_BEAT, "starts": starts})
+    yield Verdict("random", [drawn["pate"]], {"found": found, "nearest": nearest and nearest.found["mvn"]})
 
 
-def _row(example: str, detector: str, values: Values, cells: Cells) -> Row:
+def _stand_in_verdict(stand_ins: list[Example], nearest: Example) -> Verdict:
+    trained = {_DETECTORS[one]: [each.found[one]["pate"] for each in stand_ins] for one in ("mvn", "autoencoder")}
+    places = [example.first for example in stand_ins]
+    return Verdict("stand_in", (), {"trained": trained, "places": places, "away": nearest.away})
+
+
+def _row(example: Example, detector: str) -> Row:
     def shown(cell: Cell, printed: str) -> str:
         return f"{cell.found:.3f}{printed}" + ("" if cell.agrees else " *")
 
-    row = {_METRICS[m]: shown(cell, f" ({cell.printed:.2f})") for m, cell in cells[example, detector].items()}
-    if example != "weather":
-        printed = cells[example, detector]["pate"].printed
-        zero = Cell(printed, values[example, detector][ZERO_INCLUDED], "rounds")
+    cells = example.cells[detector]
+    row = {_METRICS[metric]: shown(cell, f" ({cell.printed:.2f})") for metric, cell in cells.items()}
+    if example.printed_as == "ecg":
+        zero = cells["pate"]._replace(found=example.found[detector][ZERO_INCLUDED])
         row["PATE, zero buffer included"] = shown(zero, "")
     return {"detector": _DETECTORS.get(detector, detector), **row}
 
 
-def _long_rows(cells: Cells) -> list[Row]:
-    return [
-        {
-            "series": example,
-            "detector": detector,
-            "metric": _METRICS[metric],
-            "printed": cell.printed,
-            "ours": cell.found,
-            "difference": cell.found - cell.printed,
-            "agrees": cell.agrees,
-        }
-        for (example, detector), row in cells.items()
-        for metric, cell in row.items()
-    ]
-
-
-def _title(name: str) -> str:
-    if name == "weather":
-        return capitalised(name)
-    return "ECG" if name == "ecg" else f"ECG, the stand-in's stretch at {int(name.removeprefix('ecg at ')):,}"
+def _long_rows(examples: list[Example]) -> Iterator[Row]:
+    for example in examples:
+        for detector, cells in example.cells.items():
+            for metric, cell in cells.items():
+                yield {"series": example.name, "detector": detector, "metric": _METRICS[metric], **cell.row()}
 
 
 def draw(example: Example) -> Any:

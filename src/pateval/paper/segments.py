@@ -10,18 +10,7 @@ import numpy.typing as npt
 
 from pateval.labels.events import find_events
 from pateval.metrics import point_adjusted
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    MissingInputError,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    coarse_scores_expected,
-    missing_verdicts,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import Scored, datasets_in, first_runs, score_folder, starts_of
 from pateval.paper.paper_tables import IMPACT_BUFFER
 from pateval.paper.ranks import SPIKY
@@ -71,10 +60,8 @@ def segments(settings: ExperimentSettings) -> Report:
             )
             for name, detectors in scored.items()
         ],
-        verdicts=[
-            *(_verdict(name, inside[name]) for name in scored),
-            *missing_verdicts(() if "SWaT" in scored else ["SWaT's stretch: the data are given out on request only"]),
-        ],
+        verdicts=[_verdict(name, inside[name]) for name in scored],
+        missing=[] if "SWaT" in scored else ["SWaT's stretch: the data are given out on request only"],
     )
 
 
@@ -111,8 +98,7 @@ def _row(scored: Scored, stretches: Stretches) -> Row:
     pieces = np.repeat(np.arange(len(stretches)), [stop - start for start, stop in stretches])
     labels = scored.labels[steps]
     events = find_events(labels, starts_of(pieces))
-    with coarse_scores_expected():
-        value = pate(labels, scored.scores[steps], early=IMPACT_BUFFER, delay=IMPACT_BUFFER, series=pieces)
+    value = pate(labels, scored.scores[steps], early=IMPACT_BUFFER, delay=IMPACT_BUFFER, series=pieces)
     row = {
         "data set": scored.dataset,
         "detector": scored.detector,

@@ -21,16 +21,7 @@ import numpy as np
 
 from pateval.metrics import auc_pr, vus_pr
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import (
-    Cell,
-    ExperimentSettings,
-    Figure,
-    PageTable,
-    Report,
-    Row,
-    Verdict,
-    coarse_scores_expected,
-)
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import labels_at_hand
 from pateval.pate.score import pate
 from pateval.plots.lines import fitted_slope
@@ -82,18 +73,20 @@ class TimeCell(NamedTuple):
 class Times(tuple[TimeCell, ...]):
     """All cells of made series."""
 
+    @property
+    def sizes(self) -> list[int]:
+        """Lengths that were asked for."""
+        return sorted({cell.steps for cell in self})
+
     def of(self, metric: str, scores: str, share: float) -> dict[int, float]:
-        """Times of one metric by series length."""
-        return {cell.steps: cell.seconds for cell in self if cell[:3] == (metric, scores, share)}
+        """Times of one metric by series length; NaN where it was not run, or stopped."""
+        found = {cell.steps: cell.seconds for cell in self if cell[:3] == (metric, scores, share)}
+        return {steps: found[steps] if math.isfinite(found.get(steps, math.inf)) else math.nan for steps in self.sizes}
 
     def slope(self, metric: str, scores: str, share: float) -> float:
         """Slope through the logarithms, from 10⁴ steps on; NaN where fewer than two sizes were timed."""
         found = {steps: value for steps, value in self.of(metric, scores, share).items() if steps >= _SLOPE_FROM}
-        return fitted_slope(list(found), list(found.values())) if found else float("nan")
-
-    def up_to(self, longest: int, metric: str, scores: str) -> list[float]:
-        """All times of one metric on series that are no longer."""
-        return [cell.seconds for cell in self if cell[:2] == (metric, scores) and cell.steps <= longest]
+        return fitted_slope(list(found), list(found.values())) if found else math.nan
 
 
 def timing(settings: ExperimentSettings) -> Report:
@@ -200,10 +193,9 @@ def _metrics(settings: ExperimentSettings) -> dict[str, Timed]:
 
 def _clocked(metric: Callable[..., Any]) -> Timed:
     def seconds(labels: BoolArray, scores: FloatArray) -> float:
-        with coarse_scores_expected():
-            begin = time.perf_counter()
-            metric(labels, scores)
-            return time.perf_counter() - begin
+        begin = time.perf_counter()
+        metric(labels, scores)
+        return time.perf_counter() - begin
 
     return seconds
 
@@ -219,7 +211,7 @@ def climb(name: str, function: Timed, kind: str, share: float, settings: Experim
             note = f"not run: about {expected:.0f} s expected" if math.isfinite(expected) else "not run"
             cells.append(TimeCell(name, kind, share, steps, float("nan"), note))
             continue
-        settings.tell(f"timing {name}, {kind} scores, {100 * share:.0f} % anomalous, {steps:,} steps")
+        settings.tell(f"timing {name}, {kind} scores, {_percent(share)} anomalous, {steps:,} steps")
         labels = made_labels(steps, share)
         seconds = _best(function, labels, made_scores(labels, kind))
         note = "" if math.isfinite(seconds) else f"stopped after {LIMIT:.0f} s"
@@ -291,7 +283,8 @@ def _benchmark_rows(metrics: dict[str, Timed], settings: ExperimentSettings) -> 
 def _verdicts(times: Times, rows: list[Row], *, with_authors: bool) -> list[Verdict]:
     verdicts = []
     for name in (AUTHORS, PATE):
-        if seconds := times.up_to(LONGEST_IN_PAPER, name, PERFECT):
+        of_name = [cell for cell in times if cell[:2] == (name, PERFECT)]
+        if seconds := [cell.seconds for cell in of_name if cell.steps <= LONGEST_IN_PAPER]:
             cells = [Cell(1.0, value, "below") for value in seconds]
             verdicts.append(Verdict("second", cells, {"theirs": name == AUTHORS, "longest": max(seconds)}))
     slopes = [times.slope(PATE, PERFECT, share) for share in SHARES]
@@ -315,12 +308,11 @@ def _verdicts(times: Times, rows: list[Row], *, with_authors: bool) -> list[Verd
 
 
 def _made_table(times: Times, kind: str, names: list[str]) -> PageTable:
-    rows: list[Row] = []
-    for share in SHARES:
-        for steps in sorted({cell.steps for cell in times}):
-            values = {name: times.of(name, kind, share).get(steps, math.nan) for name in names}
-            finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
-            rows.append({"anomalous": f"{100 * share:.0f} %", "steps": steps, **finite})
+    rows = [
+        {"anomalous": _percent(share), "steps": steps, **{name: times.of(name, kind, share)[steps] for name in names}}
+        for share in SHARES
+        for steps in times.sizes
+    ]
     caption = f"Made series, {kind} {'predictions' if kind == PERFECT else 'scores'}, seconds (a dash: not run)"
     return PageTable(f"made-{kind}", caption, rows, decimals=5)
 
@@ -330,11 +322,15 @@ def _slope_rows(times: Times, names: list[str]) -> list[Row]:
         {
             "metric": name,
             "scores": kind,
-            **{f"{100 * share:.0f} % anomalous": times.slope(name, kind, share) for share in SHARES},
+            **{f"{_percent(share)} anomalous": times.slope(name, kind, share) for share in SHARES},
         }
         for name in names
         for kind in (PERFECT, CONTINUOUS)
     ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def draw(times: Times, names: list[str]) -> Any:
@@ -342,17 +338,14 @@ def draw(times: Times, names: list[str]) -> Any:
     from pateval import plots
 
     axes = plots.panels(1, 2, size=(8.6, 4.2), share_y=True)[0]
-    sizes = sorted({cell.steps for cell in times})
     for ax, kind in zip(axes, (PERFECT, CONTINUOUS), strict=True):
         curves = {}
         for name in names:
-            found = times.of(name, kind, _SHOWN_SHARE)
-            values = np.array([found.get(steps, math.nan) for steps in sizes])
             slope = times.slope(name, kind, _SHOWN_SHARE)
             shown = name if math.isnan(slope) else f"{name} (slope {slope:.2f})"
-            curves[shown] = np.where(np.isfinite(values), values, np.nan)
+            curves[shown] = list(times.of(name, kind, _SHOWN_SHARE).values())
         x_label = f"series length (steps), {kind} {'predictions' if kind == PERFECT else 'scores'}"
-        plots.line_chart(sizes, curves, x_label=x_label, y_label="time (s)", log=("x", "y"), ax=ax)
+        plots.line_chart(times.sizes, curves, x_label=x_label, y_label="time (s)", log=("x", "y"), ax=ax)
     return axes
 
 
@@ -360,10 +353,9 @@ def draw_shares(times: Times) -> Any:
     """PATE by anomaly share."""
     from pateval import plots
 
-    sizes = sorted({cell.steps for cell in times})
     curves = {
-        f"{100 * share:.0f} %, {kind}": [times.of(PATE, kind, share).get(steps, math.nan) for steps in sizes]
+        f"{_percent(share)}, {kind}": list(times.of(PATE, kind, share).values())
         for kind in (PERFECT, CONTINUOUS)
         for share in SHARES
     }
-    return plots.line_chart(sizes, curves, x_label="series length (steps)", y_label="time (s)", log=("x", "y"))
+    return plots.line_chart(times.sizes, curves, x_label="series length (steps)", y_label="time (s)", log=("x", "y"))

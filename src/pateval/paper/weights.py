@@ -12,7 +12,7 @@ import numpy as np
 from pateval.evaluation import explain
 from pateval.metrics import auc_pr, vus_pr
 from pateval.output.explanation import Explanation
-from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Verdict, coarse_scores_expected
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Verdict
 from pateval.paper.paper_tables import flagged
 from pateval.pate.score import pate, pate_f1
 from pateval.validation.arrays import BoolArray, FloatArray
@@ -201,12 +201,11 @@ def early_late(settings: ExperimentSettings) -> Report:
         for name, peaks in PEAKS.items()
     }
     start, stop = MOVED_EVENT
-    with coarse_scores_expected():
-        values = {name: _four_metrics(labels, curve, curve > FLAGGED_ABOVE) for name, curve in scores.items()}
-        moved = []
-        for shift in SHIFTS:
-            detection = flagged((start + shift, stop + shift), steps=MOVED_STEPS)
-            moved.append(_four_metrics(labels, detection.astype(float), detection))
+    values = {name: _four_metrics(labels, curve, curve > FLAGGED_ABOVE) for name, curve in scores.items()}
+    moved = []
+    for shift in SHIFTS:
+        detection = flagged((start + shift, stop + shift), steps=MOVED_STEPS)
+        moved.append(_four_metrics(labels, detection.astype(float), detection))
     first, second, third = (values[name]["PATE"] for name in PEAKS)
     at = {shift: row["PATE"] for shift, row in zip(SHIFTS, moved, strict=True)}
     curves = {metric: np.array([row[metric] for row in moved]) for metric in moved[0]}
@@ -244,7 +243,7 @@ def _four_metrics(labels: BoolArray, scores: FloatArray, predictions: BoolArray)
 
 
 def draw_three(labels: BoolArray, scores: Mapping[str, FloatArray], values: dict[str, dict[str, float]]) -> Any:
-    """FloatArray of the three detectors with the event, its zones and the threshold."""
+    """Scores of the three detectors with the event, its zones and the threshold."""
     from pateval import plots
 
     named = {f"{name}\nPATE {values[name]['PATE']:.2f}": curve for name, curve in scores.items()}
