@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval import plots
 from pateval.catalog import find_metrics
 from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
@@ -16,6 +17,7 @@ from pateval.labels.events import find_events
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER_METRICS, LabelSet, labels_at_hand, measured, starts_of
+from pateval.plots.styling import ALARM, PALE, QUIET, line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
 WANTED = ("SMD", "MSL", "SWaT", "PSM", "SMAP", "NAB", "UCR", "MBA_ECG")
@@ -168,9 +170,6 @@ def _big_rows(found: Means) -> list[Row]:
 
 def draw(found: Means, shown: list[str]) -> Any:
     """Printed values as markers, chance as lines, a panel per data set of the paper."""
-    from pateval import plots
-    from pateval.plots.styling import ALARM
-
     axes = plots.panels(len(shown), size=(6.6, 0.7 + 1.8 * len(shown)), share_x=True)[:, 0]
     metrics = list(paper.IMPACT_VALUES)
     for ax, dataset in zip(axes, shown, strict=True):
@@ -185,14 +184,11 @@ def draw(found: Means, shown: list[str]) -> Any:
             _printed_marks(ax, dataset, place, f"{detector} (printed)")
         name_metrics(ax, metrics, dataset)
     axes[-1].set_xlabel("metric (shaded: not above random scores)")
-    with plots.style():
-        axes[0].figure.legend(handles=axes[0].get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
+    axes[0].figure.legend(handles=axes[0].get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
     return axes
 
 
 def _printed_marks(ax: Any, dataset: str, place: int, label: str) -> None:
-    from pateval.plots.styling import line_style
-
     looks = line_style(place)
     ax.plot(
         np.arange(len(paper.IMPACT_VALUES)) + 0.14 * (place - 2),
@@ -210,8 +206,6 @@ def _printed_marks(ax: Any, dataset: str, place: int, label: str) -> None:
 
 def shade_chance(ax: Any, values: list[float], *, linewidth: float) -> None:
     """A line at what random scores get under each metric, and a shade below it."""
-    from pateval.plots.styling import PALE, QUIET
-
     for place, value in enumerate(values):
         low, high = place - 0.42, place + 0.42
         ax.fill_between([low, high], 0, value, color=PALE, linewidth=0, zorder=0.5)

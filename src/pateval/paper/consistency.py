@@ -18,9 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pateval import plots
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, LabelSet, first_runs, labels_at_hand, protocol_folder
+from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, legend_above
 
 _HALF_UNIT = 0.005
 _ROUNDING = 1e-9
@@ -179,9 +181,6 @@ def triple_bounds(printed: Triple, anomalous: int, normal: int) -> Bounds:
 
 def draw(triples: list[PrintedTriple]) -> Any:
     """Bars of possible shares, with the rule's share as a mark."""
-    from pateval import plots
-    from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, legend_above
-
     ax = plots.panels(size=(6.6, 1.0 + 0.24 * len(triples)))[0, 0]
     looks: dict[str, Any] = {"color": CATEGORY_COLOURS["delayed"], "edgecolor": INK, "linewidth": 0.6, "height": 0.55}
     for place, triple in enumerate(triples):
@@ -203,6 +202,5 @@ def draw(triples: list[PrintedTriple]) -> Any:
     ax.grid(visible=True, axis="x")
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("steps flagged (%)")
-    with plots.style():
-        legend_above(ax)
+    legend_above(ax)
     return ax

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pateval import plots
 from pateval.io.atomic import write_text
 from pateval.output.text_table import render
 
@@ -266,8 +267,6 @@ def write(report: Report, folder: Path, *, command: str, started: float) -> list
     The ``command`` is what was typed, with a placeholder for every path; ``started`` is `time.perf_counter` when the
     experiment began. Returns the page first, then the other files.
     """
-    from pateval import plots
-
     place = folder / report.name
     place.mkdir(parents=True, exist_ok=True)
     made: list[Path] = []
@@ -276,7 +275,8 @@ def write(report: Report, folder: Path, *, command: str, started: float) -> list
             made.append(place / f"{table.name}.csv")
             write_text(table.csv(), made[-1])
     for figure in report.figures:
-        axes = figure.draw()
+        with plots.style():
+            axes = figure.draw()
         made.append(plots.save(axes, place / f"{figure.name}.png"))
         drawn = plots.save(axes, place / f"{figure.name}.svg")
         if drawn.stat().st_size > _LARGEST_SVG:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from pateval import plots
 from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
@@ -37,6 +38,7 @@ from pateval.paper.inputs import (
     squared_zscore,
     train,
 )
+from pateval.plots.styling import QUIET, line_style
 from pateval.thresholds import quantile_threshold
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
@@ -380,9 +382,6 @@ def _value_rows(found: list[OnDataset], on_all_labels: dict[str, dict[str, Value
 
 def draw(one: OnDataset) -> Any:
     """Printed and found values of one data set, metric by metric."""
-    from pateval import plots
-    from pateval.plots.styling import QUIET, line_style
-
     metrics = list(paper.IMPACT_VALUES)
     (ax,) = plots.panels(size=(7.0, 3.2))[0]
     shade_chance(ax, [one.baselines["random"][metric] for metric in metrics], linewidth=1.8)
@@ -399,6 +398,5 @@ def draw(one: OnDataset) -> Any:
     ax.plot([], [], linestyle="none", marker="o", markerfacecolor="none", color=QUIET, label="hollow: printed")
     name_metrics(ax, metrics, f"value on {one.name}")
     ax.set_xlabel("metric (shaded: not above random scores)")
-    with plots.style():
-        ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
+    ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
     return ax

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pateval import plots
 from pateval.detectors.presets import threshold_ratio
 from pateval.paper import paper_tables as paper
 from pateval.paper.chance import flagged_percent
@@ -28,6 +29,7 @@ from pateval.paper.inputs import (
     read_runs,
     starts_of,
 )
+from pateval.plots.styling import PALE, QUIET, line_style
 from pateval.thresholds import quantile_threshold
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -241,9 +243,6 @@ def figures(own: OwnProtocol) -> list[Figure]:
 
 def draw(own: OwnProtocol) -> Any:
     """A panel per data set: detectors as rows, PATE-AP along the axis."""
-    from pateval import plots
-    from pateval.plots.styling import PALE, QUIET, line_style
-
     names = (*paper.DETECTORS, *BASELINES)
     axes = plots.panels(1, len(own.datasets), size=(7.2, 2.9), share_y=True)[0]
     for ax, (dataset, rows) in zip(axes, own.datasets.items(), strict=True):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from pateval import plots
 from pateval.auditing import PAIRS, pair_values, probe
 from pateval.catalog import PROPERTIES, find_metrics
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.paper_tables import PROPERTY_ROWS
 from pateval.paper.weights import draw_boxes
+from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, PALE, legend_above
 
 # The claimed property of TaPR and eTaPR needs their buffer: in steps for the one, a share of the event for the other.
 _WITH_BUFFER = ("tapr_f1(delta=20)", "etapr_f1(delta=0.5)")
@@ -107,8 +109,6 @@ def _why(claimed: frozenset[str], found: frozenset[str]) -> str:
 
 def draw_situations() -> Any:
     """Boxes of events and of the alarms that find them early, late, quickly, slowly, in great part or hardly."""
-    from pateval import plots
-
     ax = plots.panels(size=(7.6, 1.7))[0, 0]
     draw_boxes(ax, SITUATIONS, SITUATION_ALARMS)
     ax.set_xlabel("time (steps)")
@@ -117,9 +117,6 @@ def draw_situations() -> Any:
 
 def draw(claimed: dict[str, Any], found: dict[str, Any]) -> Any:
     """A grid of claims and measurements: outline for a claim, dot for a measurement."""
-    from pateval import plots
-    from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, PALE, legend_above
-
     ax = plots.panels(size=(6.6, 0.9 + 0.27 * len(found)))[0, 0]
     names = list(PROPERTIES)
     for held, label, looks in (
@@ -142,6 +139,5 @@ def draw(claimed: dict[str, Any], found: dict[str, Any]) -> Any:
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.set_xlabel("property (shaded: a metric of which one is not as claimed)")
-    with plots.style():
-        legend_above(ax)
+    legend_above(ax)
     return ax

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from pateval import plots
 from pateval.leaderboards.significance import Significance, compare_detectors
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, datasets_in, first_runs, measured, protocol_folder, read_runs, score_folder
 from pateval.pate.sizes import pate_at_sizes
+from pateval.plots.styling import line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
 # Rules for ties, as scipy calls them.
@@ -58,8 +60,14 @@ def ranks(settings: ExperimentSettings) -> Report:
     tables = [PageTable("printed", "Mean ranks from the printed table", _rank_rows(printed, stated=True), decimals=3)]
     figures = [
         Figure("ranks", "Mean ranks from the printed table; the metric decides who leads.", partial(draw, printed)),
-        Figure("critical-difference-pate", "PATE, printed table.", partial(draw_difference, printed["PATE"])),
-        Figure("critical-difference-pa-f1", "PA-F1, printed table.", partial(draw_difference, printed["PA-F1"])),
+        *(
+            Figure(
+                f"critical-difference-{metric.lower()}",
+                f"{metric}, printed table.",
+                partial(plots.critical_difference, printed[metric]),
+            )
+            for metric in ("PATE", "PA-F1")
+        ),
     ]
     if ours:
         caption = f"Mean ranks from our scores on {', '.join(datasets)}"
@@ -127,8 +135,6 @@ def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> list[Row]:
 
 def draw(tests: dict[str, Significance]) -> Any:
     """Heat map of mean ranks: metrics by detectors."""
-    from pateval import plots
-
     return plots.heat_map(
         [[mean_ranks(test)[detector] for detector in paper.DETECTORS] for test in tests.values()],
         rows=list(tests),
@@ -136,13 +142,6 @@ def draw(tests: dict[str, Significance]) -> Any:
         value_label="mean rank (1 is best)",
         limits=(1, len(paper.DETECTORS)),
     )
-
-
-def draw_difference(test: Significance) -> Any:
-    """Critical-difference diagram of one metric."""
-    from pateval import plots
-
-    return plots.critical_difference(test)
 
 
 def ablation(settings: ExperimentSettings) -> Report:
@@ -301,9 +300,6 @@ def in_words(marked: BoolArray) -> str:
 
 def draw_sizes(curves: Curves, y_label: str) -> Any:
     """Curves of all detectors; crosses where one lies below random scores."""
-    from pateval import plots
-    from pateval.plots.styling import line_style
-
     ax = plots.buffer_sizes(SIZES, curves, random=RANDOM, y_label=y_label)
     crosses: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 7, "markeredgewidth": 1.4, "zorder": 4}
     for place, detector in enumerate(paper.DETECTORS):
@@ -314,8 +310,6 @@ def draw_sizes(curves: Curves, y_label: str) -> Any:
 
 def draw_ranks(ranked: Curves) -> Any:
     """Rank of every detector at every size."""
-    from pateval import plots
-
     ax = plots.line_chart(
         SIZES, ranked, x_label="buffer size, early = delay (steps)", y_label="rank of the mean (1 is the highest PATE)"
     )

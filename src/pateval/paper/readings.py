@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import kendalltau
 
+from pateval import plots
 from pateval.datasets import data_root
 from pateval.io import read_table
 from pateval.labels.events import find_events
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER, datasets_in, first_runs, protocol_folder, starts_of
+from pateval.plots.styling import QUIET, legend_above, line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
 # Which of zones, beside and coverage are read as in the text.
@@ -280,9 +282,6 @@ def _parted(found: dict[str, dict[str, dict[str, float]]]) -> list[Row]:
 
 def draw(found: dict[str, dict[str, dict[str, float]]]) -> Any:
     """A point per detector, the data sets apart, over the diagonal."""
-    from pateval import plots
-    from pateval.plots.styling import QUIET, legend_above, line_style
-
     ax = plots.panels(size=(4.6, 4.2))[0, 0]
     ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=1)
     for place, (dataset, by_detector) in enumerate(found.items()):
@@ -292,6 +291,5 @@ def draw(found: dict[str, dict[str, dict[str, float]]]) -> Any:
         ax.plot(*zip(*points, strict=True), label=dataset, **shape)
     ax.set_xlabel("PATE as the program runs")
     ax.set_ylabel("PATE as the text reads")
-    with plots.style():
-        legend_above(ax)
+    legend_above(ax)
     return ax

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval import plots
 from pateval.compat import PATE
 from pateval.datasets import data_root, load
 from pateval.datasets.univariate import read_ecg_record as read_record
@@ -439,8 +440,6 @@ def _long_rows(examples: list[Example]) -> Iterator[Row]:
 
 def draw(example: Example) -> Any:
     """The slice of the series, its event and buffers, and the scores of the four detectors."""
-    from pateval import plots
-
     return plots.series(
         example.labels,
         {_DETECTORS.get(detector, detector).split(" (")[0]: scores for detector, scores in example.scores.items()},

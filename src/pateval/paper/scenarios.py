@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from pateval import plots
 from pateval.evaluation import evaluate, explain
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Verdict
 from pateval.pate.score import pate
+from pateval.plots.series_panels import shade_events
+from pateval.plots.styling import CATEGORY_COLOURS, legend_above, line_style
+from pateval.plots.time_axis import draw_spans, time_axis
 from pateval.time.timelines import read_recording
 
 BUFFER = paper.SCENARIO_BUFFER
@@ -148,8 +152,6 @@ def _table(cells: Cells, name: str, caption: str, metrics: tuple[str, ...]) -> P
 
 def draw_scores() -> Any:
     """Ten rows of scores over the event and its zones."""
-    from pateval.plots.styling import line_style
-
     ax, _ = _rows_over_the_event([*paper.SCENARIO_FLAGGED], centre=0.2)
     edges = np.arange(_SHOWN[0], _SHOWN[1] + 1) - 0.5
     for base, (_, predictions) in enumerate(reversed(paper.scenarios().values())):
@@ -160,9 +162,6 @@ def draw_scores() -> Any:
 
 def draw_predictions(cells: Cells) -> Any:
     """Ten rows of flagged steps, coloured by category, with PATE-F1 beside them."""
-    from pateval.plots.styling import CATEGORY_COLOURS
-    from pateval.plots.time_axis import draw_spans
-
     cases = paper.scenarios()
     ax, axis = _rows_over_the_event([name.replace("S", "p") for name in cases], centre=0.45)
     aside: dict[str, Any] = {"xycoords": "axes fraction", "fontsize": 8, "annotation_clip": False}
@@ -193,8 +192,6 @@ def draw_predictions(cells: Cells) -> Any:
 
 def draw_values(cells: Cells) -> Any:
     """All values as a heat map."""
-    from pateval import plots
-
     return plots.heat_map(
         [[cells[scenario, metric].found for metric in METRICS] for scenario in paper.SCENARIO_FLAGGED],
         rows=list(paper.SCENARIO_FLAGGED),
@@ -207,10 +204,6 @@ def draw_values(cells: Cells) -> Any:
 
 def _rows_over_the_event(names: list[str], *, centre: float) -> tuple[Any, Any]:
     """Axes with the event and its zones shaded, and a named row per scenario; and the time axis."""
-    from pateval import plots
-    from pateval.plots.series_panels import shade_events
-    from pateval.plots.time_axis import time_axis
-
     ax = plots.panels(size=(6.6, 4.6))[0, 0]
     axis = time_axis(paper.SCENARIO_STEPS, limits=_SHOWN)
     axis.apply(ax)
@@ -225,10 +218,6 @@ def _rows_over_the_event(names: list[str], *, centre: float) -> tuple[Any, Any]:
 
 
 def _finished(ax: Any, label: str) -> Any:
-    from pateval import plots
-    from pateval.plots.styling import legend_above
-
     ax.set_ylabel(label)
-    with plots.style():
-        legend_above(ax)
+    legend_above(ax)
     return ax

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval import plots
 from pateval.labels.events import find_events
 from pateval.metrics import point_adjusted
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
@@ -144,8 +145,6 @@ def _verdict(dataset: str, inside: dict[str, float]) -> Verdict:
 
 def draw(detectors: dict[str, Scored], stretches: Stretches) -> Any:
     """Detectors by stretches; scores in units of the threshold, where there is a positive one."""
-    from pateval import plots
-
     first = _shortest(detectors)
     steps = first.labels.size
     scaled = {name: at for name, run in detectors.items() if (at := run.threshold) is not None and at > 0}

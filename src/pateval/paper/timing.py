@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pateval import plots
 from pateval.metrics import auc_pr, vus_pr
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
@@ -335,8 +336,6 @@ def _percent(share: float) -> str:
 
 def draw(times: Times, names: list[str]) -> Any:
     """Two panels on logarithmic axes, a curve per metric with its slope."""
-    from pateval import plots
-
     axes = plots.panels(1, 2, size=(8.6, 4.2), share_y=True)[0]
     for ax, kind in zip(axes, (PERFECT, CONTINUOUS), strict=True):
         curves = {}
@@ -351,8 +350,6 @@ def draw(times: Times, names: list[str]) -> Any:
 
 def draw_shares(times: Times) -> Any:
     """PATE by anomaly share."""
-    from pateval import plots
-
     curves = {
         f"{_percent(share)}, {kind}": list(times.of(PATE, kind, share).values())
         for kind in (PERFECT, CONTINUOUS)

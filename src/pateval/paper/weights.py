@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from pateval import plots
 from pateval.evaluation import explain
 from pateval.metrics import auc_pr, vus_pr
 from pateval.output.explanation import Explanation
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Verdict
 from pateval.paper.paper_tables import flagged
 from pateval.pate.score import pate, pate_f1
+from pateval.plots.styling import CATEGORY_COLOURS, EVENT, EVENT_MARK, INK
 from pateval.validation.arrays import BoolArray, FloatArray
 
 Stretches = dict[str, tuple[int, int]]
@@ -97,8 +99,6 @@ def categories(settings: ExperimentSettings) -> Report:
 
 def draw_categories(explanation: Explanation) -> Any:
     """Boxes of events and alarms above, weights and categories below."""
-    from pateval import plots
-
     axes = plots.panels(2, size=(7.6, 4.4), heights=(1.0, 3.0), share_x=True)[:, 0]
     plots.categories(explanation, ax=axes[1])
     draw_boxes(axes[0], EVENTS, ALARMS)
@@ -108,8 +108,6 @@ def draw_categories(explanation: Explanation) -> Any:
 
 def draw_boxes(ax: Any, events: Stretches, alarms: Stretches) -> None:
     """Draw events above and alarms below, each as a box with its name."""
-    from pateval.plots.styling import CATEGORY_COLOURS, EVENT, EVENT_MARK, INK
-
     groups = (
         (1.0, events, EVENT, EVENT_MARK),
         (0.0, alarms, CATEGORY_COLOURS["delayed"], CATEGORY_COLOURS["true detection"]),
@@ -168,8 +166,6 @@ def lengths(settings: ExperimentSettings) -> Report:
 
 def draw_timeline(together: Explanation) -> Any:
     """The weights of the three events in one series."""
-    from pateval import plots
-
     ax = plots.categories(together)
     for name, event in zip(LENGTHS, together.events, strict=True):
         ax.text((event.start + event.stop - 1) / 2, 0.5, name, ha="center", va="center", fontsize=9)
@@ -178,8 +174,6 @@ def draw_timeline(together: Explanation) -> Any:
 
 def draw_distance(before: Mapping[str, FloatArray], after: Mapping[str, FloatArray]) -> Any:
     """Weights against the distance to the event, for three lengths."""
-    from pateval import plots
-
     ax = plots.line_chart(
         np.arange(-LENGTH_BUFFER, LENGTH_BUFFER + 1),
         {f"{name}, {LENGTHS[name]} steps": np.r_[before[name][::-1], 1.0, after[name]] for name in LENGTHS},
@@ -227,7 +221,11 @@ def early_late(settings: ExperimentSettings) -> Report:
                 "Early with the event, early without it, late.",
                 partial(draw_three, labels, scores, values),
             ),
-            Figure("shifts", "A detection as long as the event, moved through it.", partial(draw_shifts, curves)),
+            Figure(
+                "shifts",
+                "A detection as long as the event, moved through it.",
+                partial(plots.shifts, SHIFTS, curves, y_label="value of the metric"),
+            ),
         ],
         verdicts=[Verdict("order", [Cell(second, third, "above")], {"early": second, "late": third})],
     )
@@ -244,16 +242,7 @@ def _four_metrics(labels: BoolArray, scores: FloatArray, predictions: BoolArray)
 
 def draw_three(labels: BoolArray, scores: Mapping[str, FloatArray], values: dict[str, dict[str, float]]) -> Any:
     """Scores of the three detectors with the event, its zones and the threshold."""
-    from pateval import plots
-
     named = {f"{name}\nPATE {values[name]['PATE']:.2f}": curve for name, curve in scores.items()}
     return plots.series(
         labels, named, early=MOVED_BUFFER, delay=MOVED_BUFFER, threshold=FLAGGED_ABOVE, limits=(100, 300)
     )
-
-
-def draw_shifts(curves: Mapping[str, FloatArray]) -> Any:
-    """Values against the shift."""
-    from pateval import plots
-
-    return plots.shifts(SHIFTS, curves, y_label="value of the metric")
