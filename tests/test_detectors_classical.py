@@ -18,8 +18,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
 from pateval.detectors import make
-from pateval.detectors.adapter import Adapter, AdapterSettings, SeriesAdapter, SeriesAdapterSettings
-from pateval.detectors.estimator_kinds import estimator_kind, high_means
+from pateval.detectors.adapter import (
+    Adapter,
+    AdapterSettings,
+    SeriesAdapter,
+    SeriesAdapterSettings,
+    estimator_kind,
+    high_means,
+)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import torch
 
 from pateval.datasets import join, load
 from pateval.detectors import make
-from pateval.detectors.collapse import measure, rank_correlation
 from pateval.detectors.presets import dataset_settings
+from pateval.detectors.training import measure, rank_correlation
 from pateval.io.score_files import (
     ZSCORE_CORRELATION,
     CollapsedTrainingWarning,

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from pateval.detectors import REGISTRY, make, training
-from pateval.detectors.cuda_graphs import GraphStep
 from pateval.detectors.deep import fit_together
+from pateval.detectors.devices import GraphStep
 from test_detectors_training import DEEP, series
 
 NETWORKS = [name for name in DEEP if "cuda_graph" in make(name).settings.__dataclass_fields__]

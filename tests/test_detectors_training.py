@@ -13,19 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from pateval.detectors import make
-from pateval.detectors.deep import Windows, in_batches, window_view
+from pateval.detectors.deep import Windows, in_batches
+from pateval.detectors.devices import choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.presets import preset_settings
 from pateval.detectors.reconstruction import Transformer, TransformerSettings, draw_as_published
-from pateval.detectors.training import (
-    Epoch,
-    Recipe,
-    choose_device,
-    make_optimizer,
-    run,
-    seeded,
-    set_learning_rate,
-    visiting_order,
-)
+from pateval.detectors.training import Epoch, Recipe, run, visiting_order
 from pateval.detectors.windows import Scaling
 
 torch.set_num_threads(1)
@@ -229,7 +221,7 @@ def test_bad_training_data_are_refused(changes: dict[str, Any], words: str) -> N
 
 def test_window_views_share_memory() -> None:
     values = torch.arange(20.0).view(10, 2)
-    view = window_view(values, 3, 1)
+    view = Windows(values, 3, np.arange(8))._view
     assert view.shape == (8, 3, 2)
     assert view.untyped_storage().data_ptr() == values.untyped_storage().data_ptr()
     assert view[2].tolist() == values[2:5].tolist()

@@ -18,6 +18,7 @@ Examples
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import Any, NamedTuple
 
@@ -114,7 +115,7 @@ def make(name: str, **settings: Any) -> Any:
     RandomSettings(seed=3, legacy=False)
     """
     kind = detector_class(name)
-    known = set(kind.Settings.__dataclass_fields__)
+    known = {field.name for field in dataclasses.fields(kind.Settings)}
     unknown = sorted(set(settings) - known)
     if unknown:
         raise ValueError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")

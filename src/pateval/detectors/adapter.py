@@ -1,4 +1,9 @@
-"""Estimators of other libraries as detectors: windows to scikit-learn's and PyOD's, whole series to aeon's."""
+"""Estimators of other libraries as detectors: windows to scikit-learn's and PyOD's, whole series to aeon's.
+
+Half of the libraries turn the sign around: an outlier detector of scikit-learn gives *low* values to anomalies, one of
+PyOD or aeon high ones, and nothing in the numbers would show it. :func:`estimator_kind` is the one place that decides;
+none of the libraries is imported for it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from pateval.detectors.base import Detector
-from pateval.detectors.estimator_kinds import high_means
-from pateval.detectors.settings import CheckedSettings
+from pateval.detectors.base import CheckedSettings, Detector
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -25,6 +28,84 @@ from pateval.detectors.windows import (
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
+
+Kind = Literal["outlier_detector", "density_estimator", "classifier", "pyod", "aeon"]
+Meaning = Literal["normal", "anomalous"]
+
+_HIGH_MEANS: dict[Kind, Meaning] = {
+    "outlier_detector": "normal",
+    "density_estimator": "normal",
+    # The decision function of a classifier is high for the larger class.
+    "classifier": "anomalous",
+    "pyod": "anomalous",
+    "aeon": "anomalous",
+}
+
+
+def high_means(estimator: Any) -> Meaning | None:
+    """Say what a high value of an estimator means, or None where its class does not tell.
+
+    Parameters
+    ----------
+    estimator : object
+        Of scikit-learn, PyOD or aeon, one that follows their rules, or a pipeline or search around it.
+
+    Returns
+    -------
+    str or None
+        "normal" or "anomalous".
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import IsolationForest
+    >>> high_means(IsolationForest())
+    'normal'
+    """
+    kind = estimator_kind(estimator)
+    return None if kind is None else _HIGH_MEANS[kind]
+
+
+def estimator_kind(estimator: Any) -> Kind | None:
+    """Say what an estimator is, or None where its class does not tell; of a pipeline its last step decides.
+
+    PyOD comes first: its detectors call themselves outlier detectors of scikit-learn, with the other sign.
+    """
+    if hasattr(estimator, "steps"):
+        return estimator_kind(estimator.steps[-1][1])
+    if type(estimator).__module__.startswith("sklearn.model_selection."):
+        return estimator_kind(estimator.estimator)
+    if any(base.__module__.partition(".")[0] == "pyod" for base in type(estimator).__mro__):
+        return "pyod"
+    if sees_whole_series(type(estimator)):
+        return "aeon"
+    declared = _scikit_learn_type(estimator)
+    known: tuple[Kind, ...] = ("outlier_detector", "density_estimator", "classifier")
+    for kind in known:
+        if declared == kind:
+            return kind
+    # KernelDensity and PCA carry no such mark; the samples they score highest are those they find most likely.
+    if type(estimator).__module__.partition(".")[0] == "sklearn" and hasattr(estimator, "score_samples"):
+        return "density_estimator"
+    return None
+
+
+def sees_whole_series(kind: type[Any]) -> bool:
+    """Whether a class is a detector of aeon, which is shown a series as it is and cuts its own windows."""
+    return any(
+        base.__name__ == "BaseSeriesAnomalyDetector" and base.__module__.partition(".")[0] == "aeon"
+        for base in kind.__mro__
+    )
+
+
+def _scikit_learn_type(estimator: Any) -> str | None:
+    try:
+        declared = estimator.__sklearn_tags__().estimator_type
+    except (AttributeError, TypeError):  # It is older than these tags, or no estimator of scikit-learn.
+        declared = getattr(estimator, "_estimator_type", None)
+    if declared is not None:
+        return str(declared)
+    # Before its tags, scikit-learn marked density estimators by their base class alone.
+    return "density_estimator" if any(base.__name__ == "DensityMixin" for base in type(estimator).__mro__) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +170,13 @@ class SeriesAdapter(Detector):
         # What the estimator is shown, also where a detector built on the adapter has settings of its own.
         self._shown = self.settings
         self.estimator = estimator
-        self._sign = _sign(estimator, self._shown.high_means)
-        self._fitted: Any = None
+        meaning = high_means(estimator) if self._shown.high_means == "auto" else self._shown.high_means
+        if meaning is None:
+            raise ValueError(
+                f"cannot tell what a high value of {type(estimator).__name__} says: "
+                "give high_means='normal' or high_means='anomalous'"
+            )
+        self._sign = -1.0 if meaning == "normal" else 1.0
 
     def scale(self, matrix: FloatMatrix) -> Scaling:
         """Return the scaling the settings ask for."""
@@ -111,6 +197,7 @@ class SeriesAdapter(Detector):
         return self._turned(self._fitted.predict(scaled, axis=0))
 
     def _turned(self, values: Any) -> FloatMatrix:
+        """Return the numbers of the estimator with the sign that makes high ones anomalous."""
         return self._sign * np.asarray(values, dtype=np.float64).reshape(-1)
 
 
@@ -138,14 +225,14 @@ class Adapter(SeriesAdapter):
     Settings: ClassVar[type[Any]] = AdapterSettings
 
     def __init__(self, estimator: Any, settings: Any = None) -> None:
-        self._method = _method(estimator)
+        there = [name for name in ("decision_function", "score_samples") if hasattr(estimator, name)]
+        if not hasattr(estimator, "fit") or not there:
+            kind = type(estimator).__name__
+            hint = "; LocalOutlierFactor needs novelty=True" if kind == "LocalOutlierFactor" else ""
+            raise TypeError(f"an estimator needs fit and decision_function or score_samples; {kind} has not{hint}")
         super().__init__(estimator, settings)
-
-    @property
-    def window(self) -> int:  # type: ignore[override]  # it is set
-        """Steps of a window."""
-        steps: int = self._shown.window
-        return steps
+        self._method = there[0]
+        self.window = self._shown.window
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
         """Fit a copy of the estimator to the windows of a training series."""
@@ -158,25 +245,3 @@ class Adapter(SeriesAdapter):
         """Give the score of each window to its last step."""
         function = getattr(self._fitted, self._method)
         return lay_last(score_rows(scaled, self.window, lambda rows: self._turned(function(rows))), self.window)
-
-
-def _method(estimator: Any) -> str:
-    if hasattr(estimator, "fit"):
-        for name in ("decision_function", "score_samples"):
-            if hasattr(estimator, name):
-                return name
-    hint = "; LocalOutlierFactor needs novelty=True" if type(estimator).__name__ == "LocalOutlierFactor" else ""
-    raise TypeError(
-        f"an estimator needs fit and decision_function or score_samples; {type(estimator).__name__} has not{hint}"
-    )
-
-
-def _sign(estimator: Any, meaning: str) -> float:
-    """Return what to multiply the values of an estimator by, so that high ones are anomalous."""
-    found = high_means(estimator) if meaning == "auto" else meaning
-    if found is None:
-        raise ValueError(
-            f"cannot tell what a high value of {type(estimator).__name__} says: "
-            "give high_means='normal' or high_means='anomalous'"
-        )
-    return -1.0 if found == "normal" else 1.0

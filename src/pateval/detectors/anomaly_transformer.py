@@ -6,20 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
+from pateval.detectors.base import SelectingSettings
 from pateval.detectors.deep import DeepDetector, Windows, in_batches
-from pateval.detectors.layers import (
-    Embedding,
-    FeedForward,
-    association_discrepancy,
-    association_losses,
-    join_heads,
-    split_heads,
-)
-from pateval.detectors.settings import SelectingSettings, check_heads
-from pateval.detectors.training import Recipe, descend, make_optimizer, set_learning_rate
+from pateval.detectors.devices import descend, make_optimizer, set_learning_rate
+from pateval.detectors.layers import Encoder, association_discrepancy, association_losses, check_heads
+from pateval.detectors.training import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,70 +88,36 @@ def prior_scale(raw: Tensor) -> Tensor:
 def prior_association(scale: Tensor, squared_distance: Tensor) -> Tensor:
     """Return the row-normalised Gaussian prior P with P_ij ∝ exp(−|i − j|² / (2 σ_i²)).
 
-    The factor 1/(√(2π) σ_i) is the same along a row and cancels, so that a row is a softmax.
-
-    Parameters
-    ----------
-    scale : Tensor
-        σ, shape (..., length).
-    squared_distance : Tensor
-        |i − j|², shape (length, length).
-
-    Returns
-    -------
-    Tensor
-        Shape (..., length, length); each row sums to 1.
+    The factor 1/(√(2π) σ_i) is the same along a row and cancels, so that a row is a softmax. ``scale`` is σ, of shape
+    (..., length); ``squared_distance`` has the shape (length, length).
     """
     return torch.softmax(-squared_distance / (2 * torch.square(scale)).unsqueeze(-1), dim=-1)
 
 
-class AnomalyBlock(nn.Module):
-    """Encoder block whose attention is returned beside the prior it is compared with."""
+class AnomalyTransformerNetwork(Encoder):
+    """An encoder whose attention is returned beside the prior it is compared with.
+
+    The published attention modules own a norm they never use; it is left out.
+    """
 
     squared_distance: Tensor
 
-    def __init__(self, width: int, heads: int, hidden: int, window: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.scale = nn.Linear(width, heads)
-        self.output = nn.Linear(width, width)
-        self.feed_forward = FeedForward(width, hidden)
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-        position = torch.arange(window, dtype=torch.float32)
+    def __init__(self, features: int, settings: AnomalyTransformerSettings) -> None:
+        super().__init__(features, settings, with_scale=True)
+        position = torch.arange(settings.window, dtype=torch.float32)
         self.register_buffer("squared_distance", torch.square(position[:, None] - position), persistent=False)
 
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the tokens, the series association and the prior association, both (batch, heads, window, window)."""
-        query, key, value = (split_heads(linear(tokens), self.heads) for linear in (self.query, self.key, self.value))
-        series = torch.softmax(query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5, dim=-1)
-        prior = prior_association(prior_scale(self.scale(tokens)).transpose(1, 2), self.squared_distance)
-        tokens = self.norms[0](tokens + self.output(join_heads(series @ value)))
-        return self.norms[1](tokens + self.feed_forward(tokens)), series, prior
-
-
-class AnomalyTransformerNetwork(nn.Module):
-    """Embedding, blocks, norm, linear. The published attention modules own a norm they never use; it is left out."""
-
-    def __init__(self, features: int, settings: AnomalyTransformerSettings) -> None:
-        super().__init__()
-        self.embedding = Embedding(features, settings.width, settings.window)
-        self.blocks = nn.ModuleList(
-            AnomalyBlock(settings.width, settings.heads, settings.hidden, settings.window)
-            for _ in range(settings.blocks)
-        )
-        self.norm = nn.LayerNorm(settings.width)
-        self.output = nn.Linear(settings.width, features)
-
     def forward(self, windows: Tensor) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """Return the reconstruction and, for each block, series and prior association."""
+        """Return the reconstruction and, for each block, series and prior association of each head."""
         tokens = self.embedding(windows)
         associations = []
+        block: Any
         for block in self.blocks:
-            tokens, series, prior = block(tokens)
+            # In this order: gradients are summed in that of the graph, on which the last digits of scores depend.
+            after, series = block(tokens)
+            prior = prior_association(prior_scale(block.scale(tokens)).transpose(1, 2), self.squared_distance)
             associations.append((series, prior))
+            tokens = after
         return self.output(self.norm(tokens)), associations
 
 
@@ -195,7 +155,7 @@ class AnomalyTransformer(DeepDetector):
         """Make the network, not trained yet, for a number of features."""
         return AnomalyTransformerNetwork(features, self.chosen)
 
-    def recipe(self, model: AnomalyTransformerNetwork, windows: Windows, held_out: Windows | None) -> Recipe:
+    def recipe(self, model: AnomalyTransformerNetwork, windows: Windows, held_out: Any) -> Recipe:
         """Adam on the minimax loss; weights are kept where neither of the two published losses is worse."""
         chosen = self.chosen
         optimizer = make_optimizer("adam", model, chosen.learning_rate, graph=chosen.cuda_graph)
@@ -207,7 +167,6 @@ class AnomalyTransformer(DeepDetector):
             return torch.stack((error, discrepancy.mean(dim=0)), dim=1)
 
         def validate() -> tuple[float, ...]:
-            assert held_out is not None  # noqa: S101 - cut made them
             values = in_batches(model, parts, held_out, chosen.score_batch)
             error, discrepancy = map(self.mean_loss, values.unbind(dim=1))
             return error - chosen.weight * discrepancy, error + chosen.weight * discrepancy

@@ -29,14 +29,7 @@ Weights = dict[str, Tensor]
 class Checkpoint:
     """A file that holds the state of one training; nothing is written or read where there is no path.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        What is trained.
-    path : path or None
-        The file.
-    settings : object
-        What identifies the training beside its data.
+    ``settings`` identify the training beside its data.
     """
 
     def __init__(self, recipe: Recipe, path: str | Path | None, settings: object) -> None:
@@ -81,17 +74,9 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def restore(self, record: TrainingRecord) -> Weights | None:
-        """Bring record, model, optimisers and the rest to what the file holds, if there is one.
+        """Bring record, model, optimisers and the rest to what the file holds, if there is one; return weights to keep.
 
-        Returns
-        -------
-        dict or None
-            The weights to keep.
-
-        Raises
-        ------
-        ValueError
-            If the file belongs to other settings or data.
+        A file of other settings or data is refused.
         """
         from pateval.detectors.training import Epoch
 
@@ -117,5 +102,4 @@ class Checkpoint:
             item.load_state_dict(content["extra"][name])
         record.history = tuple(Epoch(*row) for row in content["epochs"])
         record.first = None if content["first"] is None else Reconstruction(*content["first"])
-        weights: Weights | None = content["weights"]
-        return weights
+        return content["weights"]

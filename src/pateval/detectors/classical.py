@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from pateval.detectors.base import Detector
-from pateval.detectors.settings import CheckedSettings
+from pateval.detectors.base import CheckedSettings, Detector
 from pateval.detectors.windows import FloatMatrix, lay_mean, require_steps, score_rows, series_matrix, training_rows
 from pateval.rules import past_z_score
 from pateval.validation.arrays import binary_array
@@ -119,8 +118,7 @@ class SquaredZScore(Detector):
 
     def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
         """Return the mean square of each step."""
-        result: FloatMatrix = np.square(scaled).mean(axis=1)
-        return result
+        return np.square(scaled).mean(axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +159,7 @@ class MovingZScore(Detector):
     def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
         """Return how far each step lies from its past."""
         scores = past_z_score(scaled, self.settings.window, self.settings.floor)
-        result: FloatMatrix = scores.max(axis=1) if self.settings.combine == "max" else scores.mean(axis=1)
-        return result
+        return scores.max(axis=1) if self.settings.combine == "max" else scores.mean(axis=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,11 +197,9 @@ class PCA(Detector):
 
     Settings = PCASettings
 
-    @property
-    def window(self) -> int:  # type: ignore[override]  # it is set
-        """Steps of a window."""
-        steps: int = self.settings.window
-        return steps
+    def __init__(self, settings: PCASettings | None = None) -> None:
+        super().__init__(settings)
+        self.window = self.settings.window
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
         """Find the main directions of the windows of a training series."""
@@ -221,7 +216,6 @@ class PCA(Detector):
         def errors(rows: FloatMatrix) -> FloatMatrix:
             centred = rows - self._centre
             left = centred - centred @ self._directions @ self._directions.T
-            result: FloatMatrix = np.square(left).reshape(len(rows), self.window, -1).mean(axis=2)
-            return result
+            return np.square(left).reshape(len(rows), self.window, -1).mean(axis=2)
 
         return lay_mean(score_rows(scaled, self.window, errors), self.window)

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from pateval.detectors.base import NetworkSettings
 from pateval.detectors.deep import DeepDetector, Windows
+from pateval.detectors.devices import descend, make_optimizer, set_learning_rate
 from pateval.detectors.layers import Embedding, association_discrepancy, association_losses
-from pateval.detectors.settings import NetworkSettings
-from pateval.detectors.training import Recipe, descend, make_optimizer, set_learning_rate
+from pateval.detectors.training import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,19 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from pateval.detectors.base import Detector
-from pateval.detectors.settings import SelectingSettings, with_variant
-from pateval.detectors.training import (
-    Epoch,
-    Progress,
-    Recipe,
-    TrainingJob,
-    TrainingRecord,
-    choose_device,
-    cpu_threads,
-    run_together,
-    seeded,
-)
+from pateval.detectors.base import Detector, SelectingSettings
+from pateval.detectors.devices import choose_device, cpu_threads, scoring, seeded
+from pateval.detectors.training import Epoch, Progress, Recipe, TrainingJob, TrainingRecord, run_together
 from pateval.detectors.windows import (
     FloatMatrix,
     Scaling,
@@ -45,11 +35,7 @@ if TYPE_CHECKING:
 
     from pateval.detectors.windows import Boundaries
 
-
-def window_view(series: Tensor, window: int, stride: int) -> Tensor:
-    """Return the windows of a series as a view, shape (windows, window, features)."""
-    require_steps(series.shape[0], window)
-    return series.unfold(0, window, stride).transpose(1, 2)
+    Starts = npt.NDArray[np.intp]
 
 
 class Windows:
@@ -58,8 +44,9 @@ class Windows:
     Nothing is copied before windows are taken.
     """
 
-    def __init__(self, series: Tensor, window: int, starts: npt.NDArray[np.intp]) -> None:
-        self._view = window_view(series, window, 1)
+    def __init__(self, series: Tensor, window: int, starts: Starts) -> None:
+        require_steps(series.shape[0], window)
+        self._view = series.unfold(0, window, 1).transpose(1, 2)
         self._starts = torch.from_numpy(np.ascontiguousarray(starts)).to(series.device)
 
     @property
@@ -77,25 +64,16 @@ class Windows:
 
 def in_batches(model: nn.Module, function: Callable[[Tensor], Tensor], windows: Windows | Tensor, rows: int) -> Tensor:
     """Apply a function to ``rows`` windows at a time, without gradients, and join the results."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            return torch.cat([function(windows[first : first + rows]) for first in range(0, len(windows), rows)])
-    finally:
-        model.train(training)
+    with scoring(model):
+        return torch.cat([function(windows[first : first + rows]) for first in range(0, len(windows), rows)])
 
 
-def split_windows(
-    starts: list[npt.NDArray[np.intp]], share: float, *, overlap: int, stride: int
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def split_windows(starts: list[Starts], share: float, *, overlap: int, stride: int) -> tuple[Starts, Starts]:
     """Hold out a share of the windows of each series, the last ones, at least one where there are two.
 
     ``starts`` are the first steps of the windows of each series. So many windows as ``overlap`` says, which share steps
     with the held-out ones, are left out; of the held-out ones every ``stride``-th is taken.
 
-    Examples
-    --------
     >>> train, held_out = split_windows([np.arange(10), np.arange(20, 25)], 0.2, overlap=1, stride=1)
     >>> train.tolist(), held_out.tolist()
     ([0, 1, 2, 3, 4, 5, 6, 20, 21, 22], [8, 9, 24])
@@ -124,11 +102,6 @@ class Fitted:
 class DeepDetector(Detector):
     """A detector with a network.
 
-    Parameters
-    ----------
-    settings : dataclass, optional
-        Those of the detector.
-
     Attributes
     ----------
     chosen : dataclass
@@ -142,7 +115,7 @@ class DeepDetector(Detector):
 
     def __init__(self, settings: Any = None) -> None:
         super().__init__(settings)
-        self.chosen: Any = with_variant(self.settings)
+        self.chosen: Any = self.settings.with_variant()
         self.training_: TrainingRecord | None = None
         self._fitted: Fitted | None = None
 
@@ -154,14 +127,12 @@ class DeepDetector(Detector):
     @property
     def tile_steps(self) -> int | None:
         """Steps of the windows that are laid end to end in scoring; None where windows slide."""
-        steps: int = self.chosen.window
-        return steps
+        return self.chosen.window
 
     @property
     def stride(self) -> int:
         """Steps from one training window to the next: end to end unless the settings say otherwise."""
-        steps: int = getattr(self.chosen, "stride", None) or self.chosen.window
-        return steps
+        return getattr(self.chosen, "stride", None) or self.chosen.window
 
     def network(self, features: int) -> nn.Module:
         """Make the network, not trained yet, for a number of features."""
@@ -177,20 +148,12 @@ class DeepDetector(Detector):
 
     def batch_rows(self, features: int) -> int:  # noqa: ARG002 - for those whose memory depends on it
         """Windows scored at a time: bounds the memory."""
-        rows: int = self.chosen.score_batch
-        return rows
+        return self.chosen.score_batch
 
-    def plan(
-        self,
-        train: object,
-        *,
-        boundaries: Boundaries | None = None,
-        test: object = None,
-        test_boundaries: Boundaries | None = None,
-    ) -> Recipe:
+    def plan(self, train: object, **data: Any) -> Recipe:
         """Build network, windows and optimiser step without training; the parameters are those of `fit`."""
         device = choose_device(self.chosen.device)
-        scaling, windows, held_out = self.cut(train, device, boundaries, test, test_boundaries)
+        scaling, windows, held_out = self.cut(train, device, **data)
         with seeded(self.chosen.seed, device):
             model = self.network(scaling.features).to(device)
         self._fitted = Fitted(model, scaling, device)
@@ -209,11 +172,6 @@ class DeepDetector(Detector):
         By default the last windows of each training series, a share of ``validation_share``, are held out and decide on
         learning rate, early stop and the weights to keep. With ``select_on_test`` the test series decides, as in the
         paper: then all windows are trained on, and the result has seen the test data.
-
-        Raises
-        ------
-        ValueError
-            If test data are given that have nothing to choose, or lacking, or the training series is too short.
         """
         chosen, window = self.chosen, self.chosen.window
         selects = isinstance(chosen, SelectingSettings)
@@ -259,7 +217,7 @@ class DeepDetector(Detector):
 
     @property
     def _single(self) -> bool:
-        return bool(getattr(self.chosen, "float32_input", False))
+        return getattr(self.chosen, "float32_input", False)
 
     def mean_loss(self, values: Tensor) -> float:
         """Average what was measured on held-out windows, the first axis, as the settings ask for."""
@@ -294,11 +252,6 @@ class DeepDetector(Detector):
         checkpoint : path, optional
             State of the training; it goes on from there if the file exists.
 
-        Returns
-        -------
-        detector
-            Itself.
-
         Warns
         -----
         CollapsedTrainingWarning
@@ -319,10 +272,11 @@ class DeepDetector(Detector):
         series = self._on_device(matrix, ready.scaling, ready.device)
         rows = self.batch_rows(matrix.shape[1])
 
-        def scores(starts: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+        def scores(starts: Starts) -> npt.NDArray[Any]:
             windows = Windows(series, window, starts)
-            found = in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows)
-            return found.cpu().numpy()
+            return (
+                in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows).cpu().numpy()
+            )
 
         with cpu_threads(1 if self.one_thread else None):
             if self.tile_steps is not None:
@@ -342,16 +296,8 @@ def fit_together(
 ) -> None:
     """Train several detectors of one kind, such as several seeds, on the same series: on a GPU side by side.
 
-    Each ends as its own ``fit`` would leave it.
-
-    Parameters
-    ----------
-    detectors : sequence of DeepDetector
-        Not fitted yet.
-    train, **data
-        The series, and ``boundaries``, ``test`` and ``test_boundaries`` as `DeepDetector.fit` takes them.
-    progress, checkpoints : sequences, optional
-        One for each detector.
+    Each ends as its own ``fit`` would leave it. ``progress`` and ``checkpoints`` hold one for each detector; ``train``
+    and ``data`` (boundaries, test, test_boundaries) are those of `DeepDetector.fit`.
     """
     count = len(detectors)
     shows, files = progress or [None] * count, checkpoints or [None] * count

@@ -14,9 +14,8 @@ from sklearn.ensemble import IsolationForest as Forest
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
-from pateval.detectors.adapter import Adapter, AdapterSettings
-from pateval.detectors.estimator_kinds import Meaning, high_means
-from pateval.detectors.settings import CheckedSettings
+from pateval.detectors.adapter import Adapter, AdapterSettings, high_means
+from pateval.detectors.base import CheckedSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +33,6 @@ class WindowSettings(CheckedSettings):
     window: int = 50
     max_windows: int | None = 20_000
 
-    @property
-    def fewest_windows(self) -> int:
-        """Training windows without which there is nothing to learn."""
-        return 1
-
-    def estimator(self) -> Any:
-        """Make the estimator, not fitted yet."""
-        raise NotImplementedError
-
 
 class WindowEstimator(Adapter):
     """An estimator on windows that its settings make."""
@@ -51,11 +41,20 @@ class WindowEstimator(Adapter):
 
     def __init__(self, settings: Any = None) -> None:
         chosen = self.Settings() if settings is None else settings
-        estimator = chosen.estimator()
-        meaning: Meaning = high_means(estimator) or "anomalous"
-        shown = {"window": chosen.window, "max_windows": chosen.max_windows, "min_windows": chosen.fewest_windows}
-        super().__init__(estimator, AdapterSettings(**shown, high_means=meaning))
+        estimator, fewest = self.estimator_of(chosen)
+        shown = AdapterSettings(
+            window=chosen.window,
+            max_windows=chosen.max_windows,
+            min_windows=fewest,
+            high_means=high_means(estimator) or "anomalous",
+        )
+        super().__init__(estimator, shown)
         self.settings = chosen
+
+    @staticmethod
+    def estimator_of(settings: Any) -> tuple[Any, int]:
+        """Return the estimator, not fitted yet, and the training windows without which it has nothing to learn."""
+        raise NotImplementedError
 
 
 class _MeanDistance(NearestNeighbors):  # type: ignore[misc]  # scikit-learn is untyped
@@ -73,20 +72,16 @@ class KNNSettings(WindowSettings):
     window: int = 20
     neighbors: int = 5
 
-    @property
-    def fewest_windows(self) -> int:
-        """As many as there are neighbours to find."""
-        return self.neighbors
-
-    def estimator(self) -> Any:
-        """Make the search for neighbours."""
-        return _MeanDistance(n_neighbors=self.neighbors)
-
 
 class KNN(WindowEstimator):
     """Mean Euclidean distance from a window to its nearest training windows."""
 
     Settings = KNNSettings
+
+    @staticmethod
+    def estimator_of(settings: Any) -> tuple[Any, int]:
+        """Return the search for neighbours; there must be as many as are to be found."""
+        return _MeanDistance(n_neighbors=settings.neighbors), settings.neighbors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,20 +90,16 @@ class LOFSettings(WindowSettings):
 
     neighbors: int = 30
 
-    @property
-    def fewest_windows(self) -> int:
-        """A window is no neighbour of its own."""
-        return self.neighbors + 1
-
-    def estimator(self) -> Any:
-        """Make the estimator, for windows it was not fitted on."""
-        return LocalOutlierFactor(n_neighbors=self.neighbors, novelty=True)
-
 
 class LOF(WindowEstimator):
     """Local outlier factor of a window: it lies in a thinner neighbourhood than its neighbours do."""
 
     Settings = LOFSettings
+
+    @staticmethod
+    def estimator_of(settings: Any) -> tuple[Any, int]:
+        """Return the estimator, for windows it was not fitted on; a window is no neighbour of its own."""
+        return LocalOutlierFactor(n_neighbors=settings.neighbors, novelty=True), settings.neighbors + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,15 +117,16 @@ class MVNSettings(WindowSettings):
     components: int = 1
     seed: int = 42
 
-    def estimator(self) -> Any:
-        """Make the mixture."""
-        return GaussianMixture(n_components=self.components, random_state=self.seed)
-
 
 class MVN(WindowEstimator):
     """Minus the log density of a window under a Gaussian mixture."""
 
     Settings = MVNSettings
+
+    @staticmethod
+    def estimator_of(settings: Any) -> tuple[Any, int]:
+        """Return the mixture."""
+        return GaussianMixture(n_components=settings.components, random_state=settings.seed), 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,12 +138,13 @@ class IsolationForestSettings(WindowSettings):
     trees: int = 100
     seed: int = 0
 
-    def estimator(self) -> Any:
-        """Make the forest."""
-        return Forest(n_estimators=self.trees, random_state=self.seed)
-
 
 class IsolationForest(WindowEstimator):
     """How soon random splits isolate a window: above zero where scikit-learn calls it an outlier."""
 
     Settings = IsolationForestSettings
+
+    @staticmethod
+    def estimator_of(settings: Any) -> tuple[Any, int]:
+        """Return the forest."""
+        return Forest(n_estimators=settings.trees, random_state=settings.seed), 1

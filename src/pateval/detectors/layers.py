@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,15 +30,6 @@ class Embedding(nn.Module):
 
     The convolution (kernel 3, circular padding 1, no bias) is computed as one matrix product over the step, its
     predecessor and its successor, which is the same sum, runs in one kernel and is deterministic on every device.
-
-    Parameters
-    ----------
-    features : int
-        Values per step.
-    width : int
-        Values per token.
-    length : int
-        Steps per window.
     """
 
     code: Tensor
@@ -55,23 +47,57 @@ class Embedding(nn.Module):
         return neighbours @ matrix + self.code
 
 
-class FeedForward(nn.Sequential):
-    """The pointwise two-layer network of an encoder block."""
+class EncoderBlock(nn.Module):
+    """Attention in both directions, then the pointwise network; residual and norm after each.
 
-    def __init__(self, width: int, hidden: int) -> None:
-        super().__init__(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+    ``with_scale`` adds one more map of the tokens, to a number for each head, which the block itself does not use. It
+    is made among the others, where the published network draws its weights.
+    """
+
+    def __init__(self, width: int, heads: int, hidden: int, *, with_scale: bool = False) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        if with_scale:
+            self.scale = nn.Linear(width, heads)
+        self.output = nn.Linear(width, width)
+        self.feed_forward = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
+        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
+
+    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Return tokens of the same shape, (batch, length, width), and attention, (batch, heads, length, length)."""
+        query, key, value = (self._by_head(linear(tokens)) for linear in (self.query, self.key, self.value))
+        attention = torch.softmax(query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5, dim=-1)
+        joined = (attention @ value).transpose(1, 2).reshape(tokens.shape)
+        tokens = self.norms[0](tokens + self.output(joined))
+        return self.norms[1](tokens + self.feed_forward(tokens)), attention
+
+    def _by_head(self, tokens: Tensor) -> Tensor:
+        """(batch, length, width) to (batch, heads, length, width / heads)."""
+        batch, length, width = tokens.shape
+        return tokens.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
 
 
-def split_heads(tokens: Tensor, heads: int) -> Tensor:
-    """(batch, length, width) to (batch, heads, length, width / heads)."""
-    batch, length, width = tokens.shape
-    return tokens.view(batch, length, heads, width // heads).transpose(1, 2)
+class Encoder(nn.Module):
+    """Embedding, encoder blocks, norm and linear, of the sizes that settings name; subclasses say how they act."""
+
+    def __init__(self, features: int, settings: Any, *, with_scale: bool = False) -> None:
+        super().__init__()
+        width = settings.width
+        self.embedding = Embedding(features, width, settings.window)
+        self.blocks = nn.ModuleList(
+            EncoderBlock(width, settings.heads, settings.hidden, with_scale=with_scale) for _ in range(settings.blocks)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, features)
 
 
-def join_heads(tokens: Tensor) -> Tensor:
-    """(batch, heads, length, width) to (batch, length, heads * width)."""
-    batch, heads, length, width = tokens.shape
-    return tokens.transpose(1, 2).reshape(batch, length, heads * width)
+def check_heads(width: int, heads: int) -> None:
+    """Raise ValueError where attention heads do not divide the width of a token."""
+    if width % heads:
+        raise ValueError(f"width must be a multiple of heads; got width={width} and heads={heads}")
 
 
 def association_discrepancy(first: Tensor, second: Tensor) -> Tensor:
@@ -81,17 +107,8 @@ def association_discrepancy(first: Tensor, second: Tensor) -> Tensor:
 
     .. math:: \mathrm{KL}(p\|q) = \sum_j p_j [\ln(p_j + 10^{-4}) - \ln(q_j + 10^{-4})],
 
-    so that the sum of both is :math:`\sum_j (p_j - q_j)[\ln(p_j + 10^{-4}) - \ln(q_j + 10^{-4})]`.
-
-    Parameters
-    ----------
-    first, second : Tensor
-        Shape (..., length, length), rows over the last axis.
-
-    Returns
-    -------
-    Tensor
-        Shape (..., length).
+    so that the sum of both is :math:`\sum_j (p_j - q_j)[\ln(p_j + 10^{-4}) - \ln(q_j + 10^{-4})]`. The maps have the
+    shape (..., length, length), rows over the last axis.
     """
     return ((first - second) * ((first + EPSILON).log() - (second + EPSILON).log())).sum(dim=-1)
 
@@ -99,12 +116,7 @@ def association_discrepancy(first: Tensor, second: Tensor) -> Tensor:
 def association_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Return series loss (the prior held fixed) and prior loss (the series held fixed), averaged over all maps.
 
-    Both have the same value, the mean association discrepancy; only the gradients differ.
-
-    Parameters
-    ----------
-    associations : list of (series, prior)
-        Maps of shape (..., length, length).
+    Both have the same value, the mean association discrepancy of series and prior; only the gradients differ.
     """
     pairs = [
         (association_discrepancy(series, prior.detach()).mean(), association_discrepancy(series.detach(), prior).mean())

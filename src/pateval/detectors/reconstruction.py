@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from pateval.detectors.base import SelectingSettings
 from pateval.detectors.deep import DeepDetector, Windows, in_batches
-from pateval.detectors.layers import Embedding, FeedForward, join_heads, split_heads
-from pateval.detectors.settings import SelectingSettings, check_heads
-from pateval.detectors.training import Recipe, make_optimizer
+from pateval.detectors.devices import make_optimizer
+from pateval.detectors.layers import Encoder, check_heads
+from pateval.detectors.training import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class ReconstructionSettings(SelectingSettings):
 class Reconstructor(DeepDetector):
     """A detector whose score of a step is the squared error of a network, averaged over the features."""
 
-    def recipe(self, model: nn.Module, windows: Windows, held_out: Windows | None) -> Recipe:
+    def recipe(self, model: nn.Module, windows: Windows, held_out: Any) -> Recipe:
         """AdamW on the squared error; the error of the held-out windows rules learning rate, stop and weights."""
         chosen = self.chosen
         optimizer = make_optimizer(
@@ -65,7 +66,6 @@ class Reconstructor(DeepDetector):
             return loss.detach()
 
         def validate() -> tuple[float, ...]:
-            assert held_out is not None  # noqa: S101 - cut made them
             errors = in_batches(model, lambda part: self.window_scores(model, part), held_out, chosen.score_batch)
             return (self.mean_loss(errors),)
 
@@ -105,8 +105,7 @@ class LSTMNetwork(nn.Module):
     def forward(self, windows: Tensor) -> Tensor:
         """Reconstruct (batch, window, features)."""
         hidden, _ = self.recurrent(windows)
-        result: Tensor = self.output(hidden)
-        return result
+        return self.output(hidden)
 
 
 class LSTM(Reconstructor):
@@ -153,45 +152,15 @@ class TransformerSettings(ReconstructionSettings):
         check_heads(self.width, self.heads)
 
 
-class EncoderBlock(nn.Module):
-    """Attention in both directions, then the pointwise network; residual and norm after each."""
-
-    def __init__(self, width: int, heads: int, hidden: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.output = nn.Linear(width, width)
-        self.feed_forward = FeedForward(width, hidden)
-        self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Map (batch, window, width) to the same shape."""
-        query, key, value = (split_heads(linear(tokens), self.heads) for linear in (self.query, self.key, self.value))
-        weights = torch.softmax(query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5, dim=-1)
-        tokens = self.norms[0](tokens + self.output(join_heads(weights @ value)))
-        result: Tensor = self.norms[1](tokens + self.feed_forward(tokens))
-        return result
-
-
-class TransformerNetwork(nn.Module):
-    """Embedding, encoder blocks, norm, linear."""
-
-    def __init__(self, features: int, settings: TransformerSettings) -> None:
-        super().__init__()
-        width = settings.width
-        self.embedding = Embedding(features, width, settings.window)
-        self.blocks = nn.Sequential(
-            *(EncoderBlock(width, settings.heads, settings.hidden) for _ in range(settings.blocks))
-        )
-        self.norm = nn.LayerNorm(width)
-        self.output = nn.Linear(width, features)
+class TransformerNetwork(Encoder):
+    """An encoder that reconstructs its input."""
 
     def forward(self, windows: Tensor) -> Tensor:
         """Reconstruct (batch, window, features)."""
-        result: Tensor = self.output(self.norm(self.blocks(self.embedding(windows))))
-        return result
+        tokens = self.embedding(windows)
+        for block in self.blocks:
+            tokens, _ = block(tokens)
+        return self.output(self.norm(tokens))
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""The one training loop of the deep detectors, and the choices that go with it: device, seed, optimiser.
+"""The one training loop of the deep detectors.
 
 The data stay on the device and a batch is an index into them: there is no data loader. Everything that differs from
 detector to detector is in its :class:`Recipe`; :func:`run` does the rest: order of batches, progress, validation,
@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
+import math
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.optim import Adam, AdamW, Optimizer
+from torch.optim import Optimizer
 
 from pateval.detectors.checkpoints import Checkpoint
-from pateval.detectors.collapse import measure, sample_starts
-from pateval.detectors.cuda_graphs import GraphStep
+from pateval.detectors.devices import GraphStep, deterministic_kernels, scoring
 from pateval.io.score_files import CollapsedTrainingWarning, Reconstruction, collapse_reasons
 
 if TYPE_CHECKING:
@@ -36,38 +35,23 @@ if TYPE_CHECKING:
 _ROWS_KEPT = 40
 # torch hands out 32 streams in turn, and a training needs two, one of them for its graph: more would share them.
 _MAX_SIDE_BY_SIDE = 16
+# Steps that are reconstructed to see whether a training learned anything: enough for a mean to a few per cent, little
+# enough for the attention maps of a large network.
+_SAMPLE_STEPS = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What one epoch of training did; handed to the progress callback.
+    """What one epoch of training did; handed to the progress callback."""
 
-    Attributes
-    ----------
-    number, epochs : int
-        This epoch, counted from 1, and how many there will be at most.
-    loss : float
-        Mean training loss.
-    validation : tuple of float
-        What decides on the weights to keep (smaller is better); empty where the last weights are kept.
-    learning_rate : float
-        Of the first optimiser, during the epoch.
-    steps : int
-        Optimiser steps taken.
-    seconds : float
-        Duration, validation included.
-    kept : bool
-        Whether these weights are the ones to keep so far.
-    """
-
-    number: int
-    epochs: int
-    loss: float
-    validation: tuple[float, ...]
-    learning_rate: float
-    steps: int
-    seconds: float
-    kept: bool
+    number: int  # counted from 1
+    epochs: int  # how many there will be at most
+    loss: float  # mean training loss
+    validation: tuple[float, ...]  # decides on the weights to keep, smaller is better; empty where the last are kept
+    learning_rate: float  # of the first optimiser, during the epoch
+    steps: int  # optimiser steps taken
+    seconds: float  # validation included
+    kept: bool  # whether these weights are the ones to keep so far
 
 
 Progress = Callable[[Epoch], None]
@@ -75,76 +59,49 @@ Progress = Callable[[Epoch], None]
 
 @dataclass(slots=True)
 class Recipe:
-    """How one detector is trained.
+    """How one detector is trained."""
 
-    Attributes
-    ----------
-    model : Module
-        The network, on the device.
-    windows : Tensor or Windows
-        Training windows, (windows, window, features), on the device; may be an overlapping view.
-    optimizers : tuple of Optimizer
-        For the learning rate in reports and for checkpoints.
-    step : callable
-        One optimiser step on a batch of windows; returns the loss as a detached scalar tensor.
-    settings : object
-        Those of the detector: ``batch_size`` and ``epochs`` (the last, shorter batch of an epoch is used too); where
-        they are there, ``patience`` (stop after so many epochs without new weights to keep), and ``order_seed`` and
-        ``order`` (of the windows, see :func:`visiting_order`).
-    validate : callable, optional
-        Values to be small, computed after each epoch. The weights kept are those after which *no* value was worse than
-        its best; without it the last weights are kept.
-    begin : callable, optional
-        Called with the number of the epoch before it, counted from 1.
-    end : callable, optional
-        Called with the number of the epoch and the validation values after it: the learning-rate rule.
-    reshuffle : bool
-        Draw a new order for every epoch instead of one for all.
-    carries_gradients : bool
-        Whether gradients outlive a step, so that a checkpoint must hold them.
-    restore : bool
-        Whether the weights to keep come back at the end; if not, validation only stops the training.
-    extra : mapping
-        More objects with ``state_dict`` and ``load_state_dict`` for checkpoints, such as a scheduler.
-    reconstruct : callable, optional
-        Returns, for some windows, what is to be reproduced and what comes out: shows whether the network is alive.
-    """
-
-    model: nn.Module
-    windows: Windows | Tensor
+    model: nn.Module  # on the device
+    windows: Windows | Tensor  # (windows, window, features), on the device; may be an overlapping view
     optimizers: tuple[Optimizer, ...]
+    # One optimiser step on a batch of windows; returns the loss as a detached scalar tensor.
     step: Callable[[Tensor], Tensor]
+    # Those of the detector: batch_size and epochs (the last, shorter batch of an epoch is used too); where they are
+    # there, patience (stop after so many epochs without new weights to keep), order_seed and order (visiting_order).
     settings: Any
+    # Values to be small, computed after each epoch. The weights kept are those after which no value was worse than its
+    # best; without it the last weights are kept.
     validate: Callable[[], tuple[float, ...]] | None = None
+    # Called with the number of the epoch, counted from 1, before it; and with the validation values, too, after it.
     begin: Callable[[int], None] = lambda _: None
     end: Callable[[int, tuple[float, ...]], None] = lambda _, __: None
-    reshuffle: bool = False
-    carries_gradients: bool = False
-    restore: bool = True
+    reshuffle: bool = False  # draw a new order for every epoch instead of one for all
+    carries_gradients: bool = False  # whether gradients outlive a step, so that a checkpoint must hold them
+    restore: bool = True  # whether the weights to keep come back at the end; if not, validation only stops the training
+    # More objects with state_dict and load_state_dict for checkpoints, such as a scheduler.
     extra: Mapping[str, Any] = field(default_factory=dict)
+    # Returns, for some windows, what is to be reproduced and what comes out: shows whether the network is alive.
     reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None
+
+    def measure(self) -> Reconstruction | None:
+        """Measure what the network reproduces of a fixed sample of its windows; None where it reconstructs nothing."""
+        if self.reconstruct is None:
+            return None
+        count, window = len(self.windows), self.windows[0:1].shape[1]
+        most = max(1, _SAMPLE_STEPS // window)
+        sample = torch.linspace(0, count - 1, min(count, most), dtype=torch.float64).round().long()
+        return measure(self.model, self.reconstruct, self.windows[sample.to(self.windows.device)])
 
 
 @dataclass(slots=True)
 class TrainingRecord:
-    """What a training did; while it runs, where it stands between two epochs.
+    """What a training did; while it runs, where it stands between two epochs."""
 
-    Attributes
-    ----------
-    history : tuple of Epoch
-        All epochs, those before a resume included.
-    device : str
-        Name of the GPU, or ``"cpu"``.
-    threads : int
-        Threads torch used on the CPU; sums over parallel parts may differ in the last digits with another number.
-    first, last, kept : Reconstruction or None
-        What the network reproduced after the first epoch, after the last, and with the weights kept; None where the
-        detector reconstructs nothing.
-    """
-
-    history: tuple[Epoch, ...] = ()
-    device: str = "cpu"
+    history: tuple[Epoch, ...] = ()  # all epochs, those before a resume included
+    device: str = "cpu"  # or the name of the GPU
+    # Threads torch used on the CPU; sums over parallel parts may differ in the last digits with another number.
     threads: int = field(default_factory=torch.get_num_threads)
+    # What the network reproduced after the first epoch, after the last, and with the weights kept.
     first: Reconstruction | None = None
     last: Reconstruction | None = None
     kept: Reconstruction | None = None
@@ -190,101 +147,45 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def choose_device(name: str | None = None) -> torch.device:
-    """Return the named device, or the GPU if there is one, else the CPU.
+def measure(
+    model: nn.Module, reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]], windows: Tensor
+) -> Reconstruction:
+    """Measure a network on some windows; it draws no random number and changes no weight.
 
-    On a GPU the workspace of cuBLAS is fixed (``CUBLAS_WORKSPACE_CONFIG``, unless the caller has set it), without which
-    recurrent layers differ from run to run.
+    ``reconstruct`` returns what was to be reproduced and what came out, both of shape (windows, window, features).
+    `pateval.io.score_files` judges what is measured.
     """
-    device = torch.device(name if name is not None else "cuda" if torch.cuda.is_available() else "cpu")
-    if device.type == "cuda":
-        if not torch.cuda.is_available():
-            raise ValueError(f"device {name!r} was asked for, but no CUDA device is available")
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    return device
+    with scoring(model):
+        data, output = (part.double() for part in reconstruct(windows))
+    several = len(data) > 1
+    errors = (data - output).square()
+    # Errors of a network that puts out the mean of each feature.
+    plain = (data - data.flatten(0, 1).mean(dim=0)).square()
+    return Reconstruction(
+        error=float(errors.mean()),
+        variance=float(data.flatten(0, 1).var(dim=0, correction=0).mean()),
+        output_variance=float(output.var(dim=0).mean()) if several else math.nan,
+        data_variance=float(data.var(dim=0).mean()) if several else math.nan,
+        zscore_correlation=rank_correlation(errors.mean(dim=-1).flatten(), plain.mean(dim=-1).flatten()),
+    )
 
 
-@contextlib.contextmanager
-def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Seed torch for the block; the caller's random state comes back afterwards."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
-        yield
+def rank_correlation(first: Tensor, second: Tensor) -> float:
+    """Rank correlation of two vectors, equal values in the order in which they stand; NaN where one is constant.
 
-
-@contextlib.contextmanager
-def cpu_threads(count: int | None) -> Iterator[None]:
-    """Let torch use so many threads within the block; None leaves the number alone."""
-    before = torch.get_num_threads()
-    if count is not None:
-        torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextlib.contextmanager
-def deterministic_kernels() -> Iterator[None]:
-    """Ask cuDNN for reproducible algorithms within the block."""
-    cudnn = torch.backends.cudnn
-    before = cudnn.deterministic, cudnn.benchmark
-    cudnn.deterministic, cudnn.benchmark = True, False
-    try:
-        yield
-    finally:
-        cudnn.deterministic, cudnn.benchmark = before
-
-
-def make_optimizer(
-    kind: Literal["adam", "adamw"],
-    model: nn.Module | Sequence[nn.Module],
-    learning_rate: float,
-    *,
-    weight_decay: float = 0.0,
-    epsilon: float = 1e-8,
-    graph: bool = False,
-) -> Optimizer:
-    """Return Adam or AdamW on the parameters of the model(s): fused on a GPU, ready for a CUDA graph if asked."""
-    models = [model] if isinstance(model, nn.Module) else list(model)
-    parameters = [parameter for one in models for parameter in one.parameters()]
-    device = parameters[0].device
-    on_gpu = device.type == "cuda"
-    graph = graph and on_gpu
-    # A captured graph reads the learning rate from device memory, so that a schedule can change it.
-    rate: Any = torch.tensor(learning_rate, device=device) if graph else learning_rate
-    maker = Adam if kind == "adam" else AdamW
-    return maker(parameters, lr=rate, weight_decay=weight_decay, eps=epsilon, fused=on_gpu, capturable=graph)
-
-
-def set_learning_rate(optimizer: Optimizer, value: float) -> None:
-    """Change the learning rate in place, also where it lives on the device."""
-    for group in optimizer.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(value)
-        else:
-            group["lr"] = value
-
-
-def descend(optimizer: Optimizer, loss: Tensor) -> Tensor:
-    """Take one optimiser step down a loss; return it, detached."""
-    optimizer.zero_grad()
-    torch.autograd.backward(loss)
-    optimizer.step()
-    return loss.detach()
+    >>> round(rank_correlation(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 9.0, 40.0])), 3)
+    1.0
+    """
+    if bool((first == first[0]).all()) or bool((second == second[0]).all()):
+        return math.nan
+    ranks = torch.stack([values.argsort(stable=True).argsort().double() for values in (first, second)])
+    return float(torch.corrcoef(ranks)[0, 1])
 
 
 def visiting_order(count: int, seed: int | None, order: str = "generator") -> npt.NDArray[np.int64]:
     """Return the order in which the windows are visited; as they come without a seed.
 
-    Parameters
-    ----------
-    count : int
-        How many.
-    seed : int or None
-        Of the order.
-    order : {"generator", "legacy"}
-        Drawn by NumPy's generator of today, or shuffled by its legacy one, as the authors' program does.
+    It is drawn by NumPy's generator of today or, ``"legacy"``, shuffled by its old one, as the authors' program does.
     """
     places = np.arange(count)
     if seed is None:
@@ -297,29 +198,16 @@ def visiting_order(count: int, seed: int | None, order: str = "generator") -> np
 
 @dataclass(slots=True)
 class TrainingJob:
-    """One training of several.
-
-    Attributes
-    ----------
-    recipe : Recipe
-        What to train and how.
-    progress : callable, optional
-        Called with an :class:`Epoch` after each epoch.
-    checkpoint : path, optional
-        File that holds the state after an epoch, written every few seconds and when the progress callback raises. If it
-        is there, training goes on from it; the result is the same as of an uninterrupted training. It is left in place
-        at the end: a second call then returns at once.
-    settings : object
-        What the checkpoint was made with: one of other settings or other data is refused.
-    graph : bool
-        Capture the optimiser step in a CUDA graph and replay it: fewer launches for small networks. No effect on a CPU.
-    """
+    """One training of several."""
 
     recipe: Recipe
     progress: Progress | None = None
+    # File that holds the state after an epoch, written every few seconds and when the progress callback raises. If it
+    # is there, training goes on from it; the result is the same as of an uninterrupted training. It is left in place at
+    # the end: a second call then returns at once.
     checkpoint: str | Path | None = None
-    settings: object = None
-    graph: bool = False
+    settings: object = None  # what the checkpoint was made with: one of other settings or other data is refused
+    graph: bool = False  # replay the optimiser step as a CUDA graph; no effect on a CPU
 
 
 def run(recipe: Recipe, **options: Any) -> TrainingRecord:
@@ -328,20 +216,10 @@ def run(recipe: Recipe, **options: Any) -> TrainingRecord:
 
 
 def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
-    """Train several recipes, one optimiser step of each in turn, and leave the weights to keep in their models.
+    """Train several recipes on one device, one optimiser step of each in turn; the weights to keep are left in them.
 
     On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of training it
     alone.
-
-    Parameters
-    ----------
-    jobs : sequence of TrainingJob
-        What to train; all on one device.
-
-    Returns
-    -------
-    list of TrainingRecord
-        In the order of the jobs.
 
     Warns
     -----
@@ -408,7 +286,7 @@ def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
             weights = {name: tensor.detach().clone() for name, tensor in recipe.model.state_dict().items()}
         recipe.end(number, epoch.validation)
         if number == 1:
-            record.first = _measure(recipe)
+            record.first = recipe.measure()
         saved.save_now_and_then(record, weights)
         if job.progress is not None:
             try:
@@ -418,19 +296,11 @@ def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
                 saved.save(record, weights)
                 raise
     saved.save(record, weights)
-    record.last = record.kept = _measure(recipe)
+    record.last = record.kept = recipe.measure()
     if weights is not None:
         recipe.model.load_state_dict(weights)
-        record.kept = _measure(recipe)
+        record.kept = recipe.measure()
     return record
-
-
-def _measure(recipe: Recipe) -> Reconstruction | None:
-    if recipe.reconstruct is None:
-        return None
-    window = recipe.windows[0:1].shape[1]
-    sample = sample_starts(len(recipe.windows), window).to(recipe.windows.device)
-    return measure(recipe.model, recipe.reconstruct, recipe.windows[sample])
 
 
 def _one_epoch(

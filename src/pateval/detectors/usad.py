@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pateval.detectors.base import NetworkSettings
 from pateval.detectors.deep import DeepDetector, Windows
-from pateval.detectors.settings import NetworkSettings
-from pateval.detectors.training import Recipe, make_optimizer
+from pateval.detectors.devices import make_optimizer
+from pateval.detectors.training import Recipe
 from pateval.detectors.windows import FloatMatrix, Scaling, minmax_scaling, standard_scaling
 
 

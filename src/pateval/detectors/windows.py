@@ -36,15 +36,6 @@ FloatMatrix = npt.NDArray[np.float64]
 def series_matrix(values: object, name: str = "values", *, features: int | None = None) -> FloatMatrix:
     """Check a series, called ``name`` in messages, and return it as float64 of shape (steps, features).
 
-    Raises
-    ------
-    ValueError
-        For another shape, no steps, another number of features, or values that are not finite.
-    TypeError
-        For values that are not numbers.
-
-    Examples
-    --------
     >>> series_matrix([1, 2, 3]).shape
     (3, 1)
     """
@@ -78,13 +69,6 @@ def require_steps(length: int, window: int, name: str = "values") -> None:
 def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str = "values") -> list[slice]:
     """Return the stretch of each series; all ``length`` steps where there are no boundaries.
 
-    Raises
-    ------
-    ValueError
-        If boundaries do not begin at 0 and ascend, or a series, called ``name``, is shorter than a window.
-
-    Examples
-    --------
     >>> parts(10, None), parts(10, (0, 4))
     ([slice(0, 10, None)], [slice(0, 4, None), slice(4, 10, None)])
     """
@@ -112,8 +96,6 @@ def window_starts(
 ) -> list[npt.NDArray[np.intp]]:
     """Return, for each series, the first steps of its windows.
 
-    Examples
-    --------
     >>> [starts.tolist() for starts in window_starts(10, 2, 2, boundaries=(0, 5))]
     [[0, 2], [5, 7]]
     """
@@ -126,17 +108,12 @@ def window_starts(
 def tile_starts(length: int, window: int, *, boundaries: Boundaries | None = None) -> npt.NDArray[np.intp]:
     """First steps of the tiles, and of the final window of each series where they leave steps over.
 
-    Examples
-    --------
     >>> tile_starts(10, 4).tolist(), tile_starts(8, 4).tolist(), tile_starts(10, 4, boundaries=(0, 5)).tolist()
     ([0, 4, 6], [0, 4], [0, 1, 5, 6])
     """
-    found = []
-    for part in parts(length, boundaries, window):
-        starts = np.arange(part.start, part.stop - window + 1, window, dtype=np.intp)
-        rest = (part.stop - part.start) % window
-        found.append(np.append(starts, part.stop - window) if rest else starts)
-    return np.concatenate(found)
+    final = [part.stop - window for part in parts(length, boundaries, window)]
+    # Where tiles leave nothing over, the final window is a tile itself.
+    return np.unique(np.concatenate([*window_starts(length, window, window, boundaries=boundaries), final]))
 
 
 def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries | None = None) -> FloatMatrix:
@@ -144,8 +121,6 @@ def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries |
 
     The tiles are those of `tile_starts`; the steps after the last whole one take the end of the final window.
 
-    Examples
-    --------
     >>> lay_tiles(np.array([[0, 1, 2, 3], [4, 5, 6, 7], [60, 70, 80, 90]]), 10).tolist()
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0, 90.0]
     """
@@ -164,8 +139,6 @@ def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries |
 def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
     """Return a read-only view of the sliding windows, shape (windows, window, features).
 
-    Examples
-    --------
     >>> slide(np.arange(5.0).reshape(-1, 1), 3)[:, :, 0].tolist()
     [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
     """
@@ -176,8 +149,6 @@ def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
 def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
     """Give each stride-1 window's score to its last step; the first ``window - 1`` steps repeat the first score.
 
-    Examples
-    --------
     >>> lay_last(np.array([5.0, 6.0, 7.0]), 3).tolist()
     [5.0, 5.0, 5.0, 6.0, 7.0]
     """
@@ -187,8 +158,6 @@ def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
 def lay_mean(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
     """Average, for each step, its scores in the stride-1 windows that cover it, shape (windows, window).
 
-    Examples
-    --------
     >>> lay_mean(np.array([[2.0, 2.0], [4.0, 4.0]]), 2).tolist()
     [2.0, 3.0, 4.0]
     """
@@ -211,16 +180,6 @@ def training_rows(
     return np.ascontiguousarray(slide(matrix, window)[starts]).reshape(len(starts), -1)
 
 
-def score_parts(
-    matrix: FloatMatrix,
-    window: int,
-    boundaries: Boundaries | None,
-    function: Callable[[FloatMatrix], FloatMatrix],
-) -> FloatMatrix:
-    """Apply a function from steps to scores to each series by itself, and lay the scores end to end."""
-    return np.concatenate([function(matrix[part]) for part in parts(len(matrix), boundaries, window)])
-
-
 def score_rows(
     matrix: FloatMatrix,
     window: int,
@@ -231,11 +190,12 @@ def score_rows(
     """Apply a function of window rows to all stride-1 windows, a bounded number of values at a time."""
     windows = slide(matrix, window)
     rows = max(1, values // (window * matrix.shape[1]))
-    parts = [
-        function(np.ascontiguousarray(windows[first : first + rows]).reshape(-1, window * matrix.shape[1]))
-        for first in range(0, len(windows), rows)
-    ]
-    return np.concatenate(parts)
+    return np.concatenate(
+        [
+            function(np.ascontiguousarray(windows[first : first + rows]).reshape(-1, window * matrix.shape[1]))
+            for first in range(0, len(windows), rows)
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +218,6 @@ class Scaling:
 def standard_scaling(matrix: FloatMatrix) -> Scaling:
     """Zero mean and unit population standard deviation; a constant feature is only shifted.
 
-    Examples
-    --------
     >>> standard_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
     [[3.0, 1.0]]
     """
@@ -272,8 +230,6 @@ def standard_scaling(matrix: FloatMatrix) -> Scaling:
 def minmax_scaling(matrix: FloatMatrix) -> Scaling:
     """Training minimum to 0, training maximum to 1; a constant feature is only shifted.
 
-    Examples
-    --------
     >>> minmax_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
     [[2.0, 1.0]]
     """

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pateval.catalog import MetricLike, find_metrics
 from pateval.catalog.metric import Metric
-from pateval.detectors.estimator_kinds import estimator_kind, high_means
+from pateval.detectors.adapter import estimator_kind, high_means
 from pateval.evaluation import evaluate
 from pateval.labels.events import find_events
 from pateval.validation.arrays import binary_array

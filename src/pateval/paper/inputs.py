@@ -282,7 +282,7 @@ def train(settings: ExperimentSettings) -> None:
             settings.tell(f"{name}: left out: there is nothing to train on")
     if not data:
         raise MissingInputError("impact --train needs a data set with a training stretch: there is none")
-    from pateval.detectors.training import choose_device
+    from pateval.detectors.devices import choose_device
 
     device = choose_device(settings.device).type
     if device == "cpu":

@@ -14,8 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pateval.detectors import make, settings_class
-from pateval.detectors.adapter import Adapter, AdapterSettings, SeriesAdapter, SeriesAdapterSettings
-from pateval.detectors.estimator_kinds import high_means, sees_whole_series
+from pateval.detectors.adapter import (
+    Adapter,
+    AdapterSettings,
+    SeriesAdapter,
+    SeriesAdapterSettings,
+    high_means,
+    sees_whole_series,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +103,7 @@ def candidate(
     chosen = dict(settings or {}) | {key: value for key, value in common.items() if value is not None and key in known}
     made = make(detector, **chosen)
     if chosen.get("device") is not None:
-        from pateval.detectors.training import choose_device
+        from pateval.detectors.devices import choose_device
 
         choose_device(chosen["device"])
     return Candidate(name or detector, functools.partial(make, detector, **chosen), dataclasses.asdict(made.settings))

@@ -1,0 +1,156 @@
+"""What goes with the device a network is trained on: its choice, seeds, threads, optimisers, CUDA graphs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, AdamW, Optimizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+def choose_device(name: str | None = None) -> torch.device:
+    """Return the named device, or the GPU if there is one, else the CPU.
+
+    On a GPU the workspace of cuBLAS is fixed (``CUBLAS_WORKSPACE_CONFIG``, unless the caller has set it), without which
+    recurrent layers differ from run to run.
+    """
+    device = torch.device(name if name is not None else "cuda" if torch.cuda.is_available() else "cpu")
+    if device.type == "cuda":
+        if not torch.cuda.is_available():
+            raise ValueError(f"device {name!r} was asked for, but no CUDA device is available")
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    return device
+
+
+@contextlib.contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch for the block; the caller's random state comes back afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextlib.contextmanager
+def cpu_threads(count: int | None) -> Iterator[None]:
+    """Let torch use so many threads within the block; None leaves the number alone."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def scoring(model: nn.Module) -> Iterator[None]:
+    """Put a network into the mode for scoring, without gradients, within the block."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(training)
+
+
+@contextlib.contextmanager
+def deterministic_kernels() -> Iterator[None]:
+    """Ask cuDNN for reproducible algorithms within the block."""
+    cudnn = torch.backends.cudnn
+    before = cudnn.deterministic, cudnn.benchmark
+    cudnn.deterministic, cudnn.benchmark = True, False
+    try:
+        yield
+    finally:
+        cudnn.deterministic, cudnn.benchmark = before
+
+
+def make_optimizer(
+    kind: Literal["adam", "adamw"],
+    model: nn.Module | Sequence[nn.Module],
+    learning_rate: float,
+    *,
+    weight_decay: float = 0.0,
+    epsilon: float = 1e-8,
+    graph: bool = False,
+) -> Optimizer:
+    """Return Adam or AdamW on the parameters of the model(s): fused on a GPU, ready for a CUDA graph if asked."""
+    models = [model] if isinstance(model, nn.Module) else list(model)
+    parameters = [parameter for one in models for parameter in one.parameters()]
+    device = parameters[0].device
+    on_gpu = device.type == "cuda"
+    graph = graph and on_gpu
+    # A captured graph reads the learning rate from device memory, so that a schedule can change it.
+    rate: Any = torch.tensor(learning_rate, device=device) if graph else learning_rate
+    maker = Adam if kind == "adam" else AdamW
+    return maker(parameters, lr=rate, weight_decay=weight_decay, eps=epsilon, fused=on_gpu, capturable=graph)
+
+
+def set_learning_rate(optimizer: Optimizer, value: float) -> None:
+    """Change the learning rate in place, also where it lives on the device."""
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(value)
+        else:
+            group["lr"] = value
+
+
+def descend(optimizer: Optimizer, loss: Tensor) -> Tensor:
+    """Take one optimiser step down a loss; return it, detached."""
+    optimizer.zero_grad()
+    torch.autograd.backward(loss)
+    optimizer.step()
+    return loss.detach()
+
+
+class GraphStep:
+    """A training step that is captured as a CUDA graph for whole batches and replayed: one launch instead of dozens.
+
+    Small networks wait for launches, not for arithmetic. Measured on a GPU, USAD on MSL, one seed alone: 97 s step by
+    step, 6 to 12 s with a graph, and the same losses and scores.
+
+    The first whole batches run as they are, on a side stream, as CUDA asks for before a capture; they are ordinary
+    training steps. Shorter batches always run as they are. The optimisers must have been made with ``graph=True``.
+
+    Warm-up and capture have a stream of their own. cuBLAS keeps one workspace per stream and a graph remembers that of
+    its capture: graphs captured on torch's one shared capture stream overwrite each other's intermediate results when
+    they are replayed side by side, and neither scores nor losses say so.
+    """
+
+    WARM_UP = 3
+
+    def __init__(self, step: Callable[[Tensor], Tensor], batch_size: int) -> None:
+        self._step = step
+        self._batch_size = batch_size
+        self._ran = 0
+        self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._batch: Tensor | None = None
+        self._loss: Tensor | None = None
+
+    def __call__(self, batch: Tensor) -> Tensor:
+        """Take one step on a batch; return its loss."""
+        if batch.shape[0] != self._batch_size:
+            return self._step(batch)
+        if self._ran < self.WARM_UP:
+            self._ran += 1
+            self._stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(self._stream):
+                loss = self._step(batch)
+            torch.cuda.current_stream().wait_stream(self._stream)
+            return loss
+        if self._graph is None or self._batch is None or self._loss is None:
+            self._batch = batch.clone()
+            self._graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self._graph, stream=self._stream):
+                self._loss = self._step(self._batch)
+        self._batch.copy_(batch)
+        self._graph.replay()
+        return self._loss
