@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pateval as pv
-from pateval.auditing import DAMAGES, FAULTS, QUESTIONS, SKILL_FREE, advise
+from pateval.auditing import CHOICES, DAMAGES, FAULTS, QUESTIONS, SKILL_FREE, advise
 from pateval.auditing.advice import Evidence, questions_named
-from pateval.auditing.consensus import halves_agreement, shares_alone, voters
-from pateval.auditing.damage import CHOICES, agreement_with_order
+from pateval.auditing.agreement import agreement_with_order, halves_agreement, shares_alone, voters
 from pateval.auditing.score_audit import Gaming, MetricTrial
 from pateval.auditing.scored_run import audited_measures, reference_audit, try_series
 from pateval.catalog import find_metrics
@@ -137,7 +136,7 @@ def test_gaming_is_what_its_definition_says():
             values = [
                 pv.evaluate(labels, scores, metrics=name)[name] for key, scores in columns.items() if key != "label"
             ]
-            fake = FAKES["everything"].make(labels, np.random.default_rng(0))
+            fake = FAKES["everything"].detections(labels, np.random.default_rng(0))[0]
             value = pv.evaluate(labels, fake.scores, fake.predictions, metrics=name)[name]
             reached += value >= 0.9 * max(values)
             won += value > max(values)
@@ -164,7 +163,7 @@ def test_gaming_by_hand():
 
 def test_what_fakes_do():
     labels = labels_of((100, 150), (300, 301))
-    made = {name: fake.make(labels, np.random.default_rng(1)) for name, fake in FAKES.items()}
+    made = {name: fake.detections(labels, np.random.default_rng(1))[0] for name, fake in FAKES.items()}
     assert made["random"].predictions is None
     assert not made["constant"].predictions.any()
     assert made["everything"].predictions.all()
@@ -176,7 +175,7 @@ def test_what_fakes_do():
     assert minimal[100:150].sum() == 1
     other = labels_of((10, 20))
     for name, fake in FAKES.items():
-        again = fake.make(other, np.random.default_rng(1))
+        (again,) = fake.detections(other, np.random.default_rng(1))
         if fake.kind == "blind":
             assert (again.scores == made[name].scores).all()
 
@@ -192,9 +191,9 @@ def test_damage_can_be_done_to_any_labels(data):
         qualities = [each.quality for each in made]
         assert qualities == sorted(qualities, reverse=True)
         for each in made:
-            assert each.detection.scores.shape == labels.shape
-            if each.detection.predictions is not None:
-                assert each.detection.predictions.any()
+            assert each.scores.shape == labels.shape
+            if each.predictions is not None:
+                assert each.predictions.any()
     for choice in CHOICES.values():
         assert len(choice.detections(labels, np.random.default_rng(0))) in (0, 2)
 
@@ -202,7 +201,7 @@ def test_damage_can_be_done_to_any_labels(data):
 def test_damage_by_hand():
     labels = labels_of((100, 150), (300, 320), (400, 440))
     made = {
-        kind: [each.detection.predictions for each in damage.detections(labels, np.random.default_rng(0))]
+        kind: [each.predictions for each in damage.detections(labels, np.random.default_rng(0))]
         for kind, damage in DAMAGES.items()
     }
     starts = (100, 300, 400)

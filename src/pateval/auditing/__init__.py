@@ -1,8 +1,7 @@
 """Metrics put on trial: fakes that should not win, detectors of known order, what each metric rewards, and advice."""
 
 from pateval.auditing.advice import QUESTIONS, Answer, advise
-from pateval.auditing.damage import CHOICES, DAMAGES
-from pateval.auditing.fakes import BATTERY, SKILL_FREE
+from pateval.auditing.fakes import BATTERY, CHOICES, DAMAGES, SKILL_FREE
 from pateval.auditing.label_audit import Audit, AuditRow, audit
 from pateval.auditing.probes import PAIRS, Findings, Pair, pair_values, probe
 from pateval.auditing.score_audit import FAULTS, Gaming, MetricTrial, ScoreAudit

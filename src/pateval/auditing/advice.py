@@ -34,24 +34,12 @@ REPORTED = (
 
 
 class Question(NamedTuple):
-    """What a user wants to know of a detector.
-
-    Attributes
-    ----------
-    text : str
-        In words.
-    kinds : tuple of str
-        The kinds of damage that a metric must put in order to answer it; the lowest correlation counts.
-    extent : bool
-        Whether one flagged step per event is no answer, so that the fake with one must not get far.
-    reported : bool
-        Whether only metrics that papers report are asked for.
-    """
+    """What a user wants to know of a detector, in words, and what a metric must show to answer it."""
 
     text: str
-    kinds: tuple[str, ...]
-    extent: bool = False
-    reported: bool = False
+    kinds: tuple[str, ...]  # the kinds of damage that a metric must put in order; the lowest correlation counts
+    extent: bool = False  # whether one flagged step per event is no answer, so that the fake with one must not get far
+    reported: bool = False  # whether only metrics that papers report are asked for
 
 
 QUESTIONS = {
@@ -65,21 +53,11 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well one metric answers one question.
-
-    Attributes
-    ----------
-    metric : str
-        Id of the metric.
-    orders : mapping of str to float
-        Rank correlation with the known order, for the kinds of damage that the question is about.
-    gamed : float
-        Share of the series on which it is gamed, by the fakes that count for the question.
-    """
+    """How well one metric answers one question."""
 
     metric: str
-    orders: Mapping[str, float]
-    gamed: float
+    orders: Mapping[str, float]  # rank correlation with the known order, for the kinds of damage that count
+    gamed: float  # share of the series on which it is gamed, by the fakes that count
 
     @property
     def order(self) -> float:

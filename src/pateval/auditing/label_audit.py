@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.auditing.fakes import BATTERY, PERFECT, RANDOM, REAL, Fake, as_many_as
-from pateval.auditing.metric_rows import (
-    MetricRows,
+from pateval.auditing.fakes import (
+    BATTERY,
+    PERFECT,
+    RANDOM,
+    REAL,
+    Fake,
+    as_many_as,
     counted_labels,
     judged,
     series_with_anomalies,
@@ -24,6 +28,7 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.notes import require_clock
 from pateval.evaluation.values import Value, mean_value
 from pateval.labels.events import find_events
+from pateval.output.results import Result
 from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, Timeline, read_recording
@@ -32,6 +37,27 @@ from pateval.validation.arrays import Buffers, positive_integer, require_anomaly
 FAKES = tuple(fake.name for fake in BATTERY if fake.kind in ("worthless", "poor"))
 WORTHLESS = frozenset(fake.name for fake in BATTERY if fake.kind == "worthless")
 _TIE = 1e-9
+
+
+class MetricRows(Result):
+    """A row per metric, found by its id; the results of both audits are such tables."""
+
+    rows: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, metric: str) -> Any:
+        """Row of one metric, by its id or, where it was judged at its own best, by its id without the threshold."""
+        for row in self.rows:
+            if metric in (row.metric.id, row.metric.plain_id):
+                return row
+        raise KeyError(metric)
+
+    def columns(self) -> dict[str, Any]:
+        """Columns for programs, at full precision."""
+        records = [row.record() for row in self.rows]
+        return {name: [record[name] for record in records] for name in records[0]}
 
 
 @dataclass(frozen=True)
@@ -73,21 +99,21 @@ class AuditRow:
         """Standard deviation of the value of uniform random scores."""
         return self.spreads[RANDOM]
 
+    def _lead(self, name: str) -> float:
+        """How much better than the real detector one of the battery is."""
+        difference = self.values[name] - self.values[REAL]
+        return difference if self.metric.higher_is_better else -difference
+
     @property
     def beaten_by(self) -> tuple[str, ...]:
         """The fakes that get a better value than the real detector, ties not counted."""
-        sign = 1 if self.metric.higher_is_better else -1
-        return tuple(name for name in FAKES if sign * (self.values[name] - self.values[REAL]) > _TIE)
+        return tuple(name for name in FAKES if self._lead(name) > _TIE)
 
     @property
     def best_fake(self) -> str:
         """The best of those, with the number of others: "always_on +2"; empty where there is none."""
-        if not self.beaten_by:
-            return ""
-        sign = 1 if self.metric.higher_is_better else -1
-        best = max(self.beaten_by, key=lambda name: sign * self.values[name])
-        others = len(self.beaten_by) - 1
-        return f"{best} +{others}" if others else best
+        best, others = max(self.beaten_by, key=self._lead, default=""), len(self.beaten_by) - 1
+        return f"{best} +{others}" if others > 0 else best
 
     @property
     def fooled(self) -> bool:
@@ -312,7 +338,7 @@ def _draw(fake: Fake, draw: int, parts: list[Recording], measures: Measures) -> 
     by_series = []
     for part in parts:
         labels = counted_labels(part)
-        detection = fake.make(labels, chance)
+        (detection,) = fake.detections(labels, chance)
         values = {}
         if detection.predictions is None:
             # A metric that names a threshold chooses it itself.

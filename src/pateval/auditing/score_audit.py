@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from pateval.auditing.advice import Answer, advise
-from pateval.auditing.consensus import voters
-from pateval.auditing.damage import CHOICES, DAMAGES
-from pateval.auditing.fakes import SKILL_FREE
-from pateval.auditing.metric_rows import MetricRows
+from pateval.auditing.agreement import voters
+from pateval.auditing.fakes import CHOICES, DAMAGES, SKILL_FREE
+from pateval.auditing.label_audit import MetricRows
 from pateval.catalog.metric import Metric
 from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.validation.arrays import FloatArray
@@ -67,14 +66,7 @@ class Gaming:
     def of(cls, series: tuple[str, ...], real: FloatArray, fakes: FloatArray, kind: str) -> Gaming:
         """Hold the best of the fakes of a kind against the best real detector, series by series.
 
-        Parameters
-        ----------
-        series : tuple of str
-            Names of the series.
-        real, fakes : ndarray of shape (detectors or fakes, series)
-            Values of the real detectors, and of `SKILL_FREE`; NaN where there is none.
-        kind : {"blind", "minimal"}
-            Which of the fakes.
+        Values are detectors, or the fakes of `SKILL_FREE`, by series; NaN where there is none.
         """
         chosen = [place for place, fake in enumerate(SKILL_FREE) if fake.kind == kind]
         best_real = np.where(np.isnan(real), -np.inf, real).max(axis=0)

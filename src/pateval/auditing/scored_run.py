@@ -9,16 +9,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval.auditing.consensus import halves_agreement, shares_alone, voters
-from pateval.auditing.damage import CHOICES, DAMAGES, Damage, agreement_with_order
-from pateval.auditing.fakes import SKILL_FREE, Detection, Fake
-from pateval.auditing.metric_rows import counted_labels, judged, series_with_anomalies
+from pateval.auditing.agreement import agreement_with_order, halves_agreement, shares_alone, voters
+from pateval.auditing.fakes import (
+    CHOICES,
+    DAMAGES,
+    SKILL_FREE,
+    Detection,
+    Fake,
+    counted_labels,
+    judged,
+    series_with_anomalies,
+)
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.buffers import EventSpacing
@@ -53,12 +60,7 @@ def audited_measures(**wanted: Any) -> Measures:
     """What an audit computes: the whole catalogue by default, each metric at the threshold its papers report.
 
     Metrics whose papers report their own best are judged at ``(threshold=best)``, unless they or the caller name
-    another threshold.
-
-    Parameters
-    ----------
-    **wanted
-        As for `Measures.of`.
+    another threshold. What is wanted is given as for `Measures.of`.
 
     Examples
     --------
@@ -76,12 +78,8 @@ def audited_measures(**wanted: Any) -> Measures:
             for metric in measures.metrics
         ]
         measures = replace(measures, metrics=tuple(dict.fromkeys(metrics)))
-    rules = [
-        measures.threshold,
-        *dict(measures.thresholds).values(),
-        *(metric.threshold for metric in measures.metrics),
-    ]
-    for threshold in filter(uses_training_scores, rules):
+    named = [metric.threshold for metric in measures.metrics]
+    for threshold in filter(uses_training_scores, [measures.threshold, *dict(measures.thresholds).values(), *named]):
         raise ValueError(
             f"an audit cannot use threshold {threshold!r}: fakes have no training scores; name another rule"
         )
@@ -260,29 +258,14 @@ def _try_one(
     return [try_series(*item, detectors, measures, draws)]
 
 
-@dataclass(frozen=True)
-class SeriesTrial:
-    """What the metrics say on one series that holds an anomaly.
-
-    Attributes
-    ----------
-    series : str
-        Its name.
-    real : ndarray of shape (detectors, metrics)
-        Value of each real detector; NaN where undefined.
-    fakes : ndarray of shape (fakes, metrics)
-        Value of each of `SKILL_FREE`, the mean over its draws.
-    orders : ndarray of shape (damages, metrics)
-        Rank correlation with the known order for each of `DAMAGES`.
-    choices : ndarray of shape (choices, metrics)
-        For each of `CHOICES` 1 where the first detector gets more, -1 where the second does, 0 where they are level.
-    """
+class SeriesTrial(NamedTuple):
+    """What the metrics say on one series that holds an anomaly, in arrays with a column per metric."""
 
     series: str
-    real: FloatArray = field(repr=False)
-    fakes: FloatArray = field(repr=False)
-    orders: FloatArray = field(repr=False)
-    choices: FloatArray = field(repr=False)
+    real: FloatArray  # value of each real detector
+    fakes: FloatArray  # of each of `SKILL_FREE`, the mean over its draws
+    orders: FloatArray  # rank correlation with the known order, for each of `DAMAGES`
+    choices: FloatArray  # for each of `CHOICES` 1 where the first detector gets more, -1 where the second does
 
 
 def try_series(
@@ -290,23 +273,8 @@ def try_series(
 ) -> SeriesTrial | None:
     """Try the metrics on one series; the draws depend on the labels and the seed alone.
 
-    Parameters
-    ----------
-    series : str
-        Its name.
-    recordings : mapping of str to sequence of Recording
-        The real detectors that have scores there with their runs, judged on the same steps.
-    detectors : sequence of str
-        All real detectors, in the order of the result.
-    measures : Measures
-        Metrics, options and seed.
-    draws : int
-        Of each fake that depends on chance.
-
-    Returns
-    -------
-    SeriesTrial or None
-        None where the labels that most detectors have there hold no anomaly.
+    The recordings are those of the real detectors that have scores there. None where the labels that most of them have
+    hold no anomaly.
     """
     every = [run for runs in recordings.values() for run in runs]
     usual, _ = Counter(_digest(one) for one in every).most_common(1)[0]
@@ -324,15 +292,15 @@ def try_series(
     def values(detection: Detection) -> FloatArray:
         return _row(judged(steps, detection, measures), measures)
 
-    def agreement(damage: Damage, draw: int) -> FloatArray:
-        made = damage.detections(labels, chance(draw))
+    def agreement(fake: Fake, draw: int) -> FloatArray:
+        made = fake.detections(labels, chance(draw))
         if not made:
             return undefined
         qualities = np.array([each.quality for each in made])
-        return agreement_with_order(qualities, np.array([signs * values(each.detection) for each in made]))
+        return agreement_with_order(qualities, np.array([signs * values(each) for each in made]))
 
     def mean_of(fake: Fake) -> FloatArray:
-        return _mean([values(fake.make(labels, chance(draw))) for draw in fake.draws(draws)])
+        return _mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])
 
     few = range(max(1, round(ORDER_DRAWS_PER_SEED * draws)))
     real = {name: _of_runs(runs, measures.of_detector(name)) for name, runs in recordings.items()}
@@ -366,24 +334,14 @@ def summarised(
     series = tuple(trial.series for trial in trials)
     rows = []
     for m, metric in enumerate(measures.metrics):
-        is_judged = _is_judged(metric, real[:, :, m], fakes[:, :, m])
-        blind, minimal = (
-            Gaming.of(series, real[:, :, m], fakes[:, :, m], kind) if is_judged else Gaming()
-            for kind in ("blind", "minimal")
-        )
-        rows.append(
-            MetricTrial(
-                metric,
-                measures.labels[metric.id],
-                is_judged,
-                blind,
-                minimal,
-                dict(zip(DAMAGES, _mean(orders[:, :, m].T).tolist(), strict=True)),
-                dict(zip(CHOICES, _mean(choices[:, :, m].T).tolist(), strict=True)),
-                float(alone[m]),
-                float(halves[m]),
-            )
-        )
+        both = real[:, :, m], fakes[:, :, m]
+        is_judged = _is_judged(metric, *both)
+        blind, minimal = (Gaming.of(series, *both, kind) if is_judged else Gaming() for kind in ("blind", "minimal"))
+        by_damage = dict(zip(DAMAGES, _mean(orders[:, :, m].T).tolist(), strict=True))
+        by_choice = dict(zip(CHOICES, _mean(choices[:, :, m].T).tolist(), strict=True))
+        unlike_others = float(alone[m]), float(halves[m])
+        label = measures.labels[metric.id]
+        rows.append(MetricTrial(metric, label, is_judged, blind, minimal, by_damage, by_choice, *unlike_others))
     return ScoreAudit(
         tuple(rows),
         tuple(detectors),
