@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -53,8 +53,7 @@ class Batch:
     def split(self) -> list[Batch]:
         """Cut into batches of one job, to find the one that fails."""
         if isinstance(self.content, tuple):
-            pairs = zip(self.jobs, self.content, strict=True)
-            return [replace(self, jobs=(job,), content=(item,)) for job, item in pairs]
+            return [replace(self, jobs=(cast("Job", item.unit),), content=(item,)) for item in self.content]
         return [replace(self, jobs=(job,)) for job in self.jobs]
 
 
@@ -75,9 +74,8 @@ def make_batches(plan: Plan, *, workers: int = 1) -> Iterator[Batch]:
     wanted = _BATCHES_PER_WORKER * workers
     if workers > 1:
         parts = _cut(plan, parts, wanted)
-    sizes = [(-int(plan.jobs.steps[part].sum()), -_stored_bytes(plan, source, part)) for source, part in parts]
-    for place in sorted(range(len(parts)), key=sizes.__getitem__):
-        yield _batch(plan, *parts[place], SCORES)
+    for source, part in sorted(parts, key=lambda entry: -int(plan.jobs.steps[entry[1]].sum())):
+        yield _batch(plan, source, part, SCORES)
     left = sum(indices.size for source, indices in by_source.items() if isinstance(plan.sources[source], Table))
     for source, indices in by_source.items():
         if isinstance(plan.sources[source], Table):
@@ -107,12 +105,9 @@ def read_jobs(plan: Plan, jobs: Sequence[int] | None = None) -> Iterator[tuple[J
 
 def read_batch(batch: Batch) -> Iterator[tuple[Job, ScoredSeries]]:
     """Read the series of a batch, one at a time."""
-    if isinstance(batch.content, tuple):
-        yield from zip(batch.jobs, batch.content, strict=True)
-        return
-    jobs = {(job.detector, job.series, job.run): job for job in batch.jobs}
-    for item in read_units(_opened(batch.content), batch.layout, batch.jobs):
-        yield jobs[item.detector, item.series, item.run], item
+    content, layout = batch.content, batch.layout
+    for item in content if isinstance(content, tuple) else read_units(_opened(content), layout, batch.jobs):
+        yield cast("Job", item.unit), item
 
 
 _last: tuple[object, Source] | None = None
@@ -185,22 +180,12 @@ def _cut(plan: Plan, parts: list[tuple[int, Indices]], wanted: int) -> list[tupl
     return done + [(source, part) for _, _, source, part in sorted(heap, key=lambda entry: entry[1])]
 
 
-def _stored_bytes(plan: Plan, source: int, part: Indices) -> int:
-    """Return what the scores of some jobs take up on disk; more where they hold many distinct values, as work does."""
-    content, jobs = plan.sources[source], plan.jobs
-    if not isinstance(content, ParquetFiles):
-        return 0
-    names = [plan.layouts[source].scores[score] for score in np.unique(jobs.score[part])]
-    return content.stored_bytes(names, int(jobs.start[part].min()), int(jobs.stop[part].max()))
-
-
 def _batch(plan: Plan, number: int, indices: Indices, purpose: str) -> Batch:
     source, layout = plan.sources[number], plan.layouts[number]
     jobs = tuple(plan.jobs[int(index)] for index in indices)
     if isinstance(source, Table):
-        items = read_units(source, layout, jobs)
-        found = {(item.detector, item.series, item.run): item for item in items}
-        return Batch(jobs, tuple(found[job.detector, job.series, job.run] for job in jobs), layout, purpose)
+        items = tuple(read_units(source, layout, jobs))
+        return Batch(tuple(cast("Job", item.unit) for item in items), items, layout, purpose)
     if not isinstance(source, ParquetFiles):
         return Batch(jobs, str(source), layout, purpose)
     if len(source.pieces) == 1:

@@ -53,11 +53,8 @@ class EventIntervals:
     def labels(self, series: str, size: int, times: Times | None) -> BoolArray:
         """Label the steps of one series.
 
-        Raises
-        ------
-        TableError
-            If an interval holds no step of the series, which would lose an anomaly without a word; or if it is in steps
-            and begins or ends between two of them, before the first or after the last.
+        Refused is an interval that holds no step of the series, which would lose an anomaly without a word; and one in
+        steps that begins or ends between two of them, before the first or after the last.
         """
         found = next((events for name, events in self.by_series if name in (None, series)), ())
         if not found:
@@ -87,11 +84,6 @@ def read_events(table: Table, *, closed: bool = False, series: str | None = None
 
     If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked
     for here by this name, too.
-
-    Raises
-    ------
-    TableError
-        If a column is not there, a value is missing, or an event ends before it starts.
 
     Examples
     --------

@@ -82,23 +82,12 @@ _NOT_READ = {
 def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
     """Resolve files, folders and globs into a list of tables, each a file or a partitioned folder.
 
-    Parameters
-    ----------
-    paths : path or iterable of paths
-        A plain folder stands for the data files in it (sorted; hidden files and other suffixes are passed over); a
-        folder with ``key=value`` sub-folders, or with nothing but ``part-...`` files, is one table, and each of its
-        files a series of its own where no column tells series apart.
+    A plain folder stands for the data files in it (sorted; hidden files and other suffixes are passed over); a folder
+    with ``key=value`` sub-folders, or with nothing but ``part-...`` files, is one table, and each of its files a series
+    of its own where no column tells series apart.
 
-    Returns
-    -------
-    list of Path
-        Nothing is opened: what cannot be read, a folder without data files or a pattern without a match stays in the
-        list, and `open_table` says what is wrong with it, so that the other files can go on.
-
-    Raises
-    ------
-    TableError
-        If a path is empty.
+    Nothing is opened: what cannot be read, a folder without data files or a pattern without a match stays in the list,
+    and `open_table` says what is wrong with it, so that the other files can go on. Only an empty path is refused here.
     """
     found: list[Path] = []
     for item in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
@@ -112,21 +101,9 @@ def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
 
 
 def open_table(path: str | os.PathLike[str]) -> Source:
-    """Open one table: Parquet is read later, series by series; the other formats now.
+    """Open one table, a file, a partitioned folder or ``-``: Parquet is read later, series by series; all else now.
 
-    Parameters
-    ----------
-    path : path
-        A file, a partitioned folder, or ``-`` for standard input.
-
-    Returns
-    -------
-    Table or ParquetFiles
-
-    Raises
-    ------
-    TableError
-        If it is missing, unreadable, empty, damaged or of an unknown format.
+    What is missing, unreadable, empty, damaged or of an unknown format is a TableError.
     """
     path = _path(path)
     pieces = tuple(_pieces(path))
@@ -139,22 +116,10 @@ def open_table(path: str | os.PathLike[str]) -> Source:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read one whole table into memory.
+    """Read one whole table into memory; otherwise as `open_table`.
 
-    Parameters
-    ----------
-    path : path
-        A file of one of the formats by suffix, compressed (.gz, .zst) where it is text; a partitioned folder of them;
-        or ``-`` for standard input, whose format is told by its first bytes.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    TableError
-        If it is missing, unreadable, empty, damaged or of an unknown format.
+    It is a file of one of the formats by suffix, compressed (.gz, .zst) where it is text; a partitioned folder of them;
+    or ``-`` for standard input, whose format is told by its first bytes.
     """
     source = open_table(path)
     return source if isinstance(source, Table) else _in_memory(source.pieces, source.name, source.where)
@@ -319,29 +284,15 @@ def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where
 
 
 def _with_constants(table: Table, constants: Mapping[str, str]) -> Table:
-    added = {name: np.full(table.rows, value) for name, value in constants.items()}
-    return replace(table, columns=table.columns | added)
+    return replace(table, columns=table.columns | {name: np.full(table.rows, constants[name]) for name in constants})
 
 
 def as_table(data: object, *, name: str | None = None) -> Source:
     """Open whatever holds a table: a path, a data frame, or a mapping of column names to arrays.
 
-    Parameters
-    ----------
-    data : path, data frame, mapping or Table
-        Frames of pandas, polars, pyarrow and everything else narwhals reads; lazy frames are collected. An index of
-        dates becomes a column, called like the index, or ``timestamp``.
-    name : str, optional
-        What to call a frame or mapping, where its name is to stand for a detector.
-
-    Returns
-    -------
-    Table or ParquetFiles
-
-    Raises
-    ------
-    TableError
-        If it is not a table, is empty, or has columns of different lengths.
+    Frames are those of pandas, polars, pyarrow and everything else narwhals reads; lazy ones are collected. An index of
+    dates becomes a column, called like the index, or ``timestamp``. The name is what to call a frame or mapping, where
+    it is to stand for a detector.
 
     Examples
     --------
@@ -399,10 +350,6 @@ def _from_frame(data: object, where: str) -> dict[str, Column]:
     index = index_of(data)
     if type(index).__name__ == "DatetimeIndex":
         name = "timestamp" if index.name is None else str(index.name)
-        columns = {name: _dates(index)} | columns
+        dates = np.asarray(index.tz_convert(None) if index.tz is not None else index)
+        columns = {name: in_zone(dates, index.tz)} | columns
     return columns
-
-
-def _dates(index: Any) -> Column:
-    """Return the dates of a pandas index, in universal time where they have a zone."""
-    return np.asarray(index.tz_convert(None) if index.tz is not None else index)

@@ -25,53 +25,25 @@ NO_TIME = "none"
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a table: what a caller says about its columns, and what is wanted of it.
+    """How to read a table: what a caller says about its columns, and what is wanted of it."""
 
-    Attributes
-    ----------
-    label, series, detector, run : str or None
-        Column names. Labels of several channels are named with commas between them, and the scores likewise.
-    score : str, sequence of str or None
-        One score column, whose detector is named by the file, or several, each named by its column.
-    time : str or None
-        Column that says when each step was recorded; "none" where no column is to be taken for it.
-    time_unit : str or None
-        What one unit of the times is, where they are numbers: "s", "ms", "min" and so on.
-    ignore : str or None
-        Column of 0/1 that marks steps to leave out; never guessed.
-    sort : bool
-        Put the rows of each series in order of time. Otherwise rows out of order are an error when they are read.
-    positive : label or sequence of labels, or None
-        The labels that mean an anomaly, where labels are words or classes.
-    events : path, table, EventIntervals or None
-        The anomalies in a table of their own, with columns of start and stop (and of series where there are several).
-        Dates are times; numbers are step numbers from 0, or times where a column of numeric times is named.
-    closed_events : bool
-        Whether the stop of an event belongs to it.
-    labels_only : bool
-        The scores, if there are any, are of no interest.
-    allow_channels : bool
-        Whether the caller can do with labels of several channels; otherwise they are refused.
-    defaults : bool
-        Whether "label" and "score" are only where these columns usually are, and others are guessed where no source
-        has them.
-    """
-
-    label: str | None = None
-    score: str | Sequence[str] | None = None
+    label: str | None = None  # labels of several channels have commas between them, and the scores likewise
+    score: str | Sequence[str] | None = None  # one, whose detector is named by the file, or one for each detector
     series: str | None = None
     detector: str | None = None
     run: str | None = None
-    time: str | None = None
-    time_unit: str | None = None
-    ignore: str | None = None
-    sort: bool = False
-    positive: object = None
+    time: str | None = None  # "none" where no column is to be taken for it
+    time_unit: str | None = None  # what one unit of times is that are numbers: "s", "ms", "min" and so on
+    ignore: str | None = None  # column of 0/1 that marks steps to leave out; never guessed
+    sort: bool = False  # put the rows of each series in order of time, and do not refuse them when they are read
+    positive: object = None  # the label or labels that mean an anomaly, where labels are words or classes
+    # The anomalies in a table of their own, with columns of start and stop (and of series where there are several), or
+    # read from one. Dates are times; numbers are steps from 0, or times where a column of numeric times is named.
     events: object = None
-    closed_events: bool = False
-    labels_only: bool = False
-    allow_channels: bool = False
-    defaults: bool = False
+    closed_events: bool = False  # whether the stop of an event belongs to it
+    labels_only: bool = False  # the scores, if there are any, are of no interest
+    allow_channels: bool = False  # whether the caller can do with labels of several channels
+    defaults: bool = False  # "label" and "score" are only where columns usually are; others are guessed without these
 
     def __post_init__(self) -> None:
         for role in ("label", "score", "series", "detector", "run", "time", "ignore"):
@@ -124,23 +96,7 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
     Scores are guessed as a column called ``score``, ``anomaly_score`` and the like; failing that, as all columns with
     "score" in their names; failing that, every column of numbers without another role, and not called like something
     measured, is taken as one detector's scores (a wide table). Between columns that are as likely as each other
-    nothing is guessed.
-
-    Parameters
-    ----------
-    source : Table or ParquetFiles
-        What `open_table` or `as_table` gave.
-    reading : Reading, optional
-        What is known of the columns; by default nothing.
-
-    Returns
-    -------
-    Layout
-
-    Raises
-    ------
-    TableError
-        If a column is missing, holds text where numbers are needed, or nothing can be guessed.
+    nothing is guessed. A column that is missing, or holds text where numbers are needed, is a TableError.
 
     Examples
     --------

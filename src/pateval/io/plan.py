@@ -144,12 +144,7 @@ def make_plan(
 
     The data are what :func:`pateval.leaderboards.leaderboard` takes. Where something cannot be computed without times,
     ``needs_times`` says so in words, and a source that has none is refused. To ``keep_going`` is to leave out what
-    cannot be used, with its reason, instead of raising.
-
-    Raises
-    ------
-    TableError
-        If a source cannot be used, or nothing is left to compute.
+    cannot be used, with its reason, instead of raising; that nothing is left to compute is an error all the same.
     """
     reading = reading or Reading()
     failures: list[Failure] = []
@@ -351,19 +346,9 @@ def _unevenness(jobs: JobTable) -> Iterator[str]:
 def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan | None, list[str]]:
     """Open the inputs of a leaderboard as they were read when it was computed, from its ``run.json``.
 
-    A relative path is looked up from where the board was computed, from here, and from beside the board's folder.
-
-    Returns
-    -------
-    plan : Plan or None
-        What can still be read; None where nothing can.
-    problems : list of str
-        A sentence for each input that is gone or cannot be read, and for events that are not those of then.
-
-    Raises
-    ------
-    TableError
-        If it does not say how the inputs were read.
+    A relative path is looked up from where the board was computed, from here, and from beside the board's folder. What
+    can still be read is a plan, None where nothing can; beside it stands a sentence for each input that is gone or
+    cannot be read, and for events that are not those of then.
     """
     try:
         reading = run["reading"]
@@ -454,13 +439,7 @@ class LabelledSeries:
 
     @property
     def steps(self) -> dict[str, Any]:
-        """Labels of all series, which series each step belongs to, which count and when they were.
-
-        Raises
-        ------
-        TableError
-            If times are needed and not known.
-        """
+        """Labels of all series, which series each step belongs to, which count and when they were."""
         items = self.items
         labels = [item.checked_labels() for item in items]
         found: dict[str, Any] = {

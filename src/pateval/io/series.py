@@ -109,15 +109,9 @@ class ScoredSeries:
         return f"{self.detector}, run {self.run}" if self.run else self.detector
 
     def checked(self, *, allow_missing: bool = False) -> tuple[BoolArray, FloatArray]:
-        """Return the labels as booleans and the scores as floats.
+        """Return the labels as booleans and the scores as floats; what is wrong with them names file, column, series.
 
         Where scores may be missing, they are NaN there; otherwise that is an error, except at steps that are ignored.
-
-        Raises
-        ------
-        TableError
-            If labels are not 0/1, scores not finite numbers, or times not increasing; the message names file, column
-            and series.
         """
         labels, channels = self.checked_labels(), self.labels.ndim == 2
         try:
@@ -134,11 +128,6 @@ class ScoredSeries:
         """Check the series, and find the steps that count; on its clock, where the unit of its times is known.
 
         The options are those of `pateval.evaluate`; what is given as a duration, in words, needs times.
-
-        Raises
-        ------
-        TableError
-            If labels, scores or times are not what they must be, or times are needed and not known.
         """
         labels, scores = self.checked(allow_missing=missing != "error")
         start = np.zeros(1, dtype=np.intp)
@@ -214,10 +203,7 @@ class ScoredSeries:
     def times(self) -> Times | None:
         """When each step was recorded: integers of nanoseconds for dates, numbers as they stand; None without a clock.
 
-        Raises
-        ------
-        TableError
-            If they are neither dates nor numbers, or do not increase; the message names the first such row.
+        The first row that holds neither, or where they do not increase, is refused.
         """
         if self._clock is None:
             return None
@@ -246,13 +232,7 @@ class ScoredSeries:
 
     @cached_property
     def ignore(self) -> BoolArray | None:
-        """The steps to leave out; None where no column says so.
-
-        Raises
-        ------
-        TableError
-            If the column holds something else than 0/1.
-        """
+        """The steps to leave out; None where no column says so."""
         if self.ignore_values is None:
             return None
         try:

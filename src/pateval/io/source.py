@@ -265,16 +265,6 @@ class ParquetFiles:
         refuse_repeated(schema.names, path)
         return {field.name: kind_of_arrow(field.type) for field in schema} | dict.fromkeys(constants, "text")
 
-    def stored_bytes(self, names: Sequence[str], start: int, stop: int) -> int:
-        """Return how many bytes the columns take up in the row groups that overlap ``[start, stop)``."""
-        wanted = set(names)
-        total = 0
-        for group in self._overlapping(start, stop):
-            stored = self.fragments[group.piece].metadata.row_group(group.number)
-            columns = (stored.column(place) for place in range(stored.num_columns))
-            total += sum(column.total_compressed_size for column in columns if column.path_in_schema in wanted)
-        return total
-
     def batches(
         self, names: Sequence[str], start: int = 0, stop: int | None = None, *, encoded: bool = False
     ) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -43,13 +43,7 @@ class Unit:
 
 
 def list_units(source: Source, layout: Layout) -> list[Unit]:
-    """List what a table holds, in order of detectors and first rows, from its key columns alone.
-
-    Raises
-    ------
-    TableError
-        If a row names no series or no detector.
-    """
+    """List what a table holds, in order of detectors and first rows, from its key columns alone."""
     groups: dict[tuple[str, ...], list[int]] = {}
     if layout.keys:
         for offset, columns in source.batches(layout.keys, encoded=True):
@@ -81,17 +75,7 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
     """Read some units in one pass over the rows they span; each is handed out as soon as its last row is read.
 
     Only the columns needed are decoded; without ``scores`` those of labels alone. For Parquet no more than the open
-    series and one batch are in memory.
-
-    Yields
-    ------
-    ScoredSeries
-        In order of the last row, then of ``units``.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read.
+    series and one batch are in memory. They come in order of the last row, then of ``units``.
     """
     waiting = sorted(units, key=lambda unit: unit.start)
     if not waiting:
@@ -161,22 +145,6 @@ def _stacked(columns: Sequence[Column | None]) -> Column | None:
 
 def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
     """Read every (detector, series) of a table, detector by detector.
-
-    Parameters
-    ----------
-    source : Table or ParquetFiles
-        What `open_table` or `as_table` gave.
-    layout : Layout
-        What `find_layout` gave.
-
-    Yields
-    ------
-    ScoredSeries
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read, or a row names no series or detector.
 
     Examples
     --------

@@ -44,21 +44,11 @@ _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must no
 
 @dataclass(frozen=True)
 class Clock:
-    """When each step was recorded.
+    """When each step was recorded."""
 
-    Attributes
-    ----------
-    times : ndarray of int or float
-        Increasing within a series; integers of nanoseconds for dates, numbers as given otherwise.
-    nanoseconds : int or None
-        Length of one unit of the times; None where it is not known, so that no duration can be measured.
-    tolerance : float
-        Differences below this are rounding.
-    """
-
-    times: Times
-    nanoseconds: int | None
-    tolerance: float = 0.0
+    times: Times  # increasing within a series; integers of nanoseconds for dates, numbers as given otherwise
+    nanoseconds: int | None  # length of one unit of the times; where it is not known no duration can be measured
+    tolerance: float = 0.0  # differences below this are rounding
 
     @property
     def unit(self) -> str | None:
@@ -99,18 +89,7 @@ class Clock:
 
 
 def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str | None = None) -> Clock:
-    """Check times: one per step, increasing within each series.
-
-    Parameters
-    ----------
-    times : array-like
-        Dates, or numbers with ``time_unit``.
-    size : int
-        How many steps there are.
-    series_starts : ndarray of int
-        Where each series begins.
-    time_unit : str, optional
-        What one unit of numeric times is, such as "s" or "min".
+    """Check times, dates or numbers of ``time_unit``: one for each of ``size`` steps, increasing within each series.
 
     Examples
     --------
@@ -287,14 +266,9 @@ def single(value: Any, name: str) -> int | Duration:
 
 
 def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tuple[Lengths, bool]:
-    """Check one buffer or a collection of them: numbers of steps, or durations.
+    """Check one buffer or a collection of them; return lengths, and whether they were given as durations.
 
-    Returns
-    -------
-    lengths : tuple
-        In steps, none longer than ``longest``, or in units of the clock.
-    is_time : bool
-        Whether they are durations.
+    They are in steps, none longer than ``longest``, or in units of the clock.
     """
     given, durations = _durations(value, name)
     if durations is None:

@@ -33,36 +33,22 @@ from pateval.validation.containers import MISSING_SCORES, place_in
 from pateval.validation.indexes import times_of
 from pateval.validation.wording import InputError
 
+# What a recording holds for every step, beside its clock.
+_OF_STEPS = ("labels", "scores", "predictions", "ignore", "absent", "of_others")
+
 
 @dataclass(frozen=True)
 class Timeline:
-    """The steps that count, with their series and times.
+    """The steps that count, with their series and times."""
 
-    Attributes
-    ----------
-    size : int
-        How many steps were recorded.
-    starts : ndarray of int
-        Where each series begins.
-    stretches : ndarray of int
-        Where steps begin that zones do not reach from before: series, and holes longer than ``max_gap``.
-    clock : Clock or None
-        When each step was recorded.
-    step_numbers : ndarray of int or None
-        Number of each step in the whole recording, where some steps are ignored.
-    missing : int
-        How many scores are missing.
-    recorded_starts : ndarray of int or None
-        Where each series begins in the whole recording, where some steps are ignored.
-    """
-
-    size: int
-    starts: IntArray
-    stretches: IntArray
+    size: int  # how many steps were recorded
+    starts: IntArray  # where each series begins
+    stretches: IntArray  # where steps begin that zones do not reach from before: series, and holes above ``max_gap``
     clock: Clock | None = None
+    # Where some steps are ignored: the number of each step, and the start of each series, in the whole recording.
     step_numbers: IntArray | None = None
-    missing: int = 0
     recorded_starts: IntArray | None = None
+    missing: int = 0  # how many scores are missing
 
     @property
     def ignored(self) -> int:
@@ -131,48 +117,20 @@ class StepCounts:
 
 @dataclass(frozen=True)
 class Recording:
-    """Truth and detector at every recorded step of one series or several, and which of the steps count.
+    """Truth and detector at every recorded step of one series or several, and which of the steps count."""
 
-    Attributes
-    ----------
-    labels : ndarray of bool
-        Truth; False where a step is ignored and its label is missing.
-    scores : ndarray of float or None
-        Scores, NaN where one is missing.
-    predictions : ndarray of bool or None
-        Predictions.
-    starts : ndarray of int
-        Where each series begins.
-    clock : Clock or None
-        When each step was recorded.
-    max_gap : duration or None
-        Holes longer than this part events and zones of PATE.
-    ignore : ndarray of bool or None
-        Marks the steps that the caller leaves out.
-    absent : ndarray of bool or None
-        Marks the steps, of those that are not ignored, without a score, where there are any.
-    missing : {"error", "ignore", "normal"}
-        What becomes of them.
-    of_others : ndarray of bool or None
-        Marks further steps to leave out: those at which another detector has no score (`leave_out_for_all`).
-    names : tuple of str
-        What the series are called, where that is known.
-    training : tuple of callable
-        For each series the levels of threshold rules on training scores, by the text of the rule; none where there are
-        no training scores.
-    """
-
-    labels: BoolArray
-    scores: FloatArray | None
+    labels: BoolArray  # False where a step is ignored and its label is missing
+    scores: FloatArray | None  # NaN where one is missing
     predictions: BoolArray | None
-    starts: IntArray
+    starts: IntArray  # where each series begins
     clock: Clock | None = None
-    max_gap: Duration | None = None
-    ignore: BoolArray | None = None
-    absent: BoolArray | None = None
-    missing: str = "error"
-    of_others: BoolArray | None = None
-    names: tuple[str, ...] = ()
+    max_gap: Duration | None = None  # longer holes part events and zones of PATE
+    ignore: BoolArray | None = None  # marks the steps that the caller leaves out
+    absent: BoolArray | None = None  # marks the steps, of those that are not ignored, without a score, if there are any
+    missing: str = "error"  # what becomes of them, one of `MISSING`
+    of_others: BoolArray | None = None  # marks steps at which another detector has no score (`leave_out_for_all`)
+    names: tuple[str, ...] = ()  # what the series are called, where that is known
+    # For each series the levels of threshold rules on training scores, by the text of the rule, where there are such.
     training: tuple[Callable[[str], float], ...] = ()
 
     @cached_property
@@ -251,45 +209,24 @@ class Recording:
 
     def part(self, steps: slice) -> Recording:
         """A run of steps as a series of its own."""
-
-        def cut(values: npt.NDArray[Any] | None) -> Any:
-            return None if values is None else values[steps]
-
-        absent = cut(self.absent)
-        return replace(
-            self,
-            labels=self.labels[steps],
-            scores=cut(self.scores),
-            predictions=cut(self.predictions),
-            starts=np.zeros(1, dtype=np.intp),
-            clock=None if self.clock is None else self.clock.of_series(steps),
-            ignore=cut(self.ignore),
-            absent=absent if absent is not None and absent.any() else None,
-            of_others=cut(self.of_others),
-        )
+        clock = None if self.clock is None else self.clock.of_series(steps)
+        part = replace(self, **self._at(steps), starts=np.zeros(1, dtype=np.intp), clock=clock)
+        return part if part.absent is None or part.absent.any() else replace(part, absent=None)
 
     def drawn(self, steps: IntArray) -> Recording:
         """Steps of one series drawn with repetition; each comes as long after the one before as it did."""
-
-        def chosen(values: npt.NDArray[Any] | None) -> Any:
-            return None if values is None else values[steps]
-
         clock = self.clock
         if clock is not None:
             intervals = np.diff(clock.times, prepend=clock.times[:1])
             if intervals.size > 1:
                 intervals[0] = np.median(intervals[1:])
             clock = replace(clock, times=np.cumsum(intervals[steps]))
-        return replace(
-            self,
-            labels=self.labels[steps],
-            scores=chosen(self.scores),
-            predictions=chosen(self.predictions),
-            clock=clock,
-            ignore=chosen(self.ignore),
-            absent=chosen(self.absent),
-            of_others=chosen(self.of_others),
-        )
+        return replace(self, **self._at(steps), clock=clock)
+
+    def _at(self, steps: slice | IntArray) -> dict[str, Any]:
+        """What is known of each step, at some of the steps."""
+        values = {name: getattr(self, name) for name in _OF_STEPS}
+        return {name: None if value is None else value[steps] for name, value in values.items()}
 
     def merged_at(self) -> list[tuple[int, int]]:
         """Last and next step of events that become one when the steps between them are left out."""
@@ -341,7 +278,10 @@ def read_recording(
         # What stands at a step that is left out is no prediction.
         masks = [one for one in (mask, absent if missing == "ignore" else None) if one is not None]
         predicted = _predictions(predictions, truth, np.logical_or.reduce(masks) if masks else None)
-    starts, clock = _series_and_clock(len(truth), series, times, time_unit)
+    if times is None and time_unit is not None:
+        raise ValueError("time_unit is the unit of times that are numbers: pass times too")
+    starts = series_starts(series, len(truth))
+    clock = None if times is None else read_clock(times, len(truth), starts, time_unit)
     recording = Recording(truth, values, predicted, starts, clock, max_gap, mask, absent, missing)
     _ = recording.timeline  # refused here where no step is left, or a gap without a clock
     return recording
@@ -370,20 +310,10 @@ def joined(recordings: Sequence[Recording]) -> Recording:
         times = [one.times * (cast(int, one.nanoseconds) if len(units) > 1 else 1) for one in clocks]
         unit = "ns" if len(units) > 1 else clocks[0].unit
         clock = read_clock(np.concatenate(times), sum(sizes), starts, unit)
-    masks = {name: together(name) for name in ("predictions", "ignore", "absent", "of_others")}
-    scores = None if first.scores is None else together("scores")
     names = tuple(name for one in recordings for name in one.names)
     training = tuple(level for one in recordings for level in one.training)
-    return replace(
-        first,
-        labels=together("labels"),
-        scores=scores,
-        starts=starts,
-        clock=clock,
-        names=names,
-        training=training,
-        **masks,
-    )
+    of_steps = {name: together(name) for name in _OF_STEPS}
+    return replace(first, **of_steps, starts=starts, clock=clock, names=names, training=training)
 
 
 def leave_out_for_all(recordings: Sequence[Recording]) -> list[Recording]:
@@ -500,13 +430,6 @@ def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None)
     return binary_array(known, "predictions", channels=channels)
 
 
-def _series_and_clock(size: int, series: object, times: object, time_unit: str | None) -> tuple[IntArray, Clock | None]:
-    if times is None and time_unit is not None:
-        raise ValueError("time_unit is the unit of times that are numbers: pass times too")
-    starts = series_starts(series, size)
-    return starts, None if times is None else read_clock(times, size, starts, time_unit)
-
-
 def _timeline(
     size: int,
     counted: IntArray | None,
@@ -527,4 +450,4 @@ def _timeline(
     if max_gap is not None and clock is not None:
         holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
-    return Timeline(size, starts, stretches, clock, counted, missing, recorded_starts)
+    return Timeline(size, starts, stretches, clock, counted, recorded_starts, missing)

@@ -24,27 +24,14 @@ from pateval.validation.wording import in_words
 
 @dataclass(frozen=True)
 class OptionKind:
-    """Which values an option takes.
+    """Which values an option takes."""
 
-    Attributes
-    ----------
-    check : callable
-        Value and name to the value that the metric computes with; any other value is refused in one sentence.
-    counts_steps : bool
-        Whether it counts steps, so that it may be a duration where times are known.
-    is_set : bool
-        Whether it takes several lengths, whose order does not count.
-    is_unit : bool
-        Whether it is a unit of time, which needs times.
-    none_means : str
-        How signatures write None.
-    """
-
+    # Value and name to the value that the metric computes with; any other value is refused in one sentence.
     check: Callable[[Any, str], Any]
-    counts_steps: bool = False
-    is_set: bool = False
-    is_unit: bool = False
-    none_means: str = "none"
+    counts_steps: bool = False  # so that it may be a duration where times are known
+    is_set: bool = False  # takes several lengths, whose order does not count
+    is_unit: bool = False  # of time, which needs times
+    none_means: str = "none"  # how signatures write None
 
     def or_word(self, word: str | None, none_means: str = "none") -> OptionKind:
         """The same kind, with a word such as "auto", or None, in its place."""

@@ -31,18 +31,10 @@ def in_words(value: object) -> str:
 class _WordedError(Exception):
     """What is wrong with an argument, in parts, so that whoever knows more can say it in other words.
 
-    Attributes
-    ----------
-    argument, problem : str
-        Subject and rest of the sentence: "scores", "must be finite at every step; found NaN".
-    step, channel : int or None
-        The first place that is wrong, and ``place``, how messages call it.
-    extent : str
-        How much is wrong, with brackets around it.
-    remedy : str
-        What to do, with the colon before it.
-    kind : str
-        "missing", "swapped" or "signs" where that is what is wrong; empty otherwise.
+    Argument and problem are subject and rest of the sentence: "scores", "must be finite at every step; found NaN". Step
+    and channel are the first place that is wrong, and the place what messages call it. Then come the extent, with
+    brackets around it, and the remedy, with the colon before it. The kind is "missing", "swapped" or "signs" where that
+    is what is wrong.
     """
 
     def __init__(
