@@ -99,9 +99,9 @@ RESULTS = {
     },
     **{name: lambda name=name, size=size: [getattr(pv, name)(*[ODD] * size)] for name, size in CURVES.items()},
 }
-# Metric describes how a number is made, and is handed to functions as often as they return it. The others are parts of
-# results, which these show as rows of their own.
-NO_RESULTS = {"Metric", "OptionKind", "Answer", "DataFault", "FrontierRow", "Overview"}
+# Metric and AlarmClock describe how a number is made, and are handed to functions as often as they return them. The
+# others are parts of results, which these show as rows of their own.
+NO_RESULTS = {"Metric", "OptionKind", "AlarmClock", "Policy", "Answer", "DataFault", "FrontierRow", "Overview"}
 
 
 def strict(text):

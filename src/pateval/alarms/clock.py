@@ -8,17 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.alarms.matching import Number, Policy
-from pateval.time.clocks import Times, is_duration, nanoseconds
+from pateval.time.clocks import is_duration, nanoseconds
+from pateval.time.words import duration_words, interval_words, moment_words
 from pateval.validation.wording import in_words
 
-DAY = 86_400 * 10**9
+_DAY = 86_400 * 10**9
 _LONGEST = 10**18  # units; what is longer could not be added to times of 64 bits
-_UNITS: tuple[tuple[str, int], ...] = (
-    *(("d", DAY), ("h", 3600 * 10**9), ("min", 60 * 10**9), ("s", 10**9)),
-    *(("ms", 10**6), ("us", 10**3), ("ns", 1)),
-)
 
 
 @dataclass(frozen=True)
@@ -51,10 +49,9 @@ class AlarmClock:
         shown = rate * (1000 if self.nanoseconds is None else 1)
         return "-" if math.isnan(shown) else f"{shown:,.0f}" if shown >= 100 else f"{shown:.3g}"
 
-    def in_rate_units(self, length: Number) -> Fraction:
-        """A length of time in days, or in units where no unit is known; exact."""
-        exact = Fraction(length)
-        return exact if self.nanoseconds is None else exact * self.nanoseconds / DAY
+    def in_rate_units(self, length: Number) -> float:
+        """A length of time in days, or in units where no unit is known."""
+        return float(length if self.nanoseconds is None else Fraction(length) * self.nanoseconds / _DAY)
 
     def length(self, value: object, name: str) -> Number:
         """Read a length: a duration, or a number of units where times are numbers.
@@ -81,40 +78,22 @@ class AlarmClock:
             raise TypeError(f"{name} must be a duration such as '10min' or a number; got {in_words(value)}")
         return int(exact) if exact.denominator == 1 else exact
 
-    def policy(
-        self, early: object, delay: object, merge: object | None = None, cooldown: object | None = None
-    ) -> Policy:
+    def policy(self, given: Policy) -> Policy:
         """Read the lengths that say how alarms are counted."""
-        return Policy(
-            self.length(early, "early"),
-            self.length(delay, "delay"),
-            None if merge is None else self.length(merge, "merge"),
-            None if cooldown is None else self.length(cooldown, "cooldown"),
-        )
+        lengths = {name: None if value is None else self.length(value, name) for name, value in vars(given).items()}
+        return Policy(**lengths)
 
-    def duration(self, length: float | Fraction) -> str:
+    def duration(self, length: Number) -> str:
         """A length in the largest sensible unit.
 
         Examples
         --------
-        >>> clock = AlarmClock(10**9)
-        >>> [clock.duration(each) for each in (7800, 35 * 60, 45, 0, 200_000)], AlarmClock().duration(3)
-        (['2 h 10 min', '35 min', '45 s', '0 s', '2 d 8 h'], '3 steps')
+        >>> AlarmClock(10**9).duration(7800), AlarmClock().duration(3)
+        ('2 h 10 min', '3 steps')
         """
         if self.nanoseconds is None:
             return f"{float(length):.6g} step{'' if length == 1 else 's'}"
-        left = round(abs(Fraction(length)) * self.nanoseconds)
-        place = next((place for place, (_, size) in enumerate(_UNITS) if left >= size), None)
-        if place is None:
-            return "0 s"
-        unit, size = _UNITS[place]
-        if place >= 3:
-            return f"{left / size:.3g} {unit}"
-        smaller, smaller_size = _UNITS[place + 1]
-        if unit == "min" and left >= 10 * size:
-            return f"{round(left / size)} {unit}"
-        whole, rest = divmod(round(left / smaller_size), size // smaller_size)
-        return f"{whole} {unit}" + (f" {rest} {smaller}" if rest else "")
+        return duration_words(Fraction(length) * self.nanoseconds)
 
     def lead(self, length: float) -> str:
         """A time to detect: how early or late.
@@ -128,18 +107,8 @@ class AlarmClock:
             return "-"
         return "at once" if length == 0 else f"{self.duration(abs(length))} {'early' if length < 0 else 'late'}"
 
-    def moment(self, time: Any) -> str:
-        """A time, as short as it can be written: seconds and fractions only where there are some."""
-        if not self.has_dates:
-            return f"{time:.10g}" if isinstance(time, (float, np.floating)) else str(int(time))
-        date = np.datetime64(int(time), "ns")
-        for unit in ("m", "s", "ms", "us"):
-            if date.astype(f"datetime64[{unit}]") == date:
-                return str(date.astype(f"datetime64[{unit}]")).replace("T", " ")
-        return str(date).replace("T", " ")
-
     def interval(self, start: Any, stop: Any) -> str:
-        """An interval; the day is said once where it is the same.
+        """An interval in words; an instant is one time.
 
         Examples
         --------
@@ -147,26 +116,25 @@ class AlarmClock:
         >>> AlarmClock(1, True).interval(4 * hour, 5 * hour), AlarmClock().interval(3, 3)
         ('1970-01-01 04:00 to 05:00', '3')
         """
-        first, last = self.moment(start), self.moment(stop)
-        if first == last:
-            return first
-        same_day = self.has_dates and first[:10] == last[:10]
-        return f"{first} to {last[11:] if same_day else last}"
-
-    def times(self, numbers: Times) -> Times:
-        """Times as users have them: dates where they are dates."""
-        return numbers.astype(np.int64).view("datetime64[ns]") if self.has_dates else numbers
-
-    def length_given(self, length: Number) -> Any:
-        """A length as users have it: a time difference where times are dates."""
         if self.has_dates:
-            return np.timedelta64(round(length), "ns")
-        return length if isinstance(length, int) else float(length)
+            return interval_words(start, stop)
+        first, last = (f"{time:.10g}" if isinstance(time, float) else str(int(time)) for time in (start, stop))
+        return first if first == last else f"{first} to {last}"
 
     def written(self, time: Any) -> Any:
         """A time for JSON: dates as ISO 8601 has them."""
-        return self.moment(time).replace(" ", "T") if self.has_dates else time
+        return moment_words(time).replace(" ", "T") if self.has_dates else time
 
-    def lengths(self, numbers: Times) -> Times:
+    def times(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Times as users have them: dates where they are dates."""
+        return numbers.astype(np.int64).view("datetime64[ns]") if self.has_dates else numbers
+
+    def lengths(self, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Lengths as users have them: time differences where times are dates."""
         return np.round(numbers).astype(np.int64).view("timedelta64[ns]") if self.has_dates else numbers
+
+    def length_given(self, length: Number) -> Any:
+        """One length as users have it."""
+        if self.has_dates:
+            return np.timedelta64(round(length), "ns")
+        return length if isinstance(length, int) else float(length)

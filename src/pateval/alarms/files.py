@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.judgement import AlarmJudgement
-from pateval.alarms.matching import match, observed_time
-from pateval.alarms.reading import (
+from pateval.alarms.intervals import (
     Columns,
     Intervals,
     as_one_type,
     common_clock,
+    is_table,
     read_intervals,
     read_periods,
     rows_by_name,
 )
-from pateval.alarms.statistics import binomial_p_value, signed_rank_p_value
-from pateval.alarms.tables import Rows, TableResult, as_records, shown_table
+from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.matching import Matching, Policy, match, observed_time
 from pateval.io import TableError, expand
-from pateval.output.results import Result
-from pateval.output.text_table import TERMINAL_WIDTH, folded, plain
+from pateval.output.results import Result, Rows, TableResult, columns_of_records
+from pateval.output.text_table import TERMINAL_WIDTH, beside_names, folded, plain
 from pateval.time.clocks import Duration
 from pateval.validation.arrays import choice
 
@@ -69,12 +68,12 @@ class AlarmDifference(Result):
     time_difference: float
     time_p_value: float
 
-    def table(self, clock: AlarmClock) -> tuple[list[str], list[list[str]]]:
+    def table(self, clock: AlarmClock) -> Rows:
         """Columns and rows for people."""
-        sooner = "-"
-        if not math.isnan(self.time_difference):
-            words = "as soon" if not self.time_difference else "sooner" if self.time_difference < 0 else "later"
-            sooner = words if not self.time_difference else f"{clock.duration(abs(self.time_difference))} {words}"
+        sooner = "-" if math.isnan(self.time_difference) else "as soon"
+        if abs(self.time_difference) > 0:
+            words = "sooner" if self.time_difference < 0 else "later"
+            sooner = f"{clock.duration(abs(self.time_difference))} {words}"
         p_values = [f"{p:.3g}" for p in (self.found_p_value, self.false_p_value, self.time_p_value)]
         return ["difference", self.first, self.second, "p"], [
             ["found by this one only", str(self.found_by_first_only), str(self.found_by_second_only), p_values[0]],
@@ -85,23 +84,30 @@ class AlarmDifference(Result):
 
 def compare_alarms(one: AlarmJudgement, other: AlarmJudgement) -> AlarmDifference:
     """Test two judgements of the same incidents and observed time against each other."""
+    from scipy.stats import binomtest, wilcoxon
+
     found = [np.concatenate([part.is_found for part in judged.parts]) for judged in (one, other)]
     both = found[0] & found[1]
     times = [np.concatenate([part.times_to_detect for part in judged.parts])[both] for judged in (one, other)]
     differences = (times[0] - times[1]).astype(np.float64)
+    unequal = differences[differences != 0]
     first, second = int(np.count_nonzero(found[0] & ~found[1])), int(np.count_nonzero(found[1] & ~found[0]))
+
+    def evenly(count: int, total: int) -> float:
+        return float(binomtest(count, total).pvalue) if total else 1.0
+
     return AlarmDifference(
         one.name,
         other.name,
         first,
         second,
-        binomial_p_value(first, first + second),
+        evenly(first, first + second),
         one.false,
         other.false,
-        binomial_p_value(one.false, one.false + other.false),
+        evenly(one.false, one.false + other.false),
         int(np.count_nonzero(both)),
         float(np.median(differences)) if differences.size else math.nan,
-        signed_rank_p_value(differences),
+        float(wilcoxon(unequal).pvalue) if unequal.size else 1.0,
     )
 
 
@@ -144,29 +150,27 @@ class AlarmTable(TableResult):
         names = [part.series for part in judgement.parts] if self.by == "series" else []
         return [(str(name), judgement.of_series(name)) for name in names]
 
-    def records(self) -> Rows:
-        """Columns and rows for programs, at full precision: a row per detector, and one per kind or series if asked."""
-        columns = self.judgements[0].records()[0]
-        if self.by is None:
-            return columns, [judgement.records()[1][0] for judgement in self.judgements]
+    def columns(self) -> dict[str, Any]:
+        """Return columns at full precision: a row per detector, and one per kind or series if asked."""
         rows = []
         for judgement in self.judgements:
             for name, part in [(None, judgement), *self.parts(judgement)]:
-                cells = part.records()[1][0]
-                rows.append([cells[0], name, *cells[1:]])
-        return [columns[0], self.by, *columns[1:]], rows
+                rows.append(
+                    {"detector": judgement.name} | ({} if self.by is None else {self.by: name}) | part.figures()
+                )
+        return columns_of_records(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
         found: dict[str, Any] = {"detectors": [judgement.to_dict() for judgement in self.judgements]}
         if self.by is not None:
-            found[f"by_{self.by}"] = as_records(*self.records())
+            found[f"by_{self.by}"] = self.row_dicts()
         if self.difference is not None:
             found["difference"] = self.difference.to_dict()
         written: dict[str, Any] = plain(found | {"notes": self.notes})
         return written
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> Rows:
         """Columns and rows of the main figures, for people."""
         return self.judgements[0].table()[0], [row for judged in self.judgements for row in judged.table()[1]]
 
@@ -176,7 +180,7 @@ class AlarmTable(TableResult):
 
     def text(self, width: int | None = TERMINAL_WIDTH) -> str:
         """Tables and sentences, in lines of at most ``width`` characters; None is any width."""
-        blocks = [shown_table(*self.table(), width)]
+        blocks = [beside_names(*self.table(), width=width)]
         for judgement in self.judgements:
             if self.by is not None:
                 columns = judgement.table()[0]
@@ -184,11 +188,11 @@ class AlarmTable(TableResult):
                 keep = [0, 1, 2, 6] if self.by == "kind" else range(len(columns))
                 head = [self.by, *columns[1:]]
                 cells = [[row[place] for place in keep] for row in rows]
-                blocks.append(shown_table([head[place] for place in keep], cells, width))
+                blocks.append(beside_names([head[place] for place in keep], cells, width=width))
             head = [f"{judgement.name}:"] if len(self.judgements) > 1 else []
             blocks.append("\n".join([*head, *(folded(line, width) for line in judgement.remarks())]))
         if self.difference is not None:
-            blocks.append(shown_table(*self.difference.table(self.judgements[0].clock), width))
+            blocks.append(beside_names(*self.difference.table(self.judgements[0].clock), width=width))
         return "\n\n".join(blocks)
 
 
@@ -254,40 +258,37 @@ def judge_alarm_files(
     """
     if by is not None:
         choice(by, "by", BY)
-    columns = Columns(start, stop, series, detector, kind)
-    fired = _alarm_lists(alarms, columns)
-    happened = read_intervals(incidents, "incidents", columns)
-    beside = Columns(series=series)
-    periods, ignored = read_periods(period, "period", beside), read_periods(ignore, "ignore", beside)
-    clock = common_clock([*fired, happened, periods, ignored], time_unit)
-    *fired, happened, periods, ignored = as_one_type([*fired, happened, periods, ignored])
-    policy = clock.policy(early, delay, merge, cooldown)
+    columns, beside = Columns(start, stop, series, detector, kind), Columns(series=series)
+    lists = [
+        *_alarm_lists(alarms, columns),
+        read_intervals(incidents, "incidents", columns),
+        *(read_periods(given, name, beside) for given, name in ((period, "period"), (ignore, "ignore"))),
+    ]
+    clock = common_clock(lists, time_unit)
+    *fired, happened, periods, ignored = as_one_type(lists)
+    policy = clock.policy(Policy(early, delay, merge, cooldown))
     asked = None if within is None else clock.length(within, "within")
-    names = _series_names([*fired, happened], periods if period is not None else None, ignored)
-    parts: dict[str, list[Any]] = {name: [] for name in _detector_names(fired)}
-    for name in names:
-        lists = [(alarm_list.name, alarm_list.of_series(name)) for alarm_list in fired]
-        of_series = happened.of_series(name)
-        moments = np.concatenate([one.bounds.ravel() for one in (*(each for _, each in lists), of_series)])
-        given = None if period is None else periods.of_series(name).bounds
-        observed = observed_time(given, ignored.of_series(name).bounds, moments)
-        bounds: dict[str, list[Any]] = {detector: [] for detector in parts}
-        for stem, alarm_list in lists:
-            if alarm_list.detectors is None:
-                bounds[stem].append(alarm_list.bounds)
-            else:
-                for found, rows in rows_by_name(alarm_list.detectors.tolist()).items():
-                    bounds[found].append(alarm_list.bounds[rows])
-        for found, pieces in bounds.items():
-            joint = np.concatenate(pieces) if pieces else np.zeros((0, 2), dtype=of_series.bounds.dtype)
-            parts[found].append(match(joint, of_series.bounds, observed, policy, series=name, kinds=of_series.kinds))
+    by_detector = _by_detector(fired)
+    parts: dict[str, list[Matching]] = {name: [] for name in by_detector}
+    for name in _series_names([*fired, happened], periods if period is not None else None, ignored):
+        to_find = happened.of_series(name)
+        bounds = {
+            found: np.concatenate([one.of_series(name).bounds for one in several])
+            for found, several in by_detector.items()
+        }
+        moments = np.concatenate([one.ravel() for one in (*bounds.values(), to_find.bounds)])
+        within_periods = None if period is None else periods.of_series(name).bounds
+        observed = observed_time(within_periods, ignored.of_series(name).bounds, moments)
+        for found, alarm_bounds in bounds.items():
+            part = match(alarm_bounds, to_find.bounds, observed, policy, series=name, kinds=to_find.kinds)
+            parts[found].append(part)
     judgements = tuple(
-        AlarmJudgement.of(found, clock, asked, has_period=period is not None, name=name)
+        AlarmJudgement(tuple(found), clock, asked, has_period=period is not None, name=name)
         for name, found in parts.items()
     )
     if (period is not None or ignore is not None) and not any(part.observed.length for part in judgements[0].parts):
         raise TableError("nothing is observed: the period is empty, or all of it is ignored")
-    notes = [note for one in (*fired, happened, periods, ignored) for note in one.notes]
+    notes = [note for one in lists for note in one.notes]
     return AlarmTable(judgements, by, tuple(dict.fromkeys(notes)))
 
 
@@ -295,7 +296,7 @@ def _alarm_lists(alarms: object, columns: Columns) -> list[Intervals]:
     """Read alarms: one table or several; names of files without a column of detectors must differ."""
     if isinstance(alarms, (str, os.PathLike)):
         sources: Sequence[Any] = expand(alarms)
-    elif isinstance(alarms, (list, tuple)) and alarms and all(_is_table(each) for each in alarms):
+    elif isinstance(alarms, (list, tuple)) and alarms and all(is_table(each) for each in alarms):
         sources = [one for each in alarms for one in (expand(each) if isinstance(each, (str, os.PathLike)) else [each])]
     else:
         sources = [alarms]
@@ -310,17 +311,14 @@ def _alarm_lists(alarms: object, columns: Columns) -> list[Intervals]:
     return found
 
 
-def _is_table(source: object) -> bool:
-    return isinstance(source, (str, os.PathLike, dict)) or hasattr(source, "columns")
-
-
-def _detector_names(lists: Iterable[Intervals]) -> list[str]:
-    names = [
-        name
-        for one in lists
-        for name in ([one.name] if one.detectors is None else dict.fromkeys(one.detectors.tolist()))
-    ]
-    return list(dict.fromkeys(names))
+def _by_detector(lists: Iterable[Intervals]) -> dict[str, list[Intervals]]:
+    """Alarms of each detector: those a column names, otherwise those of the file by its name."""
+    found: dict[str, list[Intervals]] = {}
+    for one in lists:
+        named = {one.name: slice(None)} if one.detectors is None else rows_by_name(one.detectors)
+        for name, rows in named.items():
+            found.setdefault(name, []).append(one.chosen(rows))
+    return found
 
 
 def _series_names(events: Sequence[Intervals], periods: Intervals | None, ignored: Intervals) -> list[str | None]:
@@ -331,7 +329,7 @@ def _series_names(events: Sequence[Intervals], periods: Intervals | None, ignore
         named = next((one for one in (periods, ignored) if one is not None and one.series is not None), None)
         if named is not None and known:
             raise TableError(f"{named.where} names series, and {known[0].where} does not; add a column 'series' there")
-        return [None] if named is None or named.series is None else list(rows_by_name(named.series.tolist()))
+        return [None] if named is None or named.series is None else list(dict.fromkeys(named.series))
     silent = next((one for one in known if one.series is None), None)
     if silent is not None:
         raise TableError(
@@ -339,7 +337,7 @@ def _series_names(events: Sequence[Intervals], periods: Intervals | None, ignore
         )
     names = list(dict.fromkeys(name for one in naming if one.series is not None for name in one.series.tolist()))
     if periods is not None and periods.series is not None:
-        observed = list(rows_by_name(periods.series.tolist()))
+        observed = list(dict.fromkeys(periods.series))
         absent = next((name for name in names if name not in set(observed)), None)
         if absent is not None:
             raise TableError(f"{periods.where}: series {absent!r} is not there; say when it was observed")

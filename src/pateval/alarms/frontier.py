@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,23 +12,29 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.judgement import AlarmJudgement, percent_limits, share
-from pateval.alarms.scored import ScoredSteps, scored_steps, step_series
-from pateval.alarms.statistics import LimitPair, poisson_limits, wilson_limits
-from pateval.alarms.tables import Rows, TableResult, as_records
+from pateval.alarms.judgement import AlarmJudgement, Figures, percent_limits, share
+from pateval.alarms.matching import Policy
+from pateval.alarms.scored import ScoredSteps, scored_steps
+from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import plain
 from pateval.thresholds.false_alarms import lowest_allowed
 from pateval.thresholds.levels import read_alarm_rate
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, read_recording
+from pateval.validation.arrays import IntArray
+from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words
 
 _CELLS_AT_ONCE = 5_000_000  # times to detect held at once, incidents by thresholds
 _ROWS_SHOWN = 12
+_COLUMNS = (
+    *("threshold", "found", "incidents", "recall", "alarms", "false", "false_rate", "alarm_rate"),
+    *("median_time_to_detect", "time_in_alarm", "share_in_alarm"),
+)
 
 
 @dataclass(frozen=True)
-class FrontierRow:
+class FrontierRow(Figures):
     """One threshold: what its alarms find, and what they cost.
 
     Attributes
@@ -61,34 +67,9 @@ class FrontierRow:
     budgets: tuple[str, ...] = ()
 
     @property
-    def recall(self) -> float:
-        """Share of the incidents that are found; NaN without incidents."""
-        return share(self.found, self.incidents)
-
-    @property
-    def false_rate(self) -> float:
-        """False alarms per day, or per unit of time where no unit is known."""
-        return share(self.false, self.days)
-
-    @property
-    def false_rate_limits(self) -> LimitPair:
-        """Garwood's limits of that rate at 95 %."""
-        return poisson_limits(self.false, self.days)
-
-    @property
-    def alarm_rate(self) -> float:
-        """All alarms likewise."""
-        return share(self.alarms, self.days)
-
-    @property
     def share_in_alarm(self) -> float:
         """Time in alarm as a share of observed time."""
         return share(self.time_in_alarm, self.observed)
-
-    @property
-    def recall_limits(self) -> LimitPair:
-        """Wilson's limits of the recall at 95 %."""
-        return wilson_limits(self.found, self.incidents)
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,20 +82,26 @@ class AlarmFrontier(TableResult):
         The thresholds.
     thresholds : dict of str to (float or None)
         The threshold of each budget; None where not even the highest score keeps it.
-    clock : AlarmClock
-        What a unit of the times is.
-    observed : Fraction
-        Length of observed time, in units of the clock.
+    steps : ScoredSteps
+        The scores, which can be judged at every threshold.
     """
 
     rows: tuple[FrontierRow, ...]
     thresholds: dict[str, float | None]
-    clock: AlarmClock
-    observed: Fraction
     steps: ScoredSteps = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def clock(self) -> AlarmClock:
+        """What a unit of the times is."""
+        return self.steps.clock
+
+    @property
+    def observed(self) -> Fraction:
+        """Length of observed time, in units of the clock."""
+        return self.steps.observed
 
     @property
     def rate_unit(self) -> str:
@@ -130,27 +117,24 @@ class AlarmFrontier(TableResult):
         """The row that a budget chose; None where there is none."""
         return next((row for row in self.rows if budget in row.budgets), None)
 
-    def records(self) -> Rows:
-        """Columns and rows at full precision; times in units of the clock."""
-        columns = ["threshold", "found", "incidents", "recall", "recall_low", "recall_high", "alarms", "false"]
-        columns += ["rate_unit", "false_rate", "false_rate_low", "false_rate_high", "alarm_rate"]
-        columns += ["median_time_to_detect", "time_in_alarm", "share_in_alarm", "budgets"]
-        return columns, [
-            [
-                *(row.threshold, row.found, row.incidents, row.recall, *row.recall_limits, row.alarms, row.false),
-                *(self.rate_unit, row.false_rate, *row.false_rate_limits, row.alarm_rate),
-                *(row.median_time_to_detect, row.time_in_alarm, row.share_in_alarm, ", ".join(row.budgets)),
-            ]
-            for row in self.rows
-        ]
+    def columns(self) -> dict[str, Any]:
+        """Return a row per threshold at full precision; times in units of the clock."""
+        found: dict[str, Any] = {}
+        for name in _COLUMNS:
+            found[name] = [getattr(row, name) for row in self.rows]
+            if name in ("recall", "false_rate"):
+                limits = [getattr(row, f"{name}_limits") for row in self.rows]
+                found[f"{name}_low"], found[f"{name}_high"] = ([pair[place] for pair in limits] for place in (0, 1))
+        found["budgets"] = [", ".join(row.budgets) for row in self.rows]
+        return found | {"rate_unit": [self.rate_unit] * len(self.rows)}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
         figures = {"rate_unit": self.rate_unit, "observed": float(self.observed), "budgets": self.thresholds}
-        found: dict[str, Any] = plain(figures | {"rows": as_records(*self.records())})
+        found: dict[str, Any] = plain(figures | {"rows": self.row_dicts()})
         return found
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> Rows:
         """Columns and rows for people: budgets, and a choice of the other thresholds."""
         columns = ["threshold", "found", "95 %", f"false alarms per {self.clock.rate_words}", "median time to detect"]
         return [*columns, "time in alarm", "budget"], [
@@ -271,19 +255,23 @@ def alarm_frontier(
     recording = read_recording(
         truth, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     )
-    clock = clock_of(recording, times, time_unit)
-    steps = scored_steps(
-        recording,
-        incidents,
-        names=step_series(series, recording.starts),
-        clock=clock,
-        policy=clock.policy(early, delay, merge, cooldown),
-        labels_given=labels is not None,
+    recording = replace(recording, names=_series_names(series, recording.starts))
+    policy = Policy(early, delay, merge, cooldown)
+    return frontier_of(
+        scored_steps(recording, incidents, clock=_clock(recording, times, time_unit), policy=policy), wanted
     )
-    return frontier_of(steps, wanted)
 
 
-def clock_of(recording: Recording, times: object, time_unit: str | None) -> AlarmClock:
+def _series_names(names: object, starts: IntArray) -> tuple[str, ...]:
+    """Names of the series, in order; none where there is one without a name."""
+    values = [] if names is None else to_numpy(names, "series")[starts].tolist()
+    try:
+        return tuple(str(value) for value in values)
+    except Exception:  # whatever an object raises that has no text
+        raise TypeError(f"series must be names; got {in_words(values[0])}") from None
+
+
+def _clock(recording: Recording, times: object, time_unit: str | None) -> AlarmClock:
     """The clock of a recording; steps where it has none."""
     if recording.clock is None:
         return AlarmClock()
@@ -295,22 +283,31 @@ def clock_of(recording: Recording, times: object, time_unit: str | None) -> Alar
 
 def frontier_of(steps: ScoredSteps, budgets: Sequence[str]) -> AlarmFrontier:
     """Find the thresholds; `alarm_frontier` says which."""
-    allowed = {budget: allowed_false_alarms(budget, steps) for budget in budgets}
-    find = _frontier_of_sums if steps.policy.cooldown is None else _frontier_one_by_one
+    allowed = {budget: _allowed_false_alarms(budget, steps) for budget in budgets}
+    find = _rows_by_sums if steps.policy.cooldown is None else _rows_one_by_one
     rows, chosen = find(steps, allowed)
-    return AlarmFrontier(tuple(rows), chosen, steps.clock, steps.observed, steps)
+    for place, row in enumerate(rows):
+        kept = tuple(budget for budget, threshold in chosen.items() if threshold == row.threshold)
+        rows[place] = replace(row, budgets=kept)
+    return AlarmFrontier(tuple(rows), chosen, steps)
 
 
-def allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
+def _row(steps: ScoredSteps, counts: Sequence[Any]) -> FrontierRow:
+    """A row of counts, in the order of the fields, over the time that was observed."""
+    over: dict[str, Any] = {"observed": float(steps.observed), "days": steps.days}
+    return FrontierRow(*counts, **over)
+
+
+def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
     """How many false alarms a budget allows in the time that was observed, as an exact fraction."""
     rate, per = read_alarm_rate(budget, f"false-alarms:{budget}")
     exact = Fraction(str(rate))
     if isinstance(per, int):
-        return exact * steps.size / per
+        return exact * steps.times.size / per
     return exact * steps.observed / Fraction(steps.clock.length(per, f"the unit of budget {budget!r}"))
 
 
-def _frontier_of_sums(
+def _rows_by_sums(
     steps: ScoredSteps, allowed: dict[str, Fraction]
 ) -> tuple[list[FrontierRow], dict[str, float | None]]:
     """All thresholds at once: counts are sums over steps and cuts, as `pateval.kernels.alarm_levels` has them."""
@@ -318,30 +315,15 @@ def _frontier_of_sums(
     everything = np.ones(levels.is_counted.size, dtype=np.bool_)
     outside_counted, false = levels.outside(levels.is_counted), levels.outside(everything)
     alarms = levels.alarms() - (outside_counted - false)
-    found_at = levels.found_at
-    chosen: dict[str, int | None] = {}
-    for budget, limit in allowed.items():
-        chosen[budget] = lowest_allowed(false, limit, lowest)
+    chosen = {budget: lowest_allowed(false, limit, lowest) for budget, limit in allowed.items()}
     wanted = {rank for rank in chosen.values() if rank is not None}
+    found_at = np.sort(levels.found_at)
     ranks = np.array(sorted(wanted | set(found_at[found_at >= lowest].tolist()), reverse=True), dtype=np.intp)
-    medians = _medians(steps, ranks)
-    in_alarm = levels.in_alarm(steps.lengths)
-    counts = np.searchsorted(np.sort(found_at), ranks, side="left")
-    rows = [
-        FrontierRow(
-            float(thresholds[rank]),
-            found=int(found_at.size - below),
-            incidents=int(np.count_nonzero(levels.is_counted)),
-            alarms=int(alarms[rank]),
-            false=int(false[rank]),
-            median_time_to_detect=median,
-            time_in_alarm=float(in_alarm[rank]),
-            observed=float(steps.observed),
-            days=steps.days,
-            budgets=tuple(budget for budget, other in chosen.items() if other == rank),
-        )
-        for rank, below, median in zip(ranks.tolist(), counts.tolist(), medians, strict=True)
-    ]
+    found = found_at.size - np.searchsorted(found_at, ranks, side="left")
+    incidents = np.full(ranks.size, np.count_nonzero(levels.is_counted))
+    in_alarm = levels.in_alarm(steps.lengths)[ranks]
+    columns = (thresholds[ranks], found, incidents, alarms[ranks], false[ranks], _medians(steps, ranks), in_alarm)
+    rows = [_row(steps, counts) for counts in zip(*(np.asarray(column).tolist() for column in columns), strict=True)]
     return rows, {budget: None if rank is None else float(thresholds[rank]) for budget, rank in chosen.items()}
 
 
@@ -361,37 +343,22 @@ def _medians(steps: ScoredSteps, ranks: npt.NDArray[np.intp]) -> list[float]:
     return found
 
 
-def _frontier_one_by_one(
+def _rows_one_by_one(
     steps: ScoredSteps, allowed: dict[str, Fraction]
 ) -> tuple[list[FrontierRow], dict[str, float | None]]:
     """With a cooldown an alarm depends on those before it: every threshold is judged by itself."""
     chosen: dict[str, float | None] = dict.fromkeys(allowed)
-    open_budgets, rows, before = dict(allowed), {}, 0
+    open_budgets, rows, found_before = dict(allowed), [], 0
     for threshold in steps.thresholds[steps.lowest_candidate :][::-1].tolist():
         judged = steps.judge(threshold)
         open_budgets = {budget: limit for budget, limit in open_budgets.items() if judged.false <= limit}
-        for budget in open_budgets:
-            chosen[budget] = threshold
-        if judged.found != before or open_budgets:
-            rows[threshold] = (judged, judged.found != before)
-        before = judged.found
-    kept = {threshold for threshold, (_, changes) in rows.items() if changes} | set(chosen.values())
-    return [
-        FrontierRow(
-            threshold,
-            found=judged.found,
-            incidents=judged.incidents,
-            alarms=judged.alarms,
-            false=judged.false,
-            median_time_to_detect=judged.detection_quantiles()[1],
-            time_in_alarm=float(sum(part.time_in_alarm for part in judged.parts)),
-            observed=float(steps.observed),
-            days=steps.days,
-            budgets=tuple(budget for budget, other in chosen.items() if other == threshold),
-        )
-        for threshold, (judged, _) in rows.items()
-        if threshold in kept
-    ], chosen
+        chosen |= dict.fromkeys(open_budgets, threshold)
+        median, in_alarm = judged.detection_quantiles()[1], float(judged.length_in_alarm)
+        counts = (judged.found, judged.incidents, judged.alarms, judged.false, median, in_alarm)
+        rows.append((_row(steps, (threshold, *counts)), judged.found != found_before))
+        found_before = judged.found
+    kept = set(chosen.values())
+    return [row for row, has_changed in rows if has_changed or row.threshold in kept], chosen
 
 
 def _chosen_rows(rows: Sequence[FrontierRow]) -> list[FrontierRow]:

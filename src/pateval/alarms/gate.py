@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from pateval.alarms.judgement import AlarmJudgement
-from pateval.alarms.tables import Rows, TableResult, as_records
 from pateval.evaluation.bootstrap import event_blocks
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample, values_of, with_predictions
+from pateval.output.results import Rows, TableResult, columns_of_records
 from pateval.output.text_table import plain
 from pateval.time.timelines import Recording, leave_out_for_all
 from pateval.validation.arrays import FloatArray
@@ -112,18 +112,17 @@ class GateResult(TableResult):
         level = f"{self.alpha:.3g}" + ("" if self.look is None else f", look {self.look} of its ledger")
         return f"{verdict} ({'; '.join(reasons)}, at {level})"
 
-    def records(self) -> Rows:
-        """Columns and rows: one per quantity."""
-        names = list(GateEvidence.__dataclass_fields__)
-        return names, [[getattr(one, name) for name in names] for one in self.evidence]
+    def columns(self) -> dict[str, Any]:
+        """Return a row per quantity."""
+        return columns_of_records([vars(one) for one in self.evidence])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry."""
         decided = {name: getattr(self, name) for name in ("passed", "require", "alpha", "look")}
-        found: dict[str, Any] = plain({**decided, "sentence": self.sentence(), "evidence": as_records(*self.records())})
+        found: dict[str, Any] = plain({**decided, "sentence": self.sentence(), "evidence": self.row_dicts()})
         return found
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> Rows:
         """Columns and rows for people."""
         columns = ["measure", "base", "new", "difference", "margin", "over", "p not worse", "p better", "power"]
         return columns, [

@@ -4,26 +4,126 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.matching import FALSE, FIRST, REPEAT, ROLES, SET_ASIDE, Matching, Number, match, observed_time
-from pateval.alarms.reading import as_one_type, common_clock, read_intervals, read_periods
-from pateval.alarms.statistics import LimitPair, poisson_limits, wilson_limits
-from pateval.alarms.tables import Rows, TableResult, as_records
+from pateval.alarms.intervals import as_one_type, common_clock, read_intervals, read_periods
+from pateval.alarms.matching import (
+    FALSE,
+    FIRST,
+    REPEAT,
+    ROLES,
+    SET_ASIDE,
+    Matching,
+    Number,
+    Policy,
+    match,
+    observed_time,
+)
+from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import plain
-from pateval.time.clocks import Duration, Times
+from pateval.time.clocks import Duration
 
 ENDLESS = 0.2  # share of observed time in alarm above which the sentence opens with it
+_LEVEL = 0.95
 _MISSED_SHOWN = 5
 _COUNTS = ("alarms", "first", "repeat", "false", "set_aside", "dropped", "suppressed")
+LimitPair = tuple[float, float]
+
+
+def wilson_limits(successes: int, trials: int) -> LimitPair:
+    """Wilson's limits of a share at 95 %; NaN without trials.
+
+    By hand, since SciPy computes the p-value of a test with them, for each threshold of a frontier.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in wilson_limits(8, 10)]
+    [0.49, 0.943]
+    """
+    if not trials:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def poisson_limits(events: int, length: float) -> LimitPair:
+    """Garwood's exact limits of a rate at 95 %: events in a length of time; NaN where the length is 0.
+
+    Examples
+    --------
+    >>> [round(limit, 3) for limit in poisson_limits(0, 2.0)]
+    [0.0, 1.844]
+    """
+    if not length:
+        return math.nan, math.nan
+    from scipy.special import gammaincinv  # half a quantile of chi-squared; scipy.stats takes longer to import
+
+    tail = (1 - _LEVEL) / 2
+    low = float(gammaincinv(events, tail)) if events else 0.0
+    return low / length, float(gammaincinv(events + 1, 1 - tail)) / length
+
+
+class Figures:
+    """Shares and rates with their limits at 95 %, of a judgement and of each threshold of a frontier.
+
+    Whatever inherits this has the counts ``incidents``, ``found``, ``alarms`` and ``false``, and ``days``, the observed
+    time that rates go over: in days wherever a unit of time is known, otherwise in units. What is undefined is NaN.
+    """
+
+    @property
+    def recall(self: Any) -> float:
+        """Share of the incidents that are found."""
+        return share(self.found, self.incidents)
+
+    @property
+    def recall_limits(self: Any) -> LimitPair:
+        """Wilson's limits of the recall."""
+        return wilson_limits(self.found, self.incidents)
+
+    @property
+    def precision(self: Any) -> float:
+        """Share of the alarms that are not false."""
+        return share(self.alarms - self.false, self.alarms)
+
+    @property
+    def precision_limits(self: Any) -> LimitPair:
+        """Wilson's limits of the precision."""
+        return wilson_limits(self.alarms - self.false, self.alarms)
+
+    @property
+    def false_rate(self: Any) -> float:
+        """False alarms per day, or per unit."""
+        return share(self.false, self.days)
+
+    @property
+    def false_rate_limits(self: Any) -> LimitPair:
+        """Garwood's exact limits of the rate of false alarms."""
+        return poisson_limits(self.false, self.days)
+
+    @property
+    def alarm_rate(self: Any) -> float:
+        """All alarms per day, or per unit."""
+        return share(self.alarms, self.days)
+
+    @property
+    def alarm_rate_limits(self: Any) -> LimitPair:
+        """Garwood's exact limits of the rate of alarms."""
+        return poisson_limits(self.alarms, self.days)
 
 
 @dataclass(frozen=True, repr=False)
-class AlarmJudgement(TableResult):
+class AlarmJudgement(Figures, TableResult):
     """Alarms of one detector held against incidents; what `judge_alarms` gives. Prints as a table.
 
     Counts are sums over series. Intervals are dates where the times are dates, and lengths are time differences there;
@@ -31,28 +131,6 @@ class AlarmJudgement(TableResult):
 
     Attributes
     ----------
-    incidents, found : int
-        Incidents that count, and those that an alarm meets.
-    missed, left_out_intervals : ndarray of shape (n, 2)
-        Start and stop of the incidents that were missed, and of those of which no moment is observed, as given.
-    left_out : int
-        How many incidents were left out.
-    alarms, first, repeat, false : int
-        Alarms; those that are the first of some incident, meet one without being first, and meet none.
-    set_aside, dropped, suppressed : int
-        Alarms that meet nothing but incidents that were left out, lie outside observed time, and come within the
-        cooldown of another; they are in no other figure.
-    observed, time_in_alarm
-        Length of observed time, and of the union of the alarms within it.
-    share_in_alarm : float
-        The second as a share of the first.
-    times_to_detect : ndarray
-        Time from start to first alarm of each incident found, in the order given; below zero is an early warning.
-    recall, precision, false_rate, alarm_rate : float
-        Incidents found, and alarms that are not false, as shares; false alarms, and all alarms, per day wherever a unit
-        of time is known, otherwise per unit. NaN where undefined.
-    recall_limits, precision_limits, false_rate_limits, alarm_rate_limits : pair of float
-        Limits at 95 %: Wilson's for shares, Garwood's exact ones for rates.
     parts : tuple of Matching
         The series.
     clock : AlarmClock
@@ -67,89 +145,115 @@ class AlarmJudgement(TableResult):
 
     parts: tuple[Matching, ...]
     clock: AlarmClock
-    within: Number | None
-    has_period: bool
-    name: str
-    incidents: int
-    found: int
-    missed: Times
-    left_out: int
-    left_out_intervals: Times
-    alarms: int
-    first: int
-    repeat: int
-    false: int
-    set_aside: int
-    dropped: int
-    suppressed: int
-    observed: Any
-    time_in_alarm: Any
-    share_in_alarm: float
-    times_to_detect: Times
-    recall: float
-    recall_limits: LimitPair
-    precision: float
-    precision_limits: LimitPair
-    false_rate: float
-    false_rate_limits: LimitPair
-    alarm_rate: float
-    alarm_rate_limits: LimitPair
+    within: Number | None = None
+    has_period: bool = True
+    name: str = "alarms"
 
-    @classmethod
-    def of(
-        cls,
-        parts: Sequence[Matching],
-        clock: AlarmClock,
-        within: Number | None = None,
-        *,
-        has_period: bool = True,
-        name: str = "alarms",
-    ) -> AlarmJudgement:
-        """Add up the series."""
+    def _sum(self, role: int) -> int:
+        return sum(int(np.count_nonzero(part.roles == role)) for part in self.parts)
 
-        def intervals(pairs: list[Times]) -> Times:
-            return clock.times(np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64))
+    def _intervals(self, pairs: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return self.clock.times(np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64))
 
-        first, repeat, false, aside = (
-            sum(int(np.count_nonzero(part.roles == role)) for part in parts)
-            for role in (FIRST, REPEAT, FALSE, SET_ASIDE)
-        )
-        incidents = sum(int(np.count_nonzero(part.is_counted)) for part in parts)
-        times = detection_times(parts)
-        left_out = intervals([part.incidents[~part.is_counted] for part in parts])
-        observed, in_alarm = observed_length(parts), sum((part.time_in_alarm for part in parts), 0)
-        alarms, days = first + repeat + false, float(clock.in_rate_units(observed))
-        return cls(
-            tuple(parts),
-            clock,
-            within,
-            has_period,
-            name,
-            incidents=incidents,
-            found=times.size,
-            missed=intervals([part.incidents[part.is_counted & ~part.is_found] for part in parts]),
-            left_out=len(left_out),
-            left_out_intervals=left_out,
-            alarms=alarms,
-            first=first,
-            repeat=repeat,
-            false=false,
-            set_aside=aside,
-            dropped=sum(part.dropped for part in parts),
-            suppressed=sum(part.suppressed for part in parts),
-            observed=clock.length_given(observed),
-            time_in_alarm=clock.length_given(in_alarm),
-            share_in_alarm=share(float(in_alarm), float(observed)),
-            times_to_detect=clock.lengths(times),
-            recall=share(times.size, incidents),
-            recall_limits=wilson_limits(times.size, incidents),
-            precision=share(first + repeat, alarms),
-            precision_limits=wilson_limits(first + repeat, alarms),
-            false_rate=share(false, days),
-            false_rate_limits=poisson_limits(false, days),
-            alarm_rate=share(alarms, days),
-            alarm_rate_limits=poisson_limits(alarms, days),
-        )
+    @cached_property
+    def incidents(self) -> int:
+        """Incidents that count: some moment of them is observed."""
+        return sum(int(np.count_nonzero(part.is_counted)) for part in self.parts)
+
+    @property
+    def found(self) -> int:
+        """Incidents that an alarm meets."""
+        return self._detection_times.size
+
+    @cached_property
+    def missed(self) -> npt.NDArray[Any]:
+        """Start and stop of the incidents that were missed, as given."""
+        return self._intervals([part.incidents[part.is_counted & ~part.is_found] for part in self.parts])
+
+    @cached_property
+    def left_out_intervals(self) -> npt.NDArray[Any]:
+        """Start and stop of the incidents of which no moment is observed, as given."""
+        return self._intervals([part.incidents[~part.is_counted] for part in self.parts])
+
+    @property
+    def left_out(self) -> int:
+        """How many incidents were left out."""
+        return len(self.left_out_intervals)
+
+    @property
+    def alarms(self) -> int:
+        """Alarms, less those that are dropped, suppressed or set aside."""
+        return self.first + self.repeat + self.false
+
+    @cached_property
+    def first(self) -> int:
+        """Alarms that are the first of some incident."""
+        return self._sum(FIRST)
+
+    @cached_property
+    def repeat(self) -> int:
+        """Alarms that meet an incident without being its first."""
+        return self._sum(REPEAT)
+
+    @cached_property
+    def false(self) -> int:
+        """Alarms that meet no incident."""
+        return self._sum(FALSE)
+
+    @cached_property
+    def set_aside(self) -> int:
+        """Alarms that meet nothing but incidents that were left out; they are in no other figure."""
+        return self._sum(SET_ASIDE)
+
+    @property
+    def dropped(self) -> int:
+        """Alarms outside observed time."""
+        return sum(part.dropped for part in self.parts)
+
+    @property
+    def suppressed(self) -> int:
+        """Alarms within the cooldown of another."""
+        return sum(part.suppressed for part in self.parts)
+
+    @property
+    def observed_length(self) -> Number:
+        """Length of observed time, in units of the clock."""
+        return sum((part.observed.length for part in self.parts), 0)
+
+    @property
+    def length_in_alarm(self) -> Number:
+        """Length of the union of the alarms within observed time, in units of the clock."""
+        return sum((part.time_in_alarm for part in self.parts), 0)
+
+    @property
+    def observed(self) -> Any:
+        """Length of observed time."""
+        return self.clock.length_given(self.observed_length)
+
+    @property
+    def time_in_alarm(self) -> Any:
+        """Length of the union of the alarms within observed time."""
+        return self.clock.length_given(self.length_in_alarm)
+
+    @property
+    def share_in_alarm(self) -> float:
+        """Time in alarm as a share of observed time."""
+        return share(float(self.length_in_alarm), float(self.observed_length))
+
+    @property
+    def days(self) -> float:
+        """Observed time in days, or in units where no unit is known: what rates go over."""
+        return self.clock.in_rate_units(self.observed_length)
+
+    @cached_property
+    def _detection_times(self) -> npt.NDArray[Any]:
+        times = [part.times_to_detect[part.is_found] for part in self.parts]
+        return np.concatenate(times) if times else np.zeros(0)
+
+    @property
+    def times_to_detect(self) -> npt.NDArray[Any]:
+        """Time from start to first alarm of each incident found, in the order given; below zero is an early warning."""
+        return self.clock.lengths(self._detection_times)
 
     @property
     def rate_unit(self) -> str:
@@ -159,33 +263,29 @@ class AlarmJudgement(TableResult):
     @property
     def early_share(self) -> float:
         """Share of the incidents found that were announced before they began."""
-        return float(np.mean(detection_times(self.parts) < 0)) if self.found else math.nan
+        return float(np.mean(self._detection_times < 0)) if self.found else math.nan
 
     @property
     def share_within(self) -> float:
         """Share of the incidents found at most ``within`` after their start; NaN where that is not asked for."""
         if self.within is None or not self.found:
             return math.nan
-        return float(np.mean(detection_times(self.parts) <= float(self.within)))
+        return float(np.mean(self._detection_times <= float(self.within)))
 
     def detection_quantiles(self) -> tuple[float, float, float, float]:
         """Lower quartile, median, upper quartile and largest of the times to detect, in units of the clock."""
         if not self.found:
             return (math.nan,) * 4
-        times = detection_times(self.parts)
-        low, middle, high = np.quantile(times, [0.25, 0.5, 0.75]).tolist()
-        return low, middle, high, float(times.max())
-
-    def _of(self, parts: Sequence[Matching]) -> AlarmJudgement:
-        return AlarmJudgement.of(parts, self.clock, self.within, has_period=self.has_period, name=self.name)
+        low, middle, high = np.quantile(self._detection_times, [0.25, 0.5, 0.75]).tolist()
+        return low, middle, high, float(self._detection_times.max())
 
     def of_series(self, name: str | None) -> AlarmJudgement:
         """The judgement of one series."""
-        return self._of([part for part in self.parts if part.series == name])
+        return replace(self, parts=tuple(part for part in self.parts if part.series == name))
 
     def of_kind(self, kind: str) -> AlarmJudgement:
         """Recall and time to detect of one kind of incidents; the alarms stay those of all."""
-        return self._of([part.of_kind(kind) for part in self.parts])
+        return replace(self, parts=tuple(part.of_kind(kind) for part in self.parts))
 
     @property
     def kinds(self) -> list[str]:
@@ -193,29 +293,29 @@ class AlarmJudgement(TableResult):
         named = [part.kinds[part.is_counted].tolist() for part in self.parts if part.kinds is not None]
         return list(dict.fromkeys(kind for kinds in named for kind in kinds))
 
-    def incident_rows(self) -> Rows:
-        """Columns and rows, one per incident: when, what became of it, and how early or late its first alarm came."""
-        rows: list[list[Any]] = []
+    def incident_list(self) -> list[dict[str, Any]]:
+        """Incidents: when, what became of each, and how early or late its first alarm came."""
+        found = []
         for part in self.parts:
-            kinds: Sequence[Any] = [None] * len(part.incidents) if part.kinds is None else part.kinds.tolist()
+            kinds = [None] * len(part.incidents) if part.kinds is None else part.kinds.tolist()
             for place, (start, stop) in enumerate(part.incidents.tolist()):
                 is_found = bool(part.is_found[place])
                 outcome = "found" if is_found else "missed" if part.is_counted[place] else "left out"
                 time = part.times_to_detect[place].item() if is_found else None
-                rows.append([part.series, start, stop, kinds[place], outcome, time])
-        return ["series", "start", "stop", "kind", "outcome", "time_to_detect"], rows
+                when = {"series": part.series, "start": start, "stop": stop, "kind": kinds[place]}
+                found.append(when | {"outcome": outcome, "time_to_detect": time})
+        return found
 
-    def alarm_rows(self) -> Rows:
-        """Columns and rows, one per alarm after merge and cooldown: when, and what it is."""
-        rows = [
-            [part.series, start, stop, ROLES[role]]
+    def alarm_list(self) -> list[dict[str, Any]]:
+        """Alarms after merge and cooldown: when, and what each is."""
+        return [
+            {"series": part.series, "start": start, "stop": stop, "role": ROLES[role]}
             for part in self.parts
             for (start, stop), role in zip(part.alarms.tolist(), part.roles.tolist(), strict=True)
         ]
-        return ["series", "start", "stop", "role"], rows
 
-    def records(self) -> Rows:
-        """Columns and one row of all figures, at full precision; lengths in units of the clock."""
+    def figures(self) -> dict[str, Any]:
+        """All figures by name, at full precision; lengths in units of the clock."""
         low, middle, high, largest = self.detection_quantiles()
         figures: dict[str, Any] = {"detector": self.name, "incidents": self.incidents, "found": self.found}
         figures |= {"missed": self.incidents - self.found, "left_out": self.left_out}
@@ -225,21 +325,23 @@ class AlarmJudgement(TableResult):
             figures[f"{name}_low"], figures[f"{name}_high"] = getattr(self, f"{name}_limits")
         figures |= {"ttd_lower_quartile": low, "ttd_median": middle, "ttd_upper_quartile": high, "ttd_largest": largest}
         figures |= {name: getattr(self, name) for name in ("early_share", "share_within", "share_in_alarm")}
-        figures["observed"] = float(observed_length(self.parts))
-        figures["time_in_alarm"] = float(sum((part.time_in_alarm for part in self.parts), 0))
-        return list(figures), [list(figures.values())]
+        figures["observed"] = float(self.observed_length)
+        figures["time_in_alarm"] = float(self.length_in_alarm)
+        return figures
+
+    def columns(self) -> dict[str, Any]:
+        """One row of all `figures`."""
+        return {name: [figure] for name, figure in self.figures().items()}
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, incidents and alarms as plain data that JSON can carry, with None for what is undefined."""
-
-        def written(columns: list[str], rows: list[list[Any]]) -> list[dict[str, Any]]:
-            return as_records(columns, [[row[0], *map(self.clock.written, row[1:3]), *row[3:]] for row in rows])
-
-        lists = {"incident_list": written(*self.incident_rows()), "alarm_list": written(*self.alarm_rows())}
-        found: dict[str, Any] = plain(as_records(*self.records())[0] | {"sentence": self.sentence()} | lists)
+        lists = {"incident_list": self.incident_list(), "alarm_list": self.alarm_list()}
+        for row in (row for rows in lists.values() for row in rows):
+            row |= {name: self.clock.written(row[name]) for name in ("start", "stop")}
+        found: dict[str, Any] = plain(self.figures() | {"sentence": self.sentence()} | lists)
         return found
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
+    def table(self) -> Rows:
         """Columns and one row of the main figures, for people."""
         low, high = self.false_rate_limits
         limits = "-" if math.isnan(low) else f"{self.clock.rate_in_words(low)} to {self.clock.rate_in_words(high)}"
@@ -252,16 +354,19 @@ class AlarmJudgement(TableResult):
     def remarks(self) -> list[str]:
         """What the table does not show, in sentences; the last one says what it means."""
         lines = []
-        missed = [row for row in self.incident_rows()[1] if row[4] == "missed"]
-        for series, start, stop, kind, *_ in missed[:_MISSED_SHOWN]:
-            words = [self.clock.interval(start, stop), *([] if kind is None else [f"({kind})"])]
-            words += [] if series is None else [f"on {series}"]
-            lines.append(f"missed: {' '.join(words)}")
+        by_outcome: dict[str, list[dict[str, Any]]] = {"found": [], "missed": [], "left out": []}
+        for incident in self.incident_list():
+            by_outcome[incident["outcome"]].append(incident)
+        missed = by_outcome["missed"]
+        for incident in missed[:_MISSED_SHOWN]:
+            kind = "" if incident["kind"] is None else f" ({incident['kind']})"
+            series = "" if incident["series"] is None else f" on {incident['series']}"
+            lines.append(f"missed: {self.clock.interval(incident['start'], incident['stop'])}{kind}{series}")
         if len(missed) > _MISSED_SHOWN:
             lines.append(f"missed: {len(missed) - _MISSED_SHOWN} more (--format json lists all)")
         if self.left_out:
-            outside = next(row for row in self.incident_rows()[1] if row[4] == "left out")
-            when = self.clock.interval(*outside[1:3])
+            outside = by_outcome["left out"][0]
+            when = self.clock.interval(outside["start"], outside["stop"])
             lines.append(f"left out, since no moment of them is observed: {self.left_out} ({when} first)")
         counts = {
             "dropped": "outside observed time",
@@ -277,7 +382,7 @@ class AlarmJudgement(TableResult):
             if self.within is not None:
                 lines[-1] += f"; within {self.clock.duration(self.within)}: {self.share_within:.0%}"
         where = "" if self.has_period else ", from the first to the last alarm or incident (no period is given)"
-        lines.append(f"observed: {self.clock.duration(observed_length(self.parts))}{where}")
+        lines.append(f"observed: {self.clock.duration(self.observed_length)}{where}")
         return [*lines, "", self.sentence()]
 
     def sentence(self) -> str:
@@ -299,17 +404,6 @@ class AlarmJudgement(TableResult):
             cost = f", at {rate}: {worth if self.alarms else 'it never alarmed'}"
         subject = "" if not self.incidents else "it " if opening else f"{self.name} "
         return f"{opening}{subject}{found}{cost}."
-
-
-def detection_times(parts: Sequence[Matching]) -> Times:
-    """Times to detect of the incidents found, in units of the clock."""
-    times = [part.times_to_detect[part.is_found] for part in parts]
-    return np.concatenate(times) if times else np.zeros(0)
-
-
-def observed_length(parts: Sequence[Matching]) -> Number:
-    """Length of observed time, in units of the clock."""
-    return sum((part.observed.length for part in parts), 0)
 
 
 def percent_limits(limits: LimitPair) -> str:
@@ -391,9 +485,9 @@ def judge_alarms(
     ]
     clock = common_clock(lists, time_unit)
     fired, happened, periods, ignored = as_one_type(lists)
-    policy = clock.policy(early, delay, merge, cooldown)
+    policy = clock.policy(Policy(early, delay, merge, cooldown))
     moments = np.concatenate([fired.bounds.ravel(), happened.bounds.ravel()])
     observed = observed_time(None if period is None else periods.bounds, ignored.bounds, moments)
     part = match(fired.bounds, happened.bounds, observed, policy, kinds=happened.kinds)
     asked = None if within is None else clock.length(within, "within")
-    return AlarmJudgement.of([part], clock, asked, has_period=period is not None)
+    return AlarmJudgement((part,), clock, asked, has_period=period is not None)

@@ -26,12 +26,12 @@ FIRST, REPEAT, FALSE, SET_ASIDE = range(4)
 
 @dataclass(frozen=True)
 class Policy:
-    """How alarms are counted, in units of the clock; None where there is no such rule."""
+    """How alarms are counted: lengths as given, or in units of the clock; None where there is no such rule."""
 
-    early: Number = 0
-    delay: Number = 0
-    merge: Number | None = None
-    cooldown: Number | None = None
+    early: Any = 0
+    delay: Any = 0
+    merge: Any = None
+    cooldown: Any = None
 
 
 @dataclass(frozen=True)
@@ -246,11 +246,7 @@ def whole_lengths(policy: Policy, alarms: Times, incidents: Times) -> Policy:
     together, so that no sum overflows.
     """
     if alarms.dtype.kind != "i" or incidents.dtype.kind != "i":
-        early, delay, merge, cooldown = (
-            length if length is None else float(length)
-            for length in (policy.early, policy.delay, policy.merge, policy.cooldown)
-        )
-        return Policy(early or 0.0, delay or 0.0, merge, cooldown)
+        return Policy(**{name: None if length is None else float(length) for name, length in vars(policy).items()})
     times = [int(limit) for array in (alarms, incidents) if array.size for limit in (array.min(), array.max())]
     span = max(times) - min(times) + 1 if times else 0
     cooldown = None if policy.cooldown is None else min(math.ceil(policy.cooldown), span)

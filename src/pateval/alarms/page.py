@@ -14,9 +14,8 @@ import numpy as np
 
 from pateval.alarms.files import AlarmTable
 from pateval.alarms.frontier import AlarmFrontier
-from pateval.alarms.judgement import AlarmJudgement, observed_length
+from pateval.alarms.judgement import AlarmJudgement, poisson_limits
 from pateval.alarms.matching import ROLES, Matching, Observed
-from pateval.alarms.statistics import poisson_limits
 from pateval.io.atomic import write_text
 from pateval.output.html import asset, render_page, safe_json
 from pateval.output.text_table import plain
@@ -114,11 +113,10 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
 
 
 def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dict[str, Any]:
-    days = float(judged.clock.in_rate_units(observed_length(judged.parts)))
     return {
         "name": judged.name,
         "sentence": judged.sentence(),
-        "rateLength": days / 1000 if judged.clock.nanoseconds is None else days,
+        "rateLength": judged.days / (1000 if judged.clock.nanoseconds is None else 1),
         "limits": list(judged.false_rate_limits),
         "inAlarm": judged.share_in_alarm,
         "series": [_series(part, axis) for part in judged.parts],

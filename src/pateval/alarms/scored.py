@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pateval.alarms.clock import AlarmClock
+from pateval.alarms.intervals import (
+    NUMBERS,
+    Columns,
+    Intervals,
+    as_one_type,
+    common_clock,
+    kind_of_dates,
+    read_intervals,
+    read_periods,
+)
 from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import Number, Observed, Policy, joined, match, whole_lengths
-from pateval.alarms.reading import DATES, Intervals, as_one_type, common_clock, read_intervals
+from pateval.io import Reading, ScoredSeries, Table, expand, guesses, read_table
+from pateval.io.batches import read_jobs
+from pateval.io.plan import make_plan
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.thresholds.false_alarms import step_lengths
-from pateval.time.clocks import Times, nanoseconds
+from pateval.time.clocks import Times, nanoseconds, read_clock
+from pateval.time.intervals import mark_intervals
 from pateval.time.timelines import Recording
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray
-from pateval.validation.containers import to_numpy
-from pateval.validation.wording import in_words
+from pateval.time.timelines import joined as one_recording
+from pateval.validation.arrays import BoolArray, FloatArray
+
+_LONG_HOLE = 10  # usual intervals; a longer hole is pointed out
+_NO_LABELS = "label"  # a column of zeros, where a list of incidents says what is to be found
 
 
 @dataclass(frozen=True)
@@ -54,9 +70,15 @@ class CountedSteps:
     observed: Observed
     incidents: Intervals
 
-    def alarms(self, threshold: float) -> Times:
-        """Runs of flagged steps, from the time of the first to that of the last."""
-        return run_times(self.scores >= threshold, self.times, self.is_parted)
+    def judge(self, threshold: float, policy: Policy) -> Any:
+        """Hold the alarms at a threshold against the incidents; each step in alarm counts up to the next one."""
+        flagged = run_times(self.scores >= threshold, self.times, self.is_parted)
+        alarms, incidents = as_one_type([Intervals("", flagged), self.incidents])
+        part = match(
+            alarms.bounds, incidents.bounds, self.observed, policy, series=self.name, kinds=self.incidents.kinds
+        )
+        in_alarm, _ = mark_intervals(part.alarms, self.times, True)
+        return replace(part, time_in_alarm=float(self.lengths[in_alarm].sum()))
 
 
 @dataclass(frozen=True)
@@ -68,11 +90,6 @@ class ScoredSteps:
     policy: Policy
     name: str = "alarms"
 
-    @property
-    def size(self) -> int:
-        """Number of steps that count."""
-        return sum(one.times.size for one in self.series)
-
     @cached_property
     def observed(self) -> Fraction:
         """Length of observed time, exact."""
@@ -81,29 +98,36 @@ class ScoredSteps:
     @property
     def days(self) -> float:
         """Observed time in days, or in units of time where no unit is known."""
-        return float(self.clock.in_rate_units(self.observed))
+        return self.clock.in_rate_units(self.observed)
 
     def judge(self, threshold: float, within: Number | None = None) -> AlarmJudgement:
         """Judge the alarms at a threshold."""
-        parts = []
-        for one in self.series:
-            alarms, incidents = as_one_type([Intervals("", one.alarms(threshold), ""), one.incidents])
-            part = match(
-                alarms.bounds, incidents.bounds, one.observed, self.policy, series=one.name, kinds=one.incidents.kinds
-            )
-            # Each step is in alarm as long as it counts for, up to the next one.
-            place = np.searchsorted(part.alarms[:, 0], one.times, side="right") - 1
-            latest = np.maximum.accumulate(part.alarms[:, 1]) if len(part.alarms) else part.alarms[:, 1]
-            inside = (place >= 0) & (one.times <= latest[place]) if len(part.alarms) else np.zeros(0, dtype=np.intp)
-            length = float(one.lengths[inside].sum())
-            parts.append(replace(part, time_in_alarm=length))
         name = f"{self.name} >= {threshold:.6g}" if math.isfinite(threshold) else f"{self.name}, never"
-        return AlarmJudgement.of(parts, self.clock, within, name=name)
+        parts = tuple(one.judge(threshold, self.policy) for one in self.series)
+        return AlarmJudgement(parts, self.clock, within, name=name)
+
+    def _together(self, name: str) -> Any:
+        return np.concatenate([getattr(one, name) for one in self.series])
+
+    @cached_property
+    def times(self) -> Times:
+        """Times of all steps."""
+        return self._together("times")
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """Length of each step."""
+        return self._together("lengths")
+
+    @cached_property
+    def incident_starts(self) -> Times:
+        """Starts of all incidents."""
+        return np.concatenate([one.incidents.bounds[:, 0] for one in self.series])
 
     @cached_property
     def thresholds(self) -> FloatArray:
         """Distinct scores, ascending."""
-        scores = np.concatenate([one.scores for one in self.series])
+        scores = self._together("scores")
         found: FloatArray = np.unique(scores[scores > -np.inf])
         return found
 
@@ -113,31 +137,15 @@ class ScoredSteps:
         return 0 if any((one.scores == -np.inf).any() for one in self.series) else 1
 
     @cached_property
-    def times(self) -> Times:
-        """Times of all steps."""
-        return np.concatenate([one.times for one in self.series])
-
-    @cached_property
-    def incident_starts(self) -> Times:
-        """Starts of all incidents."""
-        return np.concatenate([one.incidents.bounds[:, 0] for one in self.series])
-
-    @cached_property
-    def lengths(self) -> FloatArray:
-        """Length of each step."""
-        return np.concatenate([one.lengths for one in self.series])
-
-    @cached_property
     def levels(self) -> AlarmLevels:
         """What happens at which rank of the thresholds."""
-        scores = np.concatenate([one.scores for one in self.series])
+        scores = self._together("scores")
         ranks = np.searchsorted(self.thresholds, scores)
         ranks[scores == -np.inf] = NEVER
         sizes = [one.times.size for one in self.series]
         series = np.repeat(np.arange(len(sizes)), sizes)
-        is_parted = np.concatenate([one.is_parted for one in self.series])
         merge = whole_lengths(self.policy, self.times, self.times).merge
-        bridges = bridge_levels(ranks, is_parted, self.times, series, None if merge is None else _number(merge))
+        bridges = bridge_levels(ranks, self._together("is_parted"), self.times, series, _number(merge))
         covers = np.maximum(ranks, np.minimum(np.append(NEVER, bridges[:-1]), bridges))
         firsts, lasts, neighbours, counted = [], [], [], []
         for offset, one in zip(np.cumsum([0, *sizes[:-1]]).tolist(), self.series, strict=True):
@@ -149,54 +157,41 @@ class ScoredSteps:
             lasts.append(last + offset)
             neighbours.append((first <= last) | ((last >= 0) & (first < one.times.size)))
             counted.append(one.observed.first_moments(bounds)[1])
-        return AlarmLevels(
-            ranks,
-            self.thresholds.size,
-            covers,
-            bridges,
-            np.concatenate(firsts),
-            np.concatenate(lasts),
-            np.concatenate(neighbours),
-            np.concatenate(counted),
-        )
+        windows = [np.concatenate(lists) for lists in (firsts, lasts, neighbours, counted)]
+        return AlarmLevels(ranks, self.thresholds.size, covers, bridges, *windows)
+
+
+def _number(length: Any) -> Any:
+    """A length that NumPy can add to times."""
+    return length if length is None or isinstance(length, int) else float(length)
 
 
 def scored_steps(
-    recording: Recording,
-    incidents: object,
-    *,
-    names: list[str] | None,
-    clock: AlarmClock,
-    policy: Policy,
-    labels_given: bool,
-    name: str = "alarms",
+    recording: Recording, incidents: object, *, clock: AlarmClock, policy: Policy, name: str = "alarms"
 ) -> ScoredSteps:
-    """Turn a recording into steps of series, each with its incidents: given ones, or runs of its labels."""
-    starts = [*recording.starts.tolist(), len(recording.labels)]
-    given = None if labels_given else _given_incidents(incidents, names, clock)
+    """Turn a recording into steps of series, each with its incidents: given ones, or runs of its labels for None."""
+    given = None if incidents is None else _given_incidents(incidents, recording.names, clock)
     found = []
-    for place, (first, last) in enumerate(pairwise(starts)):
-        series = None if names is None else names[place]
-        listed = None if given is None else given[series]
-        found.append(_series_steps(recording, slice(first, last), series, listed))
-    return ScoredSteps(tuple(one for one in found if one is not None), clock, policy, name)
+    for _, part in recording.series_parts():
+        series = part.names[0] if part.names else None
+        found.append(_series_steps(part, series, None if given is None else given[series]))
+    return ScoredSteps(tuple(one for one in found if one is not None), clock, clock.policy(policy), name)
 
 
-def _given_incidents(incidents: object, names: list[str] | None, clock: AlarmClock) -> dict[str | None, Intervals]:
+def _given_incidents(incidents: object, names: tuple[str, ...], clock: AlarmClock) -> dict[str | None, Intervals]:
     """Incidents by series: a list for the only one, a mapping of lists, or a table with a column of series."""
-    if isinstance(incidents, Intervals):
-        listed = incidents
-    elif isinstance(incidents, Mapping) and names is not None and set(incidents) <= set(names):
+    if isinstance(incidents, Mapping) and names and set(incidents) <= set(names):
         lists: dict[str | None, Intervals] = {
             name: read_intervals(incidents.get(name), f"incidents of {name!r}") for name in names
         }
         _require_clock([*lists.values()], clock)
         return lists
-    else:
-        listed = read_intervals(incidents, "incidents")
+    listed = incidents if isinstance(incidents, Intervals) else read_intervals(incidents, "incidents")
     _require_clock([listed], clock)
-    if names is None or (listed.series is None and len(names) == 1):
-        return {None: listed, **({} if names is None else {names[0]: listed})}
+    if not names:
+        return {None: listed}
+    if listed.series is None and len(names) == 1:
+        return {names[0]: listed}
     if listed.series is None and len(listed):
         raise ValueError(
             f"{listed.where} must say which series each incident belongs to, since there are {len(names)}: add a "
@@ -209,33 +204,31 @@ def _given_incidents(incidents: object, names: list[str] | None, clock: AlarmClo
 
 
 def _require_clock(lists: list[Intervals], clock: AlarmClock) -> None:
-    """Refuse incidents on another kind of clock than the steps."""
-    steps = Intervals("the scores", np.zeros((0, 2), dtype=np.int64), DATES if clock.has_dates else "numbers")
+    """Refuse incidents on another kind of clock than the steps; dates of arrays are in universal time."""
     known = [one for one in lists if one.kind_of_time]
-    if clock.has_dates and any(one.kind_of_time != "numbers" for one in known):
-        return  # both are in universal time
-    common_clock([steps, *known], None)
+    if not clock.has_dates:
+        common_clock([Intervals("the scores", kind_of_time=NUMBERS), *known], None)
+    elif any(one.kind_of_time == NUMBERS for one in known):
+        common_clock([Intervals("the scores", kind_of_time=kind_of_dates(np.zeros(0, "M8[ns]"))), *known], None)
 
 
-def _series_steps(
-    recording: Recording, steps: slice, name: str | None, incidents: Intervals | None
-) -> CountedSteps | None:
-    size = steps.stop - steps.start
-    clock = recording.clock
-    times = np.arange(size) if clock is None else clock.times[steps]
+def _series_steps(recording: Recording, name: str | None, incidents: Intervals | None) -> CountedSteps | None:
+    """The steps of one series that count; None where there are none."""
+    size, clock = len(recording.labels), recording.clock
+    times = np.arange(size) if clock is None else clock.times
     is_hole = np.zeros(size, dtype=np.bool_)  # before each step
     if clock is not None and recording.max_gap is not None:
         longest = clock.length(nanoseconds(recording.max_gap, "max_gap"))
         is_hole[1:] = np.diff(times) > longest + clock.tolerance
     lengths, usual = (np.ones(size, dtype=np.int64), Fraction(1)) if clock is None else step_lengths(times, is_hole)
     left_out = recording.is_left_out
-    counted = np.arange(size) if left_out is None else np.flatnonzero(~left_out[steps])
+    counted = np.arange(size) if left_out is None else np.flatnonzero(~left_out)
     if not counted.size:
         return None
     # A hole between two ignored steps parts the steps around them.
     holes = np.cumsum(is_hole)[counted]
     is_parted = np.append(True, holes[1:] > holes[:-1])
-    scores = np.asarray(recording.scores, dtype=np.float64)[steps][counted]  # the caller has given scores
+    scores = np.asarray(recording.scores, dtype=np.float64)[counted]  # the caller has given scores
     scores = np.where(np.isnan(scores), -np.inf, scores)
     kept, is_usual = times[counted], lengths[counted] < 0
     durations = np.where(is_usual, float(usual), lengths[counted])
@@ -250,9 +243,8 @@ def _series_steps(
     last = None if has_length.all() else kept[-1]
     observed = Observed(opened[has_length], closed[has_length], last, total)
     if incidents is None:
-        marked = recording.labels[steps][counted]
-        incidents = Intervals("labels", run_times(marked, kept, is_parted), "")
-    incidents = as_one_type([incidents, Intervals("", kept.reshape(-1, 1), "")])[0]
+        incidents = Intervals("labels", run_times(recording.labels[counted], kept, is_parted))
+    incidents = as_one_type([incidents, Intervals("", kept.reshape(-1, 1))])[0]
     return CountedSteps(name, kept, scores, is_parted, durations, observed, incidents)
 
 
@@ -263,17 +255,113 @@ def run_times(is_in: BoolArray, times: Times, is_parted: BoolArray) -> Times:
     return np.stack([times[starts], times[stops]], axis=1)
 
 
-def _number(length: Number) -> int | float:
-    """A length that NumPy can add to times."""
-    return length if isinstance(length, int) else float(length)
+class ScoreTable(NamedTuple):
+    """One detector: its name, its series one after the other, and the clock."""
+
+    name: str
+    recording: Recording
+    clock: AlarmClock
 
 
-def step_series(names: object, starts: IntArray) -> list[str] | None:
-    """Names of the series, in order; None where there is one without a name."""
-    if names is None:
-        return None
-    values = to_numpy(names, "series")[starts].tolist()
-    try:
-        return [str(value) for value in values]
-    except Exception:  # whatever an object raises that has no text
-        raise TypeError(f"series must be names; got {in_words(values[0])}") from None
+def read_scored_steps(
+    files: Iterable[str | os.PathLike[str]],
+    incidents: object,
+    reading: Reading,
+    policy: Policy,
+    *,
+    period: object = None,
+    ignore: object = None,
+    max_gap: str | None = None,
+    missing: str = "error",
+) -> tuple[list[ScoredSteps], list[str]]:
+    """Read score files, as every other command does: the steps of each detector, and notes on the liberties taken.
+
+    Without incidents a column of labels marks them. Steps outside the periods, and inside the ignored ones, are left
+    out.
+    """
+    beside = Columns(series=reading.series)
+    given = None if incidents is None else read_intervals(incidents, "incidents", beside)
+    periods = None if period is None else read_periods(period, "period", beside)
+    tables, notes = read_score_tables(
+        files,
+        reading,
+        incidents=given,
+        periods=periods,
+        ignored=read_periods(ignore, "ignore", beside),
+        max_gap=max_gap,
+        missing=missing,
+    )
+    return [scored_steps(one.recording, given, clock=one.clock, policy=policy, name=one.name) for one in tables], notes
+
+
+def read_score_tables(
+    files: Iterable[str | os.PathLike[str]],
+    reading: Reading,
+    *,
+    incidents: Intervals | None = None,
+    periods: Intervals | None = None,
+    ignored: Intervals | None = None,
+    max_gap: str | None = None,
+    missing: str = "error",
+) -> tuple[list[ScoreTable], list[str]]:
+    """Read every detector of some files; labels are needed unless there are incidents."""
+    tables = [_with_labels(read_table(path), incidents) for path in expand(list(files))]
+    plan = make_plan(tables, reading if incidents is None else replace(reading, label=_NO_LABELS))
+    lists = [one for one in (incidents, periods, ignored) if one is not None]
+    parts: dict[str, list[Recording]] = {}
+    notes, clock = [note for note in plan.notes if incidents is None or _NO_LABELS not in note], AlarmClock()
+    for job, item in read_jobs(plan):
+        recording = _recording(item, missing, max_gap)
+        kind = kind_of_dates(item.time_values) if item.has_dates and item.time_values is not None else NUMBERS
+        unit = None if recording.clock is None else reading.time_unit
+        clock = common_clock([Intervals(item.where, kind_of_time=kind), *lists], unit)
+        recording = _less(recording, item.series, periods, ignored)
+        notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
+        parts.setdefault(f"{job.detector} {job.run}".strip(), []).append(recording)
+    found = [ScoreTable(name, one_recording(series), clock) for name, series in parts.items()]
+    return found, list(dict.fromkeys(notes))
+
+
+def _recording(item: ScoredSeries, missing: str, max_gap: str | None) -> Recording:
+    """The series, by name where a column has names, on its clock; numbers of no unit are a clock, too."""
+    found = item.recording(missing=missing, max_gap=max_gap)
+    found = replace(found, names=() if item.layout.series is None else (item.series,))
+    if found.clock is None and item.times is not None:
+        return replace(found, clock=read_clock(item.times, len(found.labels), np.zeros(1, dtype=np.intp)))
+    return found
+
+
+def looks_like_scores(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has a column that is called like scores, and so is no list of alarms."""
+    return any(guesses.is_score(name) for name in read_table(path).columns)
+
+
+def _with_labels(table: Table, incidents: Intervals | None) -> Table:
+    """A table with a column of labels, all zero, where incidents say what is to be found."""
+    if incidents is None:
+        return table
+    columns = {name: column for name, column in table.columns.items() if not guesses.is_label(name)}
+    return replace(table, columns={**columns, _NO_LABELS: np.zeros(table.rows)})
+
+
+def _less(recording: Recording, series: str, periods: Intervals | None, ignored: Intervals | None) -> Recording:
+    """Leave out the steps outside the periods, and those inside the ignored ones."""
+    times = np.arange(len(recording.labels)) if recording.clock is None else recording.clock.times
+    mask = np.zeros(times.size, dtype=np.bool_) if recording.ignore is None else recording.ignore
+    if periods is not None:
+        mask = mask | ~mark_intervals(periods.of_series(series).bounds, times, False)[0]
+    if ignored is not None and len(ignored):
+        mask = mask | mark_intervals(ignored.of_series(series).bounds, times, False)[0]
+    return replace(recording, ignore=mask if mask.any() else None)
+
+
+def _hole_note(recording: Recording, where: str, clock: AlarmClock) -> list[str]:
+    """Point out a hole far longer than the usual interval."""
+    usual = None if recording.clock is None else recording.clock.median_interval()
+    if recording.clock is None or usual is None:
+        return []
+    longest: Any = np.diff(recording.clock.times).max()
+    if longest <= _LONG_HOLE * usual:
+        return []
+    what = f"a hole of {clock.duration(longest.item())}, where steps are {clock.duration(usual)} apart"
+    return [f"{where}: {what}, counts as observed; --max-gap ends alarms there and leaves it out"]

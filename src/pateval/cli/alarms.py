@@ -101,7 +101,7 @@ def command(
     observed = _observed(first, last, period)
     if budget is None and threshold is None and score is None:
         from pateval.alarms.files import judge_alarm_files
-        from pateval.alarms.score_tables import looks_like_scores
+        from pateval.alarms.scored import looks_like_scores
 
         if incidents is None:
             raise click.UsageError("name the incidents with --incidents FILE")
@@ -128,7 +128,8 @@ def command(
         result.emit(table.rendered)
         sliders: list[tuple[AlarmFrontier, float]] = []
     else:
-        from pateval.alarms.score_tables import read_scored_steps
+        from pateval.alarms.matching import Policy
+        from pateval.alarms.scored import read_scored_steps
         from pateval.io import Reading
 
         within, is_file = lengths.pop("within"), ignore is not None and Path(ignore).exists()
@@ -146,11 +147,11 @@ def command(
             files,
             incidents,
             reading,
+            Policy(**lengths),
             period=observed,
             ignore=ignore if is_file else None,
             max_gap=max_gap,
             missing=missing,
-            **lengths,
         )
         _announce(notes)
         sliders, table = _judged(steps, options.split(budget) or [], threshold, within, by)
@@ -200,11 +201,11 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, style: str, wid
     if style == "table":
         shown = [frontier for frontier in frontiers if frontier.thresholds or not len(table)]
         return "\n\n".join([*(frontier.text(width) for frontier in shown), table.text(width)])
-    name = [judgement.name for judgement in table.judgements]
-    columns, rows = [], []
-    for detector, frontier in zip(name, frontiers, strict=True):
+    columns: list[str] = []
+    rows: list[list[Any]] = []
+    for judgement, frontier in zip(table.judgements, frontiers, strict=True):
         columns, cells = frontier.records() if style == "csv" else frontier.table()
-        rows += [[detector, *row] for row in cells]
+        rows += [[judgement.name, *row] for row in cells]
     return render(["detector", *columns], rows, style)
 
 

@@ -13,7 +13,7 @@ from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
     from pateval.alarms.gate import GateEvidence
-    from pateval.alarms.score_tables import ScoreTable
+    from pateval.alarms.scored import ScoreTable
 
 _LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 
@@ -169,7 +169,7 @@ def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, f
 
 def _of_scores(base: str, new: str, level: float, settings: dict[str, Any]) -> list[GateEvidence]:
     from pateval.alarms.gate import score_evidence
-    from pateval.alarms.score_tables import read_score_tables
+    from pateval.alarms.scored import read_score_tables
     from pateval.evaluation.measures import Measures
     from pateval.io import Reading
 
@@ -194,7 +194,7 @@ def _require_same_steps(one: ScoreTable, other: ScoreTable, paths: tuple[str, st
 
     from pateval.io import TableError
 
-    if one.series != other.series or not np.array_equal(one.recording.starts, other.recording.starts):
+    if one.recording.names != other.recording.names or not np.array_equal(one.recording.starts, other.recording.starts):
         raise TableError(f"{paths[0]} and {paths[1]} hold different series; both must be on the same steps")
     if not np.array_equal(one.recording.labels, other.recording.labels):
         raise TableError(f"{paths[0]} and {paths[1]} have different labels; both must be on the same steps")

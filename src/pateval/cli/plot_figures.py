@@ -236,16 +236,16 @@ def _audit(request: Request) -> Any:
 def _frontier(request: Request) -> Any:
     from pateval import plots
     from pateval.alarms.frontier import frontier_of
-    from pateval.alarms.score_tables import read_scored_steps
+    from pateval.alarms.matching import Policy
+    from pateval.alarms.scored import read_scored_steps
     from pateval.io import Reading, TableError
 
     early, delay = request.buffers((0,))
     if len(early) != 1 or len(delay) != 1:
         raise TableError("a frontier has one --early and one --delay")
     lengths = {name: request.parameters[name] for name in ("max_gap", "missing")}
-    steps, notes = read_scored_steps(
-        request.files, None, Reading(**request.columns), early=early[0], delay=delay[0], **lengths
-    )
+    policy = Policy(early[0], delay[0])
+    steps, notes = read_scored_steps(request.files, None, Reading(**request.columns), policy, **lengths)
     for note in notes:
         tell(note)
     wanted = [one for one in steps if request.only is None or one.name in request.only]

@@ -17,9 +17,6 @@ from pateval.validation.arrays import BoolArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_STARTS = (("start", "starts", "begin", "start_time", "starttime", "start_timestamp", "from", "start_step", "first"),)
-_STOPS = (("stop", "stops", "end", "end_time", "endtime", "end_timestamp", "stop_time", "to", "end_step", "last"),)
-
 
 @dataclass(frozen=True)
 class EventIntervals:
@@ -92,7 +89,7 @@ def read_events(table: Table, *, closed: bool = False, series: str | None = None
     >>> events.labels("any", 9, None).astype(int)
     array([0, 0, 1, 1, 0, 0, 0, 1, 0])
     """
-    start, stop = _column(table, _STARTS, "start"), _column(table, _STOPS, "stop")
+    start, stop = _column(table, guesses.STARTS, "start"), _column(table, guesses.STOPS, "stop")
     key = series if series is not None and series in table.columns else None
     if key is None:
         keys = guesses.equals(table.columns, guesses.SERIES)

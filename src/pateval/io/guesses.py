@@ -33,7 +33,21 @@ SERIES = (
 )
 DETECTORS = (("detector", "model", "algorithm", "method"),)
 RUNS = (("run",),)
-TIMES = ("timestamp", "timestamps", "time_stamp", "datetime", "date_time", "ds", "time", "times", "date")
+TIMES = (
+    *("timestamp", "timestamps", "time_stamp", "datetime", "date_time", "ds", "time", "times", "date"),
+    *("zeit", "zeitpunkt", "zeitstempel", "datum"),
+)
+# What monitoring systems call the beginning and the end of something.
+STARTS = (
+    ("start", "starts", "start_time", "starttime", "start_timestamp", "started_at", "starts_at", "startsat"),
+    ("begin", "from", "first", "onset", "start_step", "fired_at", "triggered_at", "opened_at", "created_at"),
+    ("beginn", "von"),
+)
+STOPS = (
+    ("stop", "stops", "end", "end_time", "endtime", "end_timestamp", "stop_time", "ended_at", "ends_at", "endsat"),
+    ("to", "until", "last", "end_step", "resolved_at", "closed_at", "cleared_at"),
+    ("ende", "bis"),
+)
 PREDICTIONS = ("prediction", "predictions", "predicted", "pred", "y_pred")
 _FORECASTS = ("yhat", "y_hat", "forecast", "forecasts")
 _STEPS = ("step", "index", "t", "row", "id", "run", "seed", "")

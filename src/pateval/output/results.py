@@ -51,6 +51,11 @@ class Result:
         """Return the names of the columns, and the rows at full precision, for programs."""
         return _transposed(self.columns())
 
+    def row_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows of `records`, each by the names of the columns."""
+        names, rows = self.records()
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame of `columns`.
 

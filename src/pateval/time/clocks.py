@@ -36,7 +36,7 @@ _UNITS = {
     )
     for name in names
 }
-_WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
+WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
 FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
@@ -167,7 +167,7 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     length = nanoseconds(value, name)
     if not length:
         return "0s"
-    for unit, size in _WRITTEN_UNITS.items():
+    for unit, size in WRITTEN_UNITS.items():
         if (length / size).denominator == 1:
             return f"{length / size}{unit}"
     return f"{float(length):.9g}ns"
@@ -202,7 +202,7 @@ def readable_unit(length: float) -> tuple[str, int]:
     >>> readable_unit(90e9), readable_unit(0.0)
     (('min', 60000000000), ('ns', 1))
     """
-    return next(((unit, size) for unit, size in _WRITTEN_UNITS.items() if size <= length), ("ns", 1))
+    return next(((unit, size) for unit, size in WRITTEN_UNITS.items() if size <= length), ("ns", 1))
 
 
 def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:

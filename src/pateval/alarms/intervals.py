@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,23 +15,15 @@ import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
 from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, guesses, read_table
-from pateval.io.source import is_missing, missing_column
+from pateval.io.series import is_time, why_no_time
+from pateval.io.source import is_missing, key_text, missing_column, nameless
 from pateval.time.clocks import Times, time_numbers, unit_nanoseconds
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words, listed
 
-# What monitoring systems call the beginning and the end of something, in the spelling `guesses.plain` gives.
-_STARTS = (
-    ("start", "starts", "start_time", "starttime", "start_timestamp", "started_at", "starts_at", "startsat"),
-    ("begin", "from", "first", "onset", "fired_at", "triggered_at", "opened_at", "created_at", "beginn", "von"),
-)
-_STOPS = (
-    ("stop", "stops", "end", "end_time", "endtime", "end_timestamp", "stop_time", "ended_at", "ends_at", "endsat"),
-    ("to", "until", "last", "resolved_at", "closed_at", "cleared_at", "ende", "bis"),
-)
-TIMES = (guesses.TIMES, ("at", "alarm_time", "fired", "zeit", "zeitpunkt", "zeitstempel", "datum"), ("alarm", "alarms"))
+_TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
 _KINDS = (("kind", "type", "category", "class", "cause", "art"),)
-DATES, DATES_WITH_ZONE = "dates without a time zone", "dates with a time zone"
+NUMBERS, _DATES, _DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
 _ZONE = re.compile(r":\d\d(?:[.,]\d+)?\s*(?:Z|[+-]\d\d:?\d\d)$|\d\s*Z$", re.IGNORECASE)
 
 
@@ -55,8 +48,8 @@ class Intervals:
     """
 
     where: str
-    bounds: Times
-    kind_of_time: str
+    bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    kind_of_time: str = ""
     series: npt.NDArray[Any] | None = None
     detectors: npt.NDArray[Any] | None = None
     kinds: npt.NDArray[Any] | None = None
@@ -72,15 +65,29 @@ class Intervals:
             return self
         return self.chosen(self._rows_of_series.get(name, np.zeros(0, dtype=np.intp)))
 
+    def chosen(self, rows: npt.NDArray[Any] | slice) -> Intervals:
+        """Some of the intervals."""
+        columns = {role: getattr(self, role) for role in ("series", "detectors", "kinds")}
+        parts: Any = {role: None if column is None else column[rows] for role, column in columns.items()}
+        return replace(self, bounds=self.bounds[rows], **parts)
+
     @cached_property
     def _rows_of_series(self) -> dict[Any, npt.NDArray[np.intp]]:
-        return rows_by_name([] if self.series is None else self.series.tolist())
+        return rows_by_name([] if self.series is None else self.series)
 
-    def chosen(self, rows: npt.NDArray[Any]) -> Intervals:
-        """Some of the intervals."""
-        columns = {name: getattr(self, name) for name in ("series", "detectors", "kinds")}
-        parts: Any = {name: None if column is None else column[rows] for name, column in columns.items()}
-        return replace(self, bounds=self.bounds[rows], **parts)
+
+def rows_by_name(names: Iterable[Any]) -> dict[Any, npt.NDArray[np.intp]]:
+    """Rows of each name, names in order of appearance.
+
+    Examples
+    --------
+    >>> rows_by_name(["b", "a", "b"])
+    {'b': array([0, 2]), 'a': array([1])}
+    """
+    rows: dict[Any, list[int]] = {}
+    for row, name in enumerate(names):
+        rows.setdefault(name, []).append(row)
+    return {name: np.array(found, dtype=np.intp) for name, found in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -99,38 +106,28 @@ class Columns:
                 raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
 
 
+def is_table(source: object) -> bool:
+    """Whether something is a table or the path of one, and no array."""
+    return isinstance(source, (str, os.PathLike, Mapping, Table, ParquetFiles)) or hasattr(source, "columns")
+
+
 def read_intervals(source: object, name: str, columns: Columns | None = None) -> Intervals:
-    """Read intervals or instants.
+    """Read intervals or instants; ``name`` says what they are, in messages.
 
-    Parameters
-    ----------
-    source : path, table, or array-like
-        A table has columns of start and stop, or one of times; an array holds pairs, or times. None is an empty list.
-    name : str
-        What they are, for messages.
-    columns : Columns, optional
-        Names of columns of a table.
-
-    Raises
-    ------
-    ValueError
-        If times cannot be read, are missing, or an interval ends before it starts.
+    A table has columns of start and stop, or one of times; an array holds pairs, or times. None is an empty list.
     """
-    nothing = Intervals(name, np.zeros((0, 2), dtype=np.int64), "")
     if source is None:
-        return nothing
-    is_table = isinstance(source, (str, os.PathLike, Mapping, Table, ParquetFiles)) or hasattr(source, "columns")
-    if not is_table:
-        return _of_array(source, nothing)
+        return Intervals(name)
+    if not is_table(source):
+        return _of_array(source, name)
+    path = source if isinstance(source, (str, os.PathLike)) else None
     try:
         # What Parquet holds is read as a whole: these are lists, not recordings.
-        table = read_table(source) if isinstance(source, (str, os.PathLike)) else as_table(source, name=None)
+        table = as_table(source, name=None) if path is None else read_table(path)
         table = read_table(table.where) if isinstance(table, ParquetFiles) else table
     except NoRowsError:
-        stem = os.path.basename(str(source)).split(".")[0] if isinstance(source, (str, os.PathLike)) else ""
-        return replace(nothing, where=str(source) if stem else name, name=stem)
-    where = table.where if table.from_file else name
-    return _of_table(table, where, columns or Columns(), name)
+        return Intervals(name) if path is None else Intervals(str(path), name=Path(path).name.split(".")[0])
+    return _of_table(table, table.where if table.from_file else name, columns or Columns(), name)
 
 
 def read_periods(source: object, name: str, columns: Columns | None = None) -> Intervals:
@@ -142,19 +139,16 @@ def read_periods(source: object, name: str, columns: Columns | None = None) -> I
     return read_intervals(source, name, columns)
 
 
-def _of_array(source: object, nothing: Intervals) -> Intervals:
-    array = to_numpy(source, nothing.where)
+def _of_array(source: object, name: str) -> Intervals:
+    array = to_numpy(source, name)
     if not array.size:
-        return replace(nothing, kind_of_time=DATES) if array.dtype.kind == "M" else nothing
+        return Intervals(name, kind_of_time=_DATES if array.dtype.kind == "M" else "")
     if array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 2):
-        raise ValueError(
-            f"{nothing.where} must be pairs of start and stop, or times; got an array of shape {array.shape}"
-        )
-    zone = _zone_of(array.ravel()) or getattr(getattr(source, "dtype", None), "time_zone", None)
-    numbers, kind = _numbers(array.ravel(), zone, nothing.where)
+        raise ValueError(f"{name} must be pairs of start and stop, or times; got an array of shape {array.shape}")
+    numbers, kind = _numbers(array.ravel(), name, getattr(getattr(source, "dtype", None), "time_zone", None))
     bounds = numbers.reshape(-1, 2) if array.ndim == 2 else np.stack([numbers, numbers], axis=1)
-    _refuse_reversed(bounds, nothing.where, "index", 0)
-    return replace(nothing, bounds=bounds, kind_of_time=kind)
+    _refuse_reversed(bounds, name, "index", 0)
+    return Intervals(name, bounds, kind)
 
 
 def _of_table(table: Table, where: str, columns: Columns, name: str) -> Intervals:
@@ -170,10 +164,18 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
             )
         return found[0] if found else None
 
-    start = named("start", columns.start, _STARTS)
-    stop = named("stop", columns.stop, _STOPS) if columns.stop is not None or start is not None else None
-    if start is None:
-        start = named("time", None, TIMES)
+    def texts(role: str, given: str | None, tiers: tuple[tuple[str, ...], ...]) -> npt.NDArray[Any] | None:
+        column = named(role, given, tiers)
+        if column is None:
+            return None
+        absent = _first_missing(table.columns[column])
+        if absent is not None:
+            raise nameless(where, column, absent)
+        return np.array([key_text(value) for value in table.columns[column].tolist()], dtype=object)
+
+    start = named("start", columns.start, guesses.STARTS)
+    stop = named("stop", columns.stop, guesses.STOPS) if columns.stop is not None or start is not None else None
+    start = start or named("time", None, _TIMES)
     if start is None:
         dates = [column for column, kind in table.kinds().items() if kind == "time"]
         if len(dates) != 1:
@@ -182,40 +184,22 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
                 f"among {listed(list(table.columns), 20)}"
             )
         start = dates[0]
-    bounds, kinds = [], []
-    for column in (start, stop or start):
-        numbers, kind = _column_times(table, where, column)
-        bounds.append(numbers)
-        kinds.append(kind)
-    if kinds[0] != kinds[1]:
-        raise TableError(f"{where}: column {start!r} holds {kinds[0]} and {stop!r} {kinds[1]}; write both alike")
-    pairs = np.stack(bounds, axis=1)
-    _refuse_reversed(pairs, where, "row", 1)
-
-    def texts(role: str, given: str | None, tiers: tuple[tuple[str, ...], ...]) -> npt.NDArray[Any] | None:
-        column = named(role, given, tiers)
-        return None if column is None else _texts(table.columns[column], where, column)
-
+    starts, kind = _column_times(table, where, start)
+    stops, kind_of_stop = _column_times(table, where, stop or start)
+    if kind != kind_of_stop:
+        raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
+    bounds = np.stack([starts, stops], axis=1)
+    _refuse_reversed(bounds, where, "row", 1)
     return Intervals(
         where,
-        pairs,
-        kinds[0],
+        bounds,
+        kind,
         series=texts("series", columns.series, guesses.SERIES),
         detectors=texts("detector", columns.detector, guesses.DETECTORS),
         kinds=texts("kind", columns.kind, _KINDS),
         name=table.name or "",
         notes=table.notes,
     )
-
-
-def _texts(column: npt.NDArray[Any], where: str, name: str) -> npt.NDArray[Any]:
-    """Names in a column, as text."""
-    values = column.tolist()
-    absent = _first_missing(column)
-    if absent is not None:
-        raise TableError(f"{where}: column {name!r} names nothing in row {absent}; fill it in, or take the row out")
-    texts = [str(int(value)) if isinstance(value, float) and value.is_integer() else str(value) for value in values]
-    return np.array(texts, dtype=object)
 
 
 def _first_missing(column: npt.NDArray[Any]) -> int | None:
@@ -226,20 +210,6 @@ def _first_missing(column: npt.NDArray[Any]) -> int | None:
     return int(missing[0]) + 1 if missing.size else None
 
 
-def rows_by_name(names: Sequence[Any]) -> dict[Any, npt.NDArray[np.intp]]:
-    """Rows of each name, names in order of appearance.
-
-    Examples
-    --------
-    >>> rows_by_name(["b", "a", "b"])
-    {'b': array([0, 2]), 'a': array([1])}
-    """
-    rows: dict[Any, list[int]] = {}
-    for row, name in enumerate(names):
-        rows.setdefault(name, []).append(row)
-    return {name: np.array(found, dtype=np.intp) for name, found in rows.items()}
-
-
 def _column_times(table: Table, where: str, name: str) -> tuple[Times, str]:
     """Times of a column as numbers, and what they are, as `Intervals.kind_of_time` has it."""
     column = table.columns[name]
@@ -248,41 +218,27 @@ def _column_times(table: Table, where: str, name: str) -> tuple[Times, str]:
         raise TableError(
             f"{where}: column {name!r} is empty in row {absent}; fill it in (an instant stops as it starts)"
         )
-    return _numbers(column, _zone_of(column), f"{where}: column {name!r}")
+    return _numbers(column, f"{where}: column {name!r}")
 
 
-def _numbers(values: npt.NDArray[Any], zone: object, where: str) -> tuple[Times, str]:
+def _numbers(values: npt.NDArray[Any], where: str, zone: object = None) -> tuple[Times, str]:
     try:
         numbers, unit = time_numbers(values)
     except (TypeError, ValueError):
-        place = next((place for place, value in enumerate(values.tolist()) if not _is_time(value)), 0)
+        place = next((place for place, value in enumerate(values.tolist()) if not is_time(value)), 0)
         shown = in_words(values.tolist()[place])
-        raise TableError(
-            f"{where}: {shown}, number {place + 1} of {values.size}, is neither a date such as 2024-01-31T12:00:00 nor "
-            "a number"
-        ) from None
-    return numbers, "numbers" if unit is None else DATES_WITH_ZONE if zone else DATES
+        raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why_no_time(shown)}") from None
+    if unit is None:
+        return numbers, NUMBERS
+    return numbers, _DATES_WITH_ZONE if zone else kind_of_dates(values)
 
 
-def kind_of_times(values: npt.NDArray[Any], where: str) -> str:
-    """What times are, as `Intervals.kind_of_time` has it."""
-    return _numbers(values, _zone_of(values), where)[1]
-
-
-def _is_time(value: object) -> bool:
-    try:
-        time_numbers(np.array([value]))
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _zone_of(values: npt.NDArray[Any]) -> bool:
+def kind_of_dates(values: npt.NDArray[Any]) -> str:
     """Whether dates were written with a time zone; some with and some without are refused."""
     if values.dtype.kind == "M":
-        return "zone" in (values.dtype.metadata or ())
+        return _DATES_WITH_ZONE if "zone" in (values.dtype.metadata or ()) else _DATES
     if values.dtype.kind not in "OUT":
-        return False
+        return _DATES
     zoned = [
         _ZONE.search(value) is not None if isinstance(value, str) else getattr(value, "tzinfo", None) is not None
         for value in values.tolist()
@@ -292,7 +248,7 @@ def _zone_of(values: npt.NDArray[Any]) -> bool:
             f"some dates have a time zone and others have none, {in_words(str(values[zoned.index(False)]))} for "
             "example; write all of them alike"
         )
-    return any(zoned)
+    return _DATES_WITH_ZONE if any(zoned) else _DATES
 
 
 def _refuse_reversed(bounds: Times, where: str, word: str, first: int) -> None:
@@ -310,16 +266,16 @@ def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmCloc
     for one in known[1:]:
         if one.kind_of_time != known[0].kind_of_time:
             words = [f"{each.where} has {each.kind_of_time}" for each in (known[0], one)]
-            if "numbers" in (one.kind_of_time, known[0].kind_of_time):
+            if NUMBERS in (one.kind_of_time, known[0].kind_of_time):
                 raise TableError(f"{words[0]}, and {words[1]}; write all times alike")
             raise TableError(
                 f"{words[0]}, and {words[1]}, so that nobody knows how they lie to each other; write both alike"
             )
-    if time_unit is not None and (not known or known[0].kind_of_time == "numbers"):
+    if time_unit is not None and (not known or known[0].kind_of_time == NUMBERS):
         return AlarmClock(unit_nanoseconds(time_unit, "time_unit"))
     if not known:
         return AlarmClock(1)  # nothing happened: durations of any kind are fine
-    if known[0].kind_of_time == "numbers":
+    if known[0].kind_of_time == NUMBERS:
         return AlarmClock()
     if time_unit is not None:
         raise TableError("time_unit is for times that are numbers; dates have a unit of their own")
