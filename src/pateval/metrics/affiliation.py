@@ -19,13 +19,6 @@ def affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     probability that a step drawn at random from the zone is no nearer; see `affiliation_events`. Precision is the
     mean over the zones with a prediction, recall the mean over all.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -71,13 +64,6 @@ def affiliation_events(labels: BoolArray, predictions: BoolArray) -> tuple[Float
        R = \frac{1}{|J|} \int_J \Pr[|U - y| \ge d(y, I)]\, dy,
 
     both integrated exactly.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------

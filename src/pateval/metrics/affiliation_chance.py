@@ -20,13 +20,6 @@ def normalised_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     with P and R of `affiliation` and the sign of P'. The recall stays as it is.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -67,13 +60,6 @@ def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     with P and R of `affiliation`, the sign of P', and c the affiliation precision of flagging every step, to which
     random flags tend. With q the event's share of its zone, c is the mean over the zones of :math:`(1 + q^2) / 2`. The
     recall stays as it is.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------

@@ -21,10 +21,6 @@ def balanced_point_adjusted(labels: BoolArray, predictions: BoolArray, *, width:
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     width : int, default 2
         Steps by which a predicted step spreads to both sides.
 

@@ -22,13 +22,6 @@ def confidence_consistency(labels: BoolArray, scores: FloatArray) -> float:
 
     the first and third being means over events and over the runs between them.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        Higher is more anomalous, one value per time step.
-
     Returns
     -------
     float

@@ -8,7 +8,7 @@ import numpy as np
 
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.time.clocks import Clock, read_clock, unit_length, unit_text
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, require_detected
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import PERIOD, STEPS, OptionKind
 from pateval.validation.wording import in_words
@@ -35,10 +35,6 @@ def mean_detection_delay(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     unit : str, optional
         Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
     times, time_unit
@@ -71,7 +67,7 @@ def mean_detection_delay(
     1.5
     """
     delays, lengths = _delays(labels, predictions)
-    detected = _require_detected(delays < lengths)
+    detected = require_detected(delays < lengths)
     return float(np.mean(_measured(runs(labels)[0][detected], delays[detected], labels.size, unit, times, time_unit)))
 
 
@@ -91,10 +87,6 @@ def censored_detection_delay(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     unit : str, optional
         Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
     times, time_unit
@@ -148,10 +140,6 @@ def mean_detection_offset(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     early, delay : int, default 100
         How far before and after the onset an alarm still belongs to it, in steps.
     unit : str, optional
@@ -180,7 +168,7 @@ def mean_detection_offset(
     -2.0
     """
     offsets = _onset_offsets(labels, predictions, early)
-    near = _require_detected(offsets <= min(delay, labels.size))
+    near = require_detected(offsets <= min(delay, labels.size))
     return float(np.mean(_measured(runs(labels)[0][near], offsets[near], labels.size, unit, times, time_unit)))
 
 
@@ -193,10 +181,6 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     early, delay : int, default 100
         How far before and after the onset an alarm still belongs to it, in steps.
 
@@ -231,10 +215,6 @@ def false_alarm_rate(labels: BoolArray, predictions: BoolArray, *, per: int = 1)
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     per : int, default 1
         The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour.
 
@@ -295,9 +275,3 @@ def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> Int
     alarms, _ = runs(predictions)
     nearest = np.searchsorted(alarms, onsets - min(early, labels.size))
     return np.append(alarms, np.iinfo(np.intp).max)[nearest] - onsets
-
-
-def _require_detected(detected: BoolArray) -> BoolArray:
-    if not detected.any():
-        raise UndefinedMetricError("the metric is undefined: no event is detected, so there is no delay to measure")
-    return detected

@@ -157,10 +157,6 @@ def detection_quality_parts(labels: BoolArray, predictions: BoolArray, *, near: 
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     near : float, default 125
         Steps around an event that are near it; above 0.
 

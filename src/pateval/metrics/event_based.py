@@ -24,13 +24,6 @@ def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     Precision is the share of predicted steps that are anomalous; recall the share of events with at least one
     predicted step.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -77,13 +70,6 @@ def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     with TP and FN counted in events and FP in predicted runs.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -119,13 +105,6 @@ def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     Recall as in `segment`; precision as in `segment`, times the share of normal steps left unflagged:
 
     .. math:: P = \frac{TP}{TP + FP} \Bigl(1 - \frac{\text{normal steps predicted}}{\text{normal steps}}\Bigr).
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------
@@ -171,13 +150,6 @@ def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     with TP and FN counted in events and FP in steps.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -216,10 +188,6 @@ def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float 
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     beta : float, default 0.5
         How many times recall counts as much as precision; above 0. The default is that of the benchmark, where a false
         alarm costs more than a miss.
@@ -261,13 +229,6 @@ def alarming_precision(labels: BoolArray, predictions: BoolArray) -> float:
 
     with H the events touched by a predicted run and :math:`n_i` the number of runs that touch event i. A run that
     touches two events counts for both.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------

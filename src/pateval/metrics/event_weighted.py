@@ -68,10 +68,6 @@ def event_weighted(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     weight : {"log", "sqrt", "one", "length"}
         What an event of L steps counts: the largest n with ``base**n <= L + base``; the square root of L, rounded down;
         1; L itself, which is point adjustment.
@@ -245,15 +241,6 @@ def pa_average_precision(labels: BoolArray, scores: FloatArray, *, missing: str 
 
     It is `event_weighted_average_precision` with ``weight="length"`` and any delay.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        Higher is more anomalous, one value per time step.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
-
     Returns
     -------
     float
@@ -297,18 +284,12 @@ def event_weighted_curve(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        Higher is more anomalous, one value per time step.
     weight : {"log", "sqrt", "one", "length"}
         What an event counts; see `event_weighted`.
     base : int, default 3
         Base of the logarithm, 2 or more.
     delay : int, optional
         Steps after an event's first step within which a detection is in time; any by default.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------

@@ -22,10 +22,6 @@ def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window:
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     window : int, default 5
         Steps per window; 1 for none.
 

@@ -29,10 +29,6 @@ def nab(labels: BoolArray, predictions: BoolArray, *, profile: str = "standard",
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     profile : {"standard", "low_fp", "low_fn"}, default "standard"
         The weights (A_TP, A_FP, A_FN): (1, 0.11, 1), (1, 0.22, 1) or (1, 0.11, 2).
     probation : float, default 0.15

@@ -38,10 +38,6 @@ def operator_interest(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     discovery : int or "auto", default 5
         Steps in which the interest in a lasting alert falls to ``bound``; "auto" is half the mean length of the events,
         rounded up.

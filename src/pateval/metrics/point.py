@@ -17,13 +17,6 @@ def point(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{TP + FN}, \quad F_1 = \frac{2 P R}{P + R}.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF

@@ -20,13 +20,6 @@ def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     An event of which at least one step is predicted counts as predicted from its first step to its last; steps
     outside the events stay as they are. Then precision, recall and F1 of single steps.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     PRF
@@ -78,13 +71,6 @@ def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
 
     with R the recall of single steps after point adjustment and A the share of normal steps that are predicted.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     float
@@ -129,10 +115,6 @@ def point_adjusted_k(labels: BoolArray, predictions: BoolArray, *, k: int = 20) 
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     k : int, default 20
         Percentage of an event, 0 to 100, that must be exceeded.
 
@@ -175,13 +157,6 @@ def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
 
     by the trapezoid rule on k = 0, 1, ..., 100.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-
     Returns
     -------
     float
@@ -222,10 +197,6 @@ def delay_adjusted(labels: BoolArray, predictions: BoolArray, *, delay: int = 7)
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     delay : int, default 7
         Steps after an event's first step within which a detection is in time.
 

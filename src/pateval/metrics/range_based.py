@@ -35,10 +35,6 @@ def range_based(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     alpha : float, default 0
         Weight of existence in recall, in [0, 1]: what an event earns for being touched at all.
     precision_alpha : float, default 0

@@ -10,7 +10,7 @@ from pateval.kernels.coarse import warn_if_coarse
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
 from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
-from pateval.labels.events import runs
+from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import on_scores
@@ -23,15 +23,6 @@ def auc_roc(labels: BoolArray, scores: FloatArray, *, missing: str = "error") ->
     r"""Area under the ROC curve: the chance that an anomalous step scores higher than a normal one.
 
     .. math:: \text{AUC-ROC} = P(s_a > s_n) + \tfrac12 P(s_a = s_n)
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -78,15 +69,6 @@ def average_precision(labels: BoolArray, scores: FloatArray, *, missing: str = "
 
     over all distinct scores as thresholds, from the highest down; P is precision, R recall.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
-
     Returns
     -------
     float
@@ -121,15 +103,6 @@ def auc_pr(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> 
     .. math:: \text{AUC-PR} = \sum_k (R_k - R_{k-1}) \frac{P_k + P_{k-1}}{2}, \qquad R_0 = 0, \; P_0 = 1
 
     over all distinct scores as thresholds, from the highest down; P is precision, R recall.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -167,14 +140,8 @@ def precision_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = Non
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many steps to flag; None takes the number of anomalous steps.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -212,14 +179,8 @@ def f1_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, miss
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many steps to flag; None takes the number of anomalous steps.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -260,14 +221,8 @@ def precision_at_k_ranges(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many predicted runs to ask for; None takes the number of events.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -303,14 +258,8 @@ def f1_at_k_ranges(labels: BoolArray, scores: FloatArray, *, k: int | None = Non
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     k : int, optional
         How many predicted runs to ask for; None takes the number of events.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -455,10 +404,6 @@ def _at_k_ranges(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:
     enough = run_counts(scores, ascending, tried) >= (starts.size if k is None else k)
     flagged = scores >= tried[np.argmax(enough) if enough.any() else -1]
     alarm_starts, alarm_stops = runs(flagged)
-    return PRF.of(_touched(labels, alarm_starts, alarm_stops), _touched(flagged, starts, stops))
-
-
-def _touched(mask: BoolArray, starts: IntArray, stops: IntArray) -> float:
-    """Share of the runs ``[start, stop)`` that hold a True of ``mask``."""
-    before = np.concatenate([[0], np.cumsum(mask)])
-    return float(np.mean(before[stops] > before[starts]))
+    true_alarms = count_inside(labels, alarm_starts, alarm_stops) > 0
+    found_events = count_inside(flagged, starts, stops) > 0
+    return PRF.of(float(np.mean(true_alarms)), float(np.mean(found_events)))

@@ -26,10 +26,6 @@ def soft_event(labels: BoolArray, predictions: BoolArray, *, tolerance: float = 
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     tolerance : float, default 15
         Steps at which a detection is worth nothing; 1 or more.
 

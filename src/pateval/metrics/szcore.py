@@ -44,10 +44,6 @@ def szcore_event(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     start_tolerance, end_tolerance : int, default 30 and 60
         Steps by which a true piece is widened ahead of it and after it.
     minimum_overlap : float, default 0
@@ -106,10 +102,6 @@ def szcore_false_alarm_rate(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     per : int, default 86400
         The unit of time, in steps: a day where a step is a second.
     start_tolerance, end_tolerance : int, default 30 and 60

@@ -30,10 +30,6 @@ def tapr(labels: BoolArray, predictions: BoolArray, *, theta: float = 0.5, delta
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     theta : float, default 0.5
         Share of an event, or of a predicted run, that must overlap for it to count as detected, in [0, 1].
     delta : int, default 0
@@ -99,10 +95,6 @@ def etapr(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     theta_p : float, default 0.5
         Share of a predicted run that must be correct, in [0, 1].
     theta_r : float, default 0.1

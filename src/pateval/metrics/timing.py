@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.labels.events import runs
-from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly, require_detected
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import number
-
-if TYPE_CHECKING:
-    pass
 
 
 @on_predictions()
@@ -29,13 +25,6 @@ def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
 
     and 0 elsewhere, with a the smaller of L and the distance to the onset of the event before (L for the first), and
     e Euler's number.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------
@@ -68,7 +57,7 @@ def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
     1.0
     """
     _, quality = _quality_of_events(labels, predictions)
-    return float(quality[_detected(quality)].mean())
+    return float(quality[require_detected(~np.isnan(quality))].mean())
 
 
 @on_predictions()
@@ -76,13 +65,6 @@ def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     """Share of the detected events whose first alarm begins at their first step or later.
 
     An event is detected where a predicted run touches it, and its alarm begins where the first such run does.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------
@@ -110,7 +92,7 @@ def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     0.5
     """
     offset, _ = _quality_of_events(labels, predictions)
-    return float(np.mean(offset[_detected(offset)] >= 0))
+    return float(np.mean(offset[require_detected(~np.isnan(offset))] >= 0))
 
 
 @on_predictions(exponent=number())
@@ -123,10 +105,6 @@ def timing_quality_events(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     exponent : float, default e
         How steeply the quality falls to both sides; above 0.
 
@@ -172,10 +150,3 @@ def _quality_of_events(
     ahead = np.maximum(np.minimum(offset, 0) + reach, 0) / reach
     quality = np.where(offset <= 0, ahead**exponent, 1 / (1 + (late / (lengths - late)) ** exponent))
     return np.where(detected, offset, np.nan), np.where(detected, quality, np.nan)
-
-
-def _detected(values: FloatArray) -> BoolArray:
-    detected: BoolArray = ~np.isnan(values)
-    if not detected.any():
-        raise UndefinedMetricError("the metric is undefined: no event is detected, so there is no delay to measure")
-    return detected

@@ -20,10 +20,6 @@ def time_tolerant(labels: BoolArray, predictions: BoolArray, *, tolerance: int =
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     tolerance : int, default 5
         How far off a step may be, in steps, to either side.
 
@@ -66,13 +62,6 @@ def temporal_distance(labels: BoolArray, predictions: BoolArray) -> float:
 
     Every anomalous step adds its distance, in steps, to the nearest predicted one, and every predicted step its
     distance to the nearest anomalous one.
-
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
 
     Returns
     -------

@@ -65,14 +65,8 @@ def ts_auprc(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, mi
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -117,14 +111,8 @@ def ts_average_precision(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -160,14 +148,8 @@ def ts_curve(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, mi
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     weighted : bool, default True
         Weigh predicted runs by their length in the precision, or all alike.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------

@@ -74,10 +74,6 @@ def vus_roc(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     window : int, default 100
         The largest width W; at width w the labels are softened over w // 2 steps on each side of an event. The
         argument z of the papers' "zone" is W = 2 z.
@@ -85,8 +81,6 @@ def vus_roc(
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition, see Notes.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -154,18 +148,12 @@ def vus_pr(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     window : int, default 100
         The largest width W.
     thresholds : int or None, default 250
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition; the notes of `vus_roc` define it.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -218,18 +206,12 @@ def range_auc_roc(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     window : int, default 100
         The width; the labels are softened over ``window // 2`` steps on each side of an event.
     thresholds : int or None, default 250
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -274,18 +256,12 @@ def range_auc_pr(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     window : int, default 100
         The width; the labels are softened over ``window // 2`` steps on each side of an event.
     thresholds : int or None, default 250
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -333,18 +309,12 @@ def vus_areas(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     window : int, default 100
         The largest width.
     thresholds : int or None, default 250
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition; the notes of `vus_roc` define it.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
@@ -378,10 +348,6 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
     window : int, default 100
         The largest width.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"

@@ -6,10 +6,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval import plots
-from pateval.labels.events import find_events
+from pateval.labels.events import count_inside, find_events
 from pateval.metrics import point_adjusted
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import Scored, datasets_in, first_runs, score_folder, starts_of
@@ -116,18 +115,12 @@ def _row(scored: Scored, stretches: Stretches) -> Row:
     flagged = scored.flagged[steps]
     alarms = find_events(flagged, starts_of(pieces))
     row["PA-F1"] = point_adjusted(labels, flagged).f1
-    row["events touched"] = int(np.count_nonzero(_counts(flagged, events)))
+    row["events touched"] = int(np.count_nonzero(count_inside(flagged, events.starts, events.stops)))
     row["share of event steps flagged"] = float(flagged[labels].mean())
     if len(alarms):
         row["steps per alarm"] = float(alarms.lengths.mean())
-        row[_INSIDE] = float(np.mean(_counts(labels, alarms) > 0))
+        row[_INSIDE] = float(np.mean(count_inside(labels, alarms.starts, alarms.stops) > 0))
     return row
-
-
-def _counts(marked: npt.NDArray[np.bool_], runs: Any) -> npt.NDArray[np.intp]:
-    """How many marked steps each run holds."""
-    counted = np.append(0, np.cumsum(marked))
-    return counted[runs.stops] - counted[runs.starts]
 
 
 def _verdict(dataset: str, inside: dict[str, float]) -> Verdict:

@@ -238,6 +238,13 @@ def require_anomaly(labels: BoolArray) -> None:
         raise UndefinedMetricError("the metric is undefined: the labels hold no anomaly")
 
 
+def require_detected(detected: BoolArray) -> BoolArray:
+    """Raise UndefinedMetricError where no event is detected."""
+    if not detected.any():
+        raise UndefinedMetricError("the metric is undefined: no event is detected, so there is no delay to measure")
+    return detected
+
+
 def non_negative_integer(value: Any, name: str) -> int:
     """Check one buffer length: a non-negative whole number."""
     return _whole_number(value, name, 0, "non-negative")
