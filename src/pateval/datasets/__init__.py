@@ -146,15 +146,6 @@ def find_contents(dataset: Dataset, root: Path) -> Contents | None:
 def missing(dataset: Dataset, found: Contents) -> str:
     """Say in a few words what is missing of a data set; nothing where it is whole or its size is not known.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        What there should be.
-    found : Contents
-        What there is.
-
-    Examples
-    --------
     >>> missing(info("PSM")[0], Contents(("PSM",), 0, 8386))
     '8,386 of 87,841 test rows and 0 of 132,481 training rows are here'
     """

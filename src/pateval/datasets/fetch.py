@@ -46,24 +46,12 @@ class FetchError(OSError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """One file or archive that was fetched.
+    """One file or archive that was fetched."""
 
-    Attributes
-    ----------
-    path : Path
-        The file, or the folder an archive was unpacked to.
-    url : str
-        Where it came from.
-    digest : str
-        sha256 of the file, or of the list of unpacked files with their sha256.
-    verified : bool
-        The digest was known beforehand; otherwise it is trusted on first use.
-    """
-
-    path: Path
-    url: str
-    digest: str
-    verified: bool
+    path: Path  # the file, or the folder an archive was unpacked to
+    url: str  # where it came from
+    digest: str  # sha256 of the file, or of the list of unpacked files with their sha256
+    verified: bool  # the digest was known beforehand; otherwise it is trusted on first use
 
 
 def _silent(*_: object) -> None:
@@ -273,11 +261,6 @@ def unpack(
 
     ``inside`` and ``only`` are those of `Mirror`. ``check`` gets the digest of what was unpacked before it is moved to
     its place, and may raise. Paths of the files, relative to ``folder``, come back sorted.
-
-    Raises
-    ------
-    FetchError
-        If the archive is damaged, holds links, leads out of the folder, is too large, or lacks what is wanted.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as scratch:
         files: list[str] = []

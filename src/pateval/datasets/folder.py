@@ -29,13 +29,7 @@ _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|tra
 
 
 def read(folder: Path) -> list[Series]:
-    """Read every series of a folder of data files, or of one file.
-
-    Raises
-    ------
-    TableError
-        If a file is damaged, has no labels, or a training file has no test file.
-    """
+    """Read every series of a folder of data files, or of one file."""
     groups: dict[str, dict[str, Path]] = {}
     for path in expand(folder):
         stem = path.name.split(".")[0] if path.is_file() else path.name

@@ -45,11 +45,6 @@ def features(
 
     The matrix is float32 where every column is, else float64, unless a ``dtype`` is asked for. Missing values are
     refused unless ``missing`` says what stands for them.
-
-    Raises
-    ------
-    TableError
-        If a column holds text, dates or missing values, or none is left.
     """
     names = tuple(name for name in table.columns if name not in drop)
     if not names:

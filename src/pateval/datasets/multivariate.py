@@ -47,15 +47,7 @@ def smd(folder: Path) -> Contents | None:
 def smd_interpretation(folder: Path) -> dict[str, list[tuple[int, int, tuple[int, ...]]]]:
     """Read which metrics the operators blamed for each event; only the original layout has these files.
 
-    Returns
-    -------
-    dict of str to list of (start, stop, features)
-        Per machine; steps are half-open, features count from 1 as in the files.
-
-    Raises
-    ------
-    TableError
-        If a line is not of the form ``start-stop:feature,feature``.
+    Per machine there are (start, stop, features); steps are half-open, features count from 1 as in the files.
     """
     causes: dict[str, list[tuple[int, int, tuple[int, ...]]]] = {}
     files = ((_smd_original(folder) or folder) / "interpretation_label").glob("machine-*.txt")

@@ -16,21 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contents:
-    """What there is of a data set.
+    """What there is of a data set."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The series.
-    train_rows, test_rows : int or None
-        Rows of all of them together; None where they were not counted.
-    read : callable
-        Reads all series, in a fixed order; raises TableError where a file is missing or damaged.
-    """
-
-    names: tuple[str, ...]
-    train_rows: int | None = None
+    names: tuple[str, ...]  # of the series
+    train_rows: int | None = None  # of all of them together; None where they were not counted
     test_rows: int | None = None
+    # Reads all series, in a fixed order; raises TableError where a file is missing or damaged.
     read: Callable[[], list[Series]] = field(default=list, repr=False, compare=False)
 
 
@@ -149,10 +140,6 @@ def join(series: Sequence[Series], name: str) -> Series:
         All with the same features, and all with or all without a training stretch.
     name : str
         Of the result.
-
-    Returns
-    -------
-    Series
 
     Raises
     ------

@@ -11,40 +11,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mirror:
-    """One place a file can be had from.
-
-    Attributes
-    ----------
-    url : str
-        Address.
-    inside : str
-        For archives: the folder whose content is wanted; ``*`` stands for a folder of any name.
-    only : tuple of str
-        For archives: patterns of the paths wanted inside that folder; all where empty.
-    """
+    """One place a file can be had from."""
 
     url: str
-    inside: str = ""
-    only: tuple[str, ...] = ()
+    inside: str = ""  # of archives: the folder whose content is wanted; * stands for a folder of any name
+    only: tuple[str, ...] = ()  # of archives: patterns of the paths wanted inside that folder; all where empty
 
 
 @dataclass(frozen=True)
 class Download:
-    """One file to fetch.
+    """One file to fetch."""
 
-    Attributes
-    ----------
-    mirrors : tuple of Mirror
-        Tried in order.
-    file : str
-        What it is called in the data set's folder; empty for an archive, which is unpacked there.
-    sha256 : str or None
-        Of the file; None where it is not known.
-    """
-
-    mirrors: tuple[Mirror, ...]
-    file: str = ""
-    sha256: str | None = None
+    mirrors: tuple[Mirror, ...]  # tried in order
+    file: str = ""  # its name in the data set's folder; empty for an archive, which is unpacked there
+    sha256: str | None = None  # of the file; None where it is not known
 
 
 @dataclass(frozen=True)

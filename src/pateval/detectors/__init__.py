@@ -73,12 +73,7 @@ REGISTRY: dict[str, DetectorEntry] = {
 
 
 def detector_class(name: str) -> Any:
-    """Return the class of a detector, loading its module.
-
-    Parameters
-    ----------
-    name : str
-        A key of :data:`REGISTRY`.
+    """Return the class of a detector, a key of :data:`REGISTRY`, loading its module.
 
     Raises
     ------

@@ -65,24 +65,8 @@ _RATIOS: dict[str, dict[str, float]] = {
 
 
 def dataset_settings(detector: str, dataset: str, *, variant: str = "paper") -> dict[str, Any]:
-    """Return the settings of a detector that are particular to a data set.
+    """Return the settings of a detector, by keyword, that are particular to a data set; for others its defaults hold.
 
-    Parameters
-    ----------
-    detector : str
-        Name in the registry of detectors.
-    dataset : str
-        ``"SMD"``, ``"MSL"``, ``"SMAP"``, ``"SWaT"`` or ``"PSM"``; for others the detector's defaults hold.
-    variant : {"paper", "original"}
-        Which table.
-
-    Returns
-    -------
-    dict
-        Keyword arguments for the detector's settings.
-
-    Examples
-    --------
     >>> dataset_settings("dcdetector", "SMD")
     {'patch_sizes': (5, 7)}
     >>> dataset_settings("lstm", "SMD")
@@ -102,15 +86,6 @@ def preset_settings(preset: str, detector: str) -> dict[str, Any]:
     ``nn.MultiheadAttention`` draws them, a validation loss is the mean of the means of its batches, and series are
     float32 before and after scaling.
 
-    Parameters
-    ----------
-    preset : {"authors"}
-        Its name.
-    detector : str
-        Name in the registry of detectors.
-
-    Examples
-    --------
     >>> preset_settings("authors", "usad")
     {'order': 'legacy', 'order_seed': 42, 'float32_input': True, 'seed': 42}
     """
@@ -122,8 +97,6 @@ def preset_settings(preset: str, detector: str) -> dict[str, Any]:
 def threshold_ratio(detector: str, dataset: str) -> float:
     """Return r of the paper's threshold, the percentile 100 − r of training and test scores together.
 
-    Examples
-    --------
     >>> threshold_ratio("dcdetector", "SMD")
     0.6
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -72,30 +73,20 @@ class USADNetwork(nn.Module):
     def __init__(self, inputs: int, latent: int) -> None:
         super().__init__()
         half, quarter = inputs // 2, inputs // 4
-        self.encoder = nn.Sequential(
-            nn.Linear(inputs, half),
-            nn.ReLU(),
-            nn.Linear(half, quarter),
-            nn.ReLU(),
-            nn.Linear(quarter, latent),
-            nn.ReLU(),
-        )
-        self.first, self.second = (
-            nn.Sequential(
-                nn.Linear(latent, quarter),
-                nn.ReLU(),
-                nn.Linear(quarter, half),
-                nn.ReLU(),
-                nn.Linear(half, inputs),
-                nn.Sigmoid(),
-            )
-            for _ in range(2)
-        )
+        self.encoder = _dense((inputs, half, quarter, latent), nn.ReLU())
+        self.first, self.second = (_dense((latent, quarter, half, inputs), nn.Sigmoid()) for _ in range(2))
 
     def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return a = D1(E(x)) and c = D2(E(a)) for flat windows of shape (batch, inputs)."""
         once = self.first(self.encoder(rows))
         return once, self.second(self.encoder(once))
+
+
+def _dense(widths: tuple[int, ...], last: nn.Module) -> nn.Sequential:
+    """Linear layers from width to width, ReLU after each but the last."""
+    layers = [[nn.Linear(before, after), nn.ReLU()] for before, after in itertools.pairwise(widths)]
+    layers[-1][1] = last
+    return nn.Sequential(*itertools.chain.from_iterable(layers))
 
 
 def first_loss(model: USADNetwork, rows: Tensor, share: Tensor | float) -> Tensor:

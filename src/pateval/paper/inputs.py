@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from pateval.io.score_files import read_metadata, read_training_scores
 from pateval.labels.events import find_events
 from pateval.paper.document import ExperimentSettings, MissingInputError
 from pateval.paper.paper_tables import DETECTOR_NAMES, IMPACT_BUFFER, IMPACT_CHUNK, IMPACT_VUS_WINDOW
-from pateval.runner import Candidate, DetectionPlan, DetectionProgress, run_plans
+from pateval.runner import Candidate, DetectionProgress, detect
 from pateval.thresholds import quantile_threshold
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -287,23 +288,6 @@ def train(settings: ExperimentSettings) -> None:
     device = choose_device(settings.device).type
     if device == "cpu":
         settings.tell("training on the CPU takes many hours; what is finished is kept, and a later call goes on")
-    plans = [
-        DetectionPlan(
-            [_candidate(detector, name, protocol, device) for detector in TRAINED],
-            [series],
-            settings.scores / protocol / name,
-            range(settings.seeds),
-            protocol,  # type: ignore[arg-type]  # checked by the plan
-            single=True,
-            about_data={
-                "name": name,
-                "series": len(series.parts),
-                "missing": lacking(info(name)[0], contents_of([series])),
-            },
-        )
-        for protocol in (PAPER, HELD_OUT)
-        for name, series in data.items()
-    ]
 
     def show(progress: DetectionProgress) -> None:
         if progress.state in ("finished", "failed", "kept"):
@@ -312,7 +296,18 @@ def train(settings: ExperimentSettings) -> None:
                 f"{progress.state} {progress.message}".rstrip()
             )
 
-    for results in run_plans(plans, show=show):
+    for protocol, (name, series) in itertools.product((PAPER, HELD_OUT), data.items()):
+        missing = lacking(info(name)[0], contents_of([series]))
+        results = detect(
+            [_candidate(detector, name, protocol, device) for detector in TRAINED],
+            [series],
+            settings.scores / protocol / name,
+            seeds=range(settings.seeds),
+            protocol=protocol,  # type: ignore[arg-type]  # one of the two
+            single=True,
+            about_data={"name": name, "series": len(series.parts), "missing": missing},
+            show=show,
+        )
         for result in results:
             for failed, reason in result.failures.items():
                 settings.tell(f"{result.detector} on {failed} failed: {reason}")

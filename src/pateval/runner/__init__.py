@@ -8,17 +8,15 @@ is being trained goes on from its checkpoint there. What failed is in ``failures
 from __future__ import annotations
 
 from pateval.runner.candidates import Candidate, candidate, user_candidate
-from pateval.runner.run import DetectionPlan, DetectionProgress, DetectionResult, detect, run_plans
+from pateval.runner.run import DetectionProgress, DetectionResult, detect
 from pateval.runner.tasks import Protocol
 
 __all__ = [
     "Candidate",
-    "DetectionPlan",
     "DetectionProgress",
     "DetectionResult",
     "Protocol",
     "candidate",
     "detect",
-    "run_plans",
     "user_candidate",
 ]

@@ -82,10 +82,6 @@ def candidate(
     settings : mapping, optional
         Further settings by name.
 
-    Returns
-    -------
-    Candidate
-
     Raises
     ------
     ValueError
@@ -135,10 +131,6 @@ def user_candidate(
         Those that its constructor takes are given to it; ``window``, ``standardize`` and ``max_windows`` say what it is
         shown otherwise (see `pateval.detectors.adapter.AdapterSettings`).
 
-    Returns
-    -------
-    Candidate
-
     Raises
     ------
     ValueError
@@ -181,15 +173,7 @@ def make_user_detector(
 
 
 class _UserClass:
-    """A class that was named by its path, ``package.module:Class``.
-
-    Raises
-    ------
-    ValueError
-        If the path is not of that form, or nothing is there.
-    TypeError
-        If what is there is no class with ``fit``.
-    """
+    """A class that was named by its path, ``package.module:Class``: what it takes, and what it is shown."""
 
     def __init__(self, path: str) -> None:
         module_name, colon, self.name = path.partition(":")

@@ -13,18 +13,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pateval.io.atomic import write_text
 from pateval.runner.store import Store
-from pateval.runner.tasks import Message, Protocol, Task, perform, stop
+from pateval.runner.tasks import Message, Protocol, State, Task, perform, stop
 from pateval.validation.arrays import choice, positive_integer
 from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
@@ -35,7 +35,6 @@ FAILURES = "failures.json"
 # Seconds a process is given to end its epoch after the deadline before it ends itself; its checkpoint is kept.
 _GRACE = 20.0
 _SECONDS_BETWEEN_LOOKS = 0.1
-State = Literal["kept", "started", "training", "finished", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
@@ -91,38 +90,6 @@ class DetectionResult:
     path: Path | None
     failures: Mapping[str, str] = field(default_factory=dict)
     stopped: int = 0
-
-
-@dataclass(frozen=True)
-class DetectionPlan:
-    """What is to be run and where the score files go; the attributes are the parameters of `detect`.
-
-    Several plans, such as data sets with settings of their own, can share one pool of processes: see `run_plans`.
-    """
-
-    candidates: Sequence[Candidate]
-    data: Sequence[Series]
-    folder: str | os.PathLike[str]
-    seeds: Sequence[int] | None = None
-    protocol: Protocol = "held-out"
-    single: bool = False
-    overwrite: bool = False
-    about_data: Mapping[str, Any] | None = None
-
-    def stores(self) -> list[Store]:
-        """Check the plan and return where the scores of each detector go.
-
-        Raises
-        ------
-        ValueError
-            If names repeat, there is nothing to do, or a file holds scores of other settings.
-        """
-        _require_distinct([candidate.name for candidate in self.candidates], "detectors")
-        _require_distinct([series.name for series in self.data], "series")
-        _require_distinct([part for series in self.data for part in series.parts], "series")
-        choice(self.protocol, "protocol", ("held-out", "paper"))
-        Path(self.folder).mkdir(parents=True, exist_ok=True)
-        return [Store(self, candidate) for candidate in self.candidates]
 
 
 def detect(
@@ -184,57 +151,29 @@ def detect(
     ValueError
         If names repeat, there is nothing to do, or a file holds scores of other settings.
     """
-    plan = DetectionPlan(candidates, data, folder, seeds, protocol, single, overwrite, about_data)
-    (results,) = run_plans([plan], jobs=jobs, minutes=minutes, assemble=assemble, show=show)
-    return results
-
-
-def run_plans(
-    plans: Sequence[DetectionPlan],
-    *,
-    jobs: int = 1,
-    minutes: float | None = None,
-    assemble: bool = True,
-    skip: Collection[str] = (),
-    show: Callable[[DetectionProgress], None] = lambda _: None,
-) -> list[list[DetectionResult]]:
-    """Carry out several plans with one pool of processes.
-
-    Parameters
-    ----------
-    plans : sequence of DetectionPlan
-        With different folders.
-    jobs, minutes, assemble, show
-        As for `detect`.
-    skip : collection of str
-        Keys of runs that are finished elsewhere: they count as kept.
-
-    Returns
-    -------
-    list of list of DetectionResult
-        One for each plan.
-
-    Raises
-    ------
-    ValueError
-        As `detect` does, before anything is run.
-    """
     positive_integer(jobs, "jobs")
-    _require_distinct([str(Path(plan.folder).resolve()) for plan in plans], "folders")
-    digests = {id(series): _digest(series) for plan in plans for series in plan.data}
+    _require_distinct([candidate.name for candidate in candidates], "detectors")
+    _require_distinct([series.name for series in data], "series")
+    _require_distinct([part for series in data for part in series.parts], "series")
+    choice(protocol, "protocol", ("held-out", "paper"))
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    stores = [
+        Store(candidate, place, seeds=seeds, protocol=protocol, single=single, overwrite=overwrite, about=about_data)
+        for candidate in candidates
+    ]
+    digests = [_digest(series) for series in data]
     tasks = {
-        store: [store.task(series, digests[id(series)]) for series in plan.data]
-        for plan in plans
-        for store in plan.stores()
+        store: [store.task(series, digest) for series, digest in zip(data, digests, strict=True)] for store in stores
     }
     for store, mine in tasks.items():
         store.require_same_data(mine)
     monitor = _Monitor(show, tasks)
     deadline = None if minutes is None else time.time() + 60 * minutes
-    results: dict[int, list[DetectionResult]] = {id(plan): [] for plan in plans}
+    results = []
     # One process finishes a detector before it begins the next; several share what there is to do.
-    for stores in [list(tasks)] if jobs > 1 else [[store] for store in tasks]:
-        waiting = [task for store in stores for task in _left(store, tasks[store], monitor, skip)]
+    for group in [stores] if jobs > 1 else [[store] for store in stores]:
+        waiting = [task for store in group for task in _left(store, tasks[store], monitor)]
         if jobs > 1 and waiting:
             # The long ones first, so that no single one is left at the end.
             waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
@@ -242,13 +181,12 @@ def run_plans(
         else:
             for task in waiting:
                 perform(task, monitor.tell, deadline)
-        for store in stores:
+        for store in group:
             failures = monitor.failures[store]
             path = store.assemble(tasks[store], failures) if assemble else None
-            result = DetectionResult(store.candidate.name, path, failures, monitor.stopped[store])
-            results[id(store.plan)].append(result)
-            _record_failures(Path(store.plan.folder), result)
-    return list(results.values())
+            results.append(DetectionResult(store.candidate.name, path, failures, monitor.stopped[store]))
+            _record_failures(place, results[-1])
+    return results
 
 
 def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float | None, tell: _Tell) -> None:
@@ -300,11 +238,11 @@ def _perform_here(task: Task, deadline: float | None) -> tuple[()]:
     return ()
 
 
-def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor, skip: Collection[str]) -> list[Task]:
+def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor) -> list[Task]:
     """Return what is still to be done of some tasks, and tell what is not."""
     left = []
     for task in tasks:
-        missing = tuple(run for run in task.runs if not store.has(run) and run.key not in skip)
+        missing = tuple(run for run in task.runs if not store.has(run))
         for run in task.runs:
             if run not in missing:
                 monitor.tell(Message(run.key, "kept"))

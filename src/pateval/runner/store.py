@@ -22,48 +22,46 @@ if TYPE_CHECKING:
 
     from pateval.datasets import Series
     from pateval.runner.candidates import Candidate
-    from pateval.runner.run import DetectionPlan
+    from pateval.runner.tasks import Protocol
 
 PARTS = ".parts"
 _REMEDY = "; choose another folder or name, or overwrite it"
 
 
 class Store:
-    """Where the scores of one detector go.
+    """Where the scores of one detector go; the parameters are those of `pateval.runner.detect`.
 
-    Parameters
-    ----------
-    plan : DetectionPlan
-        How detectors are run, and the folder of the score files.
-    candidate : Candidate
-        The detector.
-
-    Raises
-    ------
-    ValueError
-        If the name cannot be a file's, or the file holds scores of other settings or of another data set.
+    A name that cannot be a file's is refused, and so is a file that holds scores of other settings or another data set.
     """
 
-    def __init__(self, plan: DetectionPlan, candidate: Candidate) -> None:
+    def __init__(
+        self,
+        candidate: Candidate,
+        folder: Path,
+        *,
+        seeds: Sequence[int] | None,
+        protocol: Protocol,
+        single: bool,
+        overwrite: bool,
+        about: Mapping[str, Any] | None,
+    ) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]*", candidate.name):
             raise ValueError(f"a detector's name must serve as a file name; got {candidate.name!r}")
-        self.plan, self.candidate = plan, candidate
+        self.candidate, self.protocol, self.overwrite = candidate, protocol, overwrite
         # Several seeds are runs of one file, with a column that names them.
-        self.has_runs = plan.seeds is not None
-        self.candidates = (
-            [candidate.with_seed(seed) for seed in plan.seeds or ()]
-            if self.has_runs and candidate.has_seed
-            else [candidate]
-        )
-        self.about_data = dict(plan.about_data or {})
-        self.dtype = np.dtype(np.float32 if plan.single else np.float64).name
-        self.path = Path(plan.folder) / f"{candidate.name}.parquet"
-        self.parts = Path(plan.folder) / PARTS / candidate.name
+        self.has_runs = seeds is not None
+        self.candidates = [candidate]
+        if seeds is not None and candidate.has_seed:
+            self.candidates = [candidate.with_seed(seed) for seed in seeds]
+        self.about_data = dict(about or {})
+        self.dtype = np.dtype(np.float32 if single else np.float64).name
+        self.path = folder / f"{candidate.name}.parquet"
+        self.parts = folder / PARTS / candidate.name
         self.settings = _plain(candidate.settings)
         if self.has_runs:
             self.settings.pop("seed", None)
         self.device = device_of(self.settings)
-        self.key = _digest([self._identity(candidate), self.has_runs])
+        self.key = _digest([self._identity(self.settings), self.has_runs])
         self.runs: list[dict[str, Any]] = []
         self._place_of_runs: str | None = None
         if self.path.exists():
@@ -73,7 +71,7 @@ class Store:
             if known.get("made_by") == self.key and same_data:
                 self.runs = known["runs"]
                 self._place_of_runs = known.get("data", {}).get("place")
-            elif not plan.overwrite:
+            elif not overwrite:
                 what = (
                     f"scores of other settings ({_difference(known, self)})"
                     if same_data
@@ -81,21 +79,14 @@ class Store:
                 )
                 raise ValueError(f"{self.path}: holds {what}{_REMEDY}")
 
-    def _identity(self, candidate: Candidate) -> list[Any]:
-        settings = _plain(candidate.settings)
-        if self.has_runs and candidate is self.candidate:
-            settings.pop("seed", None)
-        return [candidate.name, settings, self.device, self.dtype, self.plan.protocol, pateval_version()["version"]]
+    def _identity(self, settings: Mapping[str, Any]) -> list[Any]:
+        version = pateval_version()["version"]
+        return [self.candidate.name, settings, self.device, self.dtype, self.protocol, version]
 
     def require_same_data(self, tasks: Sequence[Task]) -> None:
         """Refuse data that lie elsewhere than those of the file and are not the same, though they have the same name.
 
         A folder that was moved is the same data set: all series of the file are in it, unchanged.
-
-        Raises
-        ------
-        ValueError
-            If scores of two data sets would stand in one file.
         """
         place = self.about_data.get("place")
         if None in (place, self._place_of_runs) or place == self._place_of_runs:
@@ -103,7 +94,7 @@ class Store:
         given = {(task.series.name, task.digest) for task in tasks}
         if all((run["series"], run["data_digest"]) in given for run in self.runs):
             return
-        if not self.plan.overwrite:
+        if not self.overwrite:
             raise ValueError(
                 f"{self.path}: holds scores on another data set called {self.about_data['name']}, which lies in "
                 f"another folder{_REMEDY}"
@@ -114,10 +105,10 @@ class Store:
         """Return the runs on a series, done ones included."""
         runs = []
         for candidate in self.candidates:
-            key = _digest([self._identity(candidate), series.name, digest])[:24]
+            key = _digest([self._identity(_plain(candidate.settings)), series.name, digest])[:24]
             slug = re.sub(r"[^A-Za-z0-9.-]+", "_", series.name)[-80:]
             runs.append(Run(key, candidate, self.parts / f"{slug}-{key}"))
-        return Task(series, digest, tuple(runs), self.plan.protocol, self.dtype)
+        return Task(series, digest, tuple(runs), self.protocol, self.dtype)
 
     def has(self, run: Run) -> bool:
         """Tell whether a run's scores are in the file or among the parts."""
@@ -201,7 +192,7 @@ class Store:
             "detector": self.candidate.name,
             "settings": self.settings,
             "seed": self.settings.get("seed"),
-            "protocol": self.plan.protocol,
+            "protocol": self.protocol,
             "device": self.device,
             # Those of the first run; each run has its own.
             "pateval": runs[0]["pateval"],
@@ -233,7 +224,7 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _difference(known: Mapping[str, Any], store: Store) -> str:
     old = {**known.get("settings", {}), "protocol": known.get("protocol")}
-    new = {**store.settings, "protocol": store.plan.protocol}
+    new = {**store.settings, "protocol": store.protocol}
     changes = [
         f"{key} {old.get(key)!r}, now {new.get(key)!r}" for key in {**old, **new} if old.get(key) != new.get(key)
     ]

@@ -38,25 +38,16 @@ if TYPE_CHECKING:
     from pateval.validation.arrays import FloatArray
 
 Protocol = Literal["held-out", "paper"]
+State = Literal["kept", "started", "training", "finished", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """One seed of one detector on one series, and where its results go.
+    """One seed of one detector on one series, and where its results go."""
 
-    Attributes
-    ----------
-    key : str
-        Digest of all that decides the scores.
-    candidate : Candidate
-        The detector with its seed.
-    stem : Path
-        Path of its files without their suffixes.
-    """
-
-    key: str
-    candidate: Candidate
-    stem: Path
+    key: str  # digest of all that decides the scores
+    candidate: Candidate  # the detector with its seed
+    stem: Path  # of its files, without their suffixes
 
     @property
     def seed(self) -> Any:
@@ -81,27 +72,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Task:
-    """Runs of one detector on one series that may share their data and, on a GPU, their time.
-
-    Attributes
-    ----------
-    series : Series
-        The series.
-    digest : str
-        Of the series.
-    runs : tuple of Run
-        One per seed.
-    protocol : {"held-out", "paper"}
-        See `pateval.runner.detect`.
-    dtype : str
-        Of the scores.
-    """
+    """Runs of one detector on one series that may share their data and, on a GPU, their time."""
 
     series: Series
-    digest: str
-    runs: tuple[Run, ...]
+    digest: str  # of the series
+    runs: tuple[Run, ...]  # one per seed
     protocol: Protocol
-    dtype: str
+    dtype: str  # of the scores
 
     @property
     def unfinished(self) -> list[Run]:
@@ -114,7 +91,7 @@ class Message:
     """What happened to the run of a key; the other fields are those of `DetectionProgress`."""
 
     key: str
-    state: Literal["kept", "started", "training", "finished", "failed", "stopped"]
+    state: State
     message: str = ""
     seconds_left: float | None = None
     collapse: tuple[str, ...] = ()
@@ -127,14 +104,7 @@ class OutOfTimeError(BaseException):
 def perform(task: Task, tell: Callable[[Message], None], deadline: float | None = None) -> None:
     """Fit and score all runs of a task; failures are told and written down, never raised.
 
-    Parameters
-    ----------
-    task : Task
-        What to do.
-    tell : callable
-        Gets a `Message` whenever something happens.
-    deadline : float, optional
-        On the clock of ``time.time``: after it nothing is begun, and a training stops at the end of its epoch.
+    After the deadline, on the clock of ``time.time``, nothing is begun, and a training stops at the end of its epoch.
     """
     if deadline is not None and time.time() > deadline:
         begun = any(run.checkpoint.exists() for run in task.runs)
