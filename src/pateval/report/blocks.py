@@ -13,10 +13,9 @@ from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.values import Sample
 from pateval.leaderboards.render import group_letters, headline
 from pateval.output.text_table import latex_text, plain
-from pateval.report.metric_texts import describe
+from pateval.report.metrics import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
-from pateval.report.stability import over_halves, under_doubt
-from pateval.report.verdict import verdict
+from pateval.report.verdict import over_halves, under_doubt, verdict
 from pateval.time.clocks import is_duration, nanoseconds
 
 if TYPE_CHECKING:

@@ -28,34 +28,17 @@ _SHORTEST_REACH, _LONGEST_REACH = 1e-15, 1e20
 
 
 class PackedScores(NamedTuple):
-    """Scores of one detector on one series.
+    """Scores of one detector on one series."""
 
-    Attributes
-    ----------
-    thresholds : list of float
-        Ascending; at each exactly the steps are flagged whose score reaches the level it stands for.
-    ranks : str
-        For each step how many thresholds it reaches, packed by `pack`.
-    distinct : int
-        How many distinct scores there are; where they are no more than the thresholds, nothing is lost.
-    """
-
-    thresholds: list[float]
-    ranks: str
-    distinct: int
+    thresholds: list[float]  # ascending; at each exactly the steps are flagged whose score reaches the level it means
+    ranks: str  # for each step how many thresholds it reaches, packed
+    distinct: int  # how many distinct scores there are; where they are no more than the thresholds, nothing is lost
 
 
 def pack_scores(scores: FloatArray, keep: tuple[float, ...] = (), most: int = MOST_LEVELS) -> PackedScores:
-    """Pack the scores of one detector on one series.
+    """Pack the scores of one detector on one series, with the thresholds to keep among at most so many levels.
 
-    Parameters
-    ----------
-    scores : ndarray
-        Finite, or negative infinity at steps that no threshold flags.
-    keep : tuple of float
-        Thresholds that must be among the levels.
-    most : int
-        How many levels at most.
+    Scores are finite, or negative infinity at steps that no threshold flags.
 
     Examples
     --------
@@ -73,15 +56,10 @@ def pack_scores(scores: FloatArray, keep: tuple[float, ...] = (), most: int = MO
 
 
 def choose_levels(distinct: FloatArray, keep: tuple[float, ...] = (), most: int = MOST_LEVELS) -> npt.NDArray[np.intp]:
-    """Choose which distinct scores become levels: all where they are few.
+    """Choose which distinct scores become levels, by their places: all where they are few.
 
     Where they are many, a third lies evenly between the lowest and the highest score, so that a drawn score looks
-    right; the others lie densest at the top, where thresholds are.
-
-    Returns
-    -------
-    ndarray of int
-        Places in ``distinct``, ascending; the lowest and the highest are among them.
+    right; the others lie densest at the top, where thresholds are. The lowest and the highest are among them.
     """
     size = distinct.size
     if size <= most:
@@ -178,13 +156,9 @@ def pack_numbers(numbers: npt.NDArray[Any]) -> dict[str, Any]:
 def pack_clock(clock: Clock, *, dates: bool) -> dict[str, Any]:
     """Pack when each step was recorded, exactly: a double holds no nanoseconds since 1970, so offsets are kept.
 
-    Returns
-    -------
-    dict
-        ``dates``; ``first``, the time of the first step: seconds since 1970 and nanoseconds for dates, else a number;
-        ``offsets`` from it in ticks, packed; ``tick`` in nanoseconds for dates, else in units of the times;
-        ``nanoseconds`` of such a unit, None where it is not known; ``tolerance`` in ticks. Times that are floats are
-        their own offsets, from 0.
+    ``first`` is the time of the first step: seconds since 1970 and nanoseconds for dates, else a number; ``offsets``
+    from it are in ticks; ``tick`` is in nanoseconds for dates, else in units of the times; ``nanoseconds`` of such a
+    unit is None where it is not known. Times that are floats are their own offsets, from 0.
 
     Examples
     --------

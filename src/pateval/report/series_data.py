@@ -35,57 +35,28 @@ Key = tuple[str, str]
 
 
 class Track(NamedTuple):
-    """One run of one detector on one series.
-
-    Attributes
-    ----------
-    recording : Recording
-        Labels and scores, and which of the steps count.
-    measures : Measures
-        What was computed, with the detector's own threshold where it has one.
-    clock : Clock or None
-        When each recorded step was, for the axis; its unit may be unknown.
-    has_dates : bool
-        Whether the clock counts nanoseconds since 1970.
-    """
+    """One run of one detector on one series."""
 
     recording: Recording
-    measures: Measures
-    clock: Clock | None = None
-    has_dates: bool = False
+    measures: Measures  # with the detector's own threshold where it has one
+    clock: Clock | None = None  # when each recorded step was, for the axis; its unit may be unknown
+    has_dates: bool = False  # whether the clock counts nanoseconds since 1970
 
 
 @dataclass
 class SeriesData:
-    """What is known of one series.
-
-    Attributes
-    ----------
-    name : str
-        Of the series.
-    tracks : dict
-        Detector and run to labels and scores.
-    missing : dict
-        Detector and run to the reason why there is nothing to show of it.
-    values : ndarray or None
-        The series itself, where a file has it.
-    """
+    """What is known of one series: by detector and run, what to show, or why there is nothing."""
 
     name: str
     tracks: dict[Key, Track] = field(default_factory=dict)
     missing: dict[Key, str] = field(default_factory=dict)
-    values: npt.NDArray[np.float64] | None = None
+    values: npt.NDArray[np.float64] | None = None  # the series itself, where a file has it
 
 
 def plan_of_inputs(board: Leaderboard, folder: Path | None = None) -> tuple[Plan | None, list[str]]:
     """Where the inputs of a leaderboard are, and a sentence for each that is gone.
 
-    Parameters
-    ----------
-    board : Leaderboard
-        In memory, or read from its folder.
-    folder : Path, optional
-        That folder: a relative path is looked up from where the board was computed, from here, and from beside it.
+    Relative paths are looked up from where the board was computed, from here, and from beside its folder.
     """
     reading = board.run.get("reading")
     if board.plan is not None or not reading:

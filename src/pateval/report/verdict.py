@@ -1,25 +1,30 @@
-"""Who wins, by how much, and whether that is evidence: in one or two sentences."""
+"""Who wins, by how much, and whether that is evidence: in sentences, on halves of the series, and under doubt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pateval.leaderboards.render import leader
+from pateval.leaderboards.statistics import complete_rows
 
 if TYPE_CHECKING:
+    from pateval.leaderboards.doubt import LabelDoubt
     from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.significance import Significance
+
+HALVES = 400
+_FEWEST_SERIES = 4
 
 
 def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict[str, Any]:
     """Say what a metric says of the detectors.
 
-    Returns
-    -------
-    dict
-        ``leader`` (None where nothing orders the detectors), ``tied`` (those not told apart from it), ``claim`` and
-        ``evidence``, a sentence each.
+    ``leader`` is None where nothing orders them, ``tied`` are those not told apart from it, ``claim`` and ``evidence``
+    a sentence each.
     """
     with_value = {row["detector"] for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None}
     first = board.best_first(metric)[0]
@@ -38,12 +43,7 @@ def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict
 
 
 def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Who is not told apart from the first, and a sentence on it.
-
-    Parameters
-    ----------
-    tests : mapping
-        What `Significance.to_dict` gives; its detectors come in order of mean ranks, and are at least two.
+    """Who is not told apart from the first of at least two, and a sentence on it, from `Significance.to_dict`.
 
     Examples
     --------
@@ -67,3 +67,51 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     if len(names) > most:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool) -> dict[str, Any] | None:
+    """Rank the detectors on random halves of the series, from a table of series by detectors.
+
+    Plain lists with a number for each detector: ``first``, the share of the halves in which it is first, alone or with
+    others; ``low`` and ``high``, between which its place is in nine of ten halves; and how many ``series`` without a
+    missing value and ``halves`` there are. None where there are fewer than four series.
+
+    Examples
+    --------
+    >>> table = np.array([[0.9, 0.5], [0.8, 0.7], [0.7, 0.4], [0.6, 0.5]])
+    >>> over_halves(table, higher_is_better=True)["first"]
+    [1.0, 0.0]
+    """
+    from scipy.stats import rankdata
+
+    values, _ = complete_rows(table)
+    series = values.shape[0]
+    if series < _FEWEST_SERIES or values.shape[1] < 2:
+        return None
+    ranks = rankdata(-values if higher_is_better else values, axis=1)
+    generator = np.random.default_rng(0)
+    chosen = np.zeros((HALVES, series))
+    for row in chosen:
+        row[generator.permutation(series)[: series // 2]] = 1.0
+    places = rankdata(np.round(chosen @ ranks / (series // 2), 12), axis=1, method="min")
+    low, high = np.quantile(places, [0.05, 0.95], axis=0, method="nearest").tolist()
+    first = np.round((places == 1).mean(axis=0), 4).tolist()
+    return {"first": first, "low": low, "high": high, "series": series, "halves": HALVES}
+
+
+def under_doubt(doubt: LabelDoubt | None) -> dict[str, Any]:
+    """Return for each metric the places of the detectors when the edges of events are moved, as plain lists."""
+    if doubt is None:
+        return {}
+    amount = str(doubt.amount)
+    if isinstance(doubt.amount, int):
+        amount = f"{doubt.amount} {'step' if doubt.amount == 1 else 'steps'}"
+    columns = {"first": "first", "low": "best_place", "high": "worst_place", "kept": "rank_kept"}
+    return {
+        metric: {"amount": amount, "draws": doubt.draws}
+        | {
+            name: [(doubt.of(detector, metric) or {}).get(column) for detector in doubt.detectors]
+            for name, column in columns.items()
+        }
+        for metric in doubt.metrics
+    }

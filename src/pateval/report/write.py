@@ -12,8 +12,8 @@ from pateval.io.atomic import write_text
 from pateval.leaderboards import Leaderboard
 from pateval.output.html import safe_json
 from pateval.output.results import Result
-from pateval.report.baselines import audit_here, constant_values
 from pateval.report.blocks import board_block, by_spread, metric_blocks, series_block
+from pateval.report.metrics import audit_here, constant_values
 from pateval.report.page import embedded, loaded, page
 from pateval.report.series_data import plan_of_inputs, read_series
 
