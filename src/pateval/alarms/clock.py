@@ -21,18 +21,10 @@ _LONGEST = 10**18  # units; what is longer could not be added to times of 64 bit
 
 @dataclass(frozen=True)
 class AlarmClock:
-    """What one unit of the times is.
+    """What one unit of the times is."""
 
-    Attributes
-    ----------
-    nanoseconds : int or None
-        Length of a unit; None where numbers are steps, or have no unit.
-    has_dates : bool
-        Whether times are dates, in nanoseconds since 1970.
-    """
-
-    nanoseconds: int | None = None
-    has_dates: bool = False
+    nanoseconds: int | None = None  # length of a unit; None where numbers are steps, or have no unit
+    has_dates: bool = False  # whether times are dates, in nanoseconds since 1970
 
     @property
     def rate_unit(self) -> str:

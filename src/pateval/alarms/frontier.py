@@ -35,36 +35,18 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class FrontierRow(Figures):
-    """One threshold: what its alarms find, and what they cost.
+    """One threshold: what its alarms find, and what they cost. Times are in units of the clock."""
 
-    Attributes
-    ----------
-    threshold : float
-        Steps with at least this score are flagged.
-    found, incidents : int
-        Incidents found, of those that count.
-    alarms, false : int
-        Alarms, and those that meet no incident.
-    median_time_to_detect : float
-        In units of the clock; NaN where nothing is found.
-    time_in_alarm, observed : float
-        Time in alarm, and observed time, in units of the clock.
-    days : float
-        Observed time in days, or in units of time where no unit is known: what rates go over.
-    budgets : tuple of str
-        Budgets for which this is the lowest allowed threshold.
-    """
-
-    threshold: float
+    threshold: float  # steps with at least this score are flagged
     found: int
-    incidents: int
+    incidents: int  # those that count
     alarms: int
-    false: int
-    median_time_to_detect: float
+    false: int  # alarms that meet no incident
+    median_time_to_detect: float  # NaN where nothing is found
     time_in_alarm: float
     observed: float
-    days: float
-    budgets: tuple[str, ...] = ()
+    days: float  # observed time in days, or in units where no unit is known: what rates go over
+    budgets: tuple[str, ...] = ()  # those for which this is the lowest allowed threshold
 
     @property
     def share_in_alarm(self) -> float:

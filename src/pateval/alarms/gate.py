@@ -36,37 +36,20 @@ _GRID = 1 << 16  # places of the grid on which sums of differences are counted, 
 
 @dataclass(frozen=True)
 class GateEvidence:
-    """What the data say about one quantity of a new detector against the base.
-
-    Attributes
-    ----------
-    measure : str
-        The quantity.
-    base, new, difference : float
-        Both values, and how much better the new one is.
-    margin : float
-        How much worse it may be.
-    units : int
-        How many series, pieces or incidents the difference goes over; alarms for a rate.
-    not_worse, better : float
-        p-values of the two one-sided tests: small ones speak for the new detector.
-    power : float
-        How likely the gate lets pass a detector that is as good as the base (not-worse), or better by the margin
-        (better), if differences vary as they do here; NaN where that is not known.
-    identical : bool
-        Whether both gave the same everywhere.
-    """
+    """What the data say about one quantity of a new detector against the base."""
 
     measure: str
     base: float
     new: float
-    difference: float
-    margin: float
-    units: int
-    not_worse: float
+    difference: float  # how much better the new one is
+    margin: float  # how much worse it may be
+    units: int  # series, pieces or incidents that the difference goes over; alarms for a rate
+    not_worse: float  # p-values of the two one-sided tests: small ones speak for the new detector
     better: float
+    # How likely the gate lets pass a detector that is as good as the base (not-worse), or better by the margin
+    # (better), if differences vary as they do here; NaN where that is not known.
     power: float = math.nan
-    identical: bool = False
+    identical: bool = False  # whether both gave the same everywhere
 
     def passes(self, require: str, alpha: float) -> bool:
         """Whether the evidence suffices."""

@@ -29,32 +29,16 @@ _ZONE = re.compile(r":\d\d(?:[.,]\d+)?\s*(?:Z|[+-]\d\d:?\d\d)$|\d\s*Z$", re.IGNO
 
 @dataclass(frozen=True)
 class Intervals:
-    """Closed intervals on a clock, in the order of the rows.
+    """Closed intervals on a clock, in the order of the rows."""
 
-    Attributes
-    ----------
-    where : str
-        What messages call them.
-    bounds : ndarray of shape (n, 2)
-        Start and stop as numbers: nanoseconds for dates.
-    kind_of_time : str
-        "numbers", "dates with a time zone" or "dates without a time zone"; empty where there are none.
-    series, detectors, kinds : ndarray of str or None
-        Of each interval, where a column says so.
-    name : str
-        The file's stem.
-    notes : tuple of str
-        Liberties taken in reading.
-    """
-
-    where: str
-    bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
-    kind_of_time: str = ""
-    series: npt.NDArray[Any] | None = None
+    where: str  # what messages call them
+    bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # numbers: nanoseconds for dates
+    kind_of_time: str = ""  # numbers, dates with a time zone, or without one; empty where there are no times
+    series: npt.NDArray[Any] | None = None  # of each interval, where a column says so, as the next two
     detectors: npt.NDArray[Any] | None = None
     kinds: npt.NDArray[Any] | None = None
-    name: str = ""
-    notes: tuple[str, ...] = ()
+    name: str = ""  # the file's stem
+    notes: tuple[str, ...] = ()  # liberties taken in reading
 
     def __len__(self) -> int:
         return len(self.bounds)

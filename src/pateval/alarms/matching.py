@@ -36,21 +36,11 @@ class Policy:
 
 @dataclass(frozen=True)
 class Observed:
-    """Observed time of a series.
+    """Observed time of a series."""
 
-    Attributes
-    ----------
-    starts, stops : ndarray
-        Half-open periods in order, apart from each other.
-    last : number or None
-        A single moment after all of them that is observed, too: the end of a closed stretch.
-    length : number
-        How much time that is.
-    """
-
-    starts: Times
+    starts: Times  # of half-open periods in order, apart from each other
     stops: Times
-    last: Any
+    last: Any  # a single moment after all of them that is observed, too, the end of a closed stretch; None without one
     length: Number
 
     def first_moments(self, intervals: Times) -> tuple[Times, BoolArray]:
@@ -85,16 +75,10 @@ class Observed:
 
 
 def observed_time(periods: Times | None, ignored: Times, moments: Times) -> Observed:
-    """Find what is observed of some periods less the ignored ones.
+    """Find what is observed: half-open periods less the ignored ones.
 
-    Parameters
-    ----------
-    periods : ndarray or None
-        Half-open periods; None for the closed stretch from the first to the last of the moments.
-    ignored : ndarray
-        Half-open periods to leave out.
-    moments : ndarray
-        All times of alarms and incidents.
+    Without periods it is the closed stretch from the first to the last of the moments, all times of alarms and
+    incidents.
 
     Examples
     --------
@@ -137,46 +121,20 @@ def joined(intervals: Times) -> tuple[Times, Times]:
 
 @dataclass(frozen=True)
 class Matching:
-    """Alarms and incidents of one series, and what became of them.
-
-    Attributes
-    ----------
-    incidents : ndarray of shape (n, 2)
-        As given.
-    is_counted : ndarray of bool
-        Whether some moment of the incident is observed; the others are left out.
-    first_alarm : ndarray of int
-        Place of the first alarm of each incident; -1 where it is missed or left out.
-    times_to_detect : ndarray
-        From the start of the incident to its first alarm; 0 where there is none.
-    alarms : ndarray of shape (m, 2)
-        After merge and cooldown, in order.
-    roles : ndarray of int
-        Of each alarm, its place in `ROLES`.
-    dropped, suppressed : int
-        Alarms outside observed time, and within the cooldown of another.
-    observed : Observed
-        Observed time.
-    time_in_alarm : number
-        Length of the union of the alarms within it.
-    series : str or None
-        Name of the series.
-    kinds : ndarray of str or None
-        Kind of each incident.
-    """
+    """Alarms and incidents of one series, and what became of them."""
 
     incidents: Times
-    is_counted: BoolArray
-    first_alarm: IntArray
-    times_to_detect: Times
-    alarms: Times
-    roles: IntArray
-    dropped: int
-    suppressed: int
+    is_counted: BoolArray  # whether some moment of the incident is observed; the others are left out
+    first_alarm: IntArray  # place of the first alarm of each incident; -1 where it is missed or left out
+    times_to_detect: Times  # from the start of each incident to its first alarm; 0 where there is none
+    alarms: Times  # after merge and cooldown, in order
+    roles: IntArray  # of each alarm, its place in `ROLES`
+    dropped: int  # alarms outside observed time
+    suppressed: int  # alarms within the cooldown of another
     observed: Observed
-    time_in_alarm: Number
+    time_in_alarm: Number  # length of the union of the alarms within observed time
     series: str | None = None
-    kinds: npt.NDArray[Any] | None = None
+    kinds: npt.NDArray[Any] | None = None  # of each incident
 
     @property
     def is_found(self) -> BoolArray:

@@ -42,32 +42,14 @@ _NO_LABELS = "label"  # a column of zeros, where a list of incidents says what i
 
 @dataclass(frozen=True)
 class CountedSteps:
-    """The steps of one series that count.
+    """The steps of one series that count."""
 
-    Attributes
-    ----------
-    name : str or None
-        The series.
-    times : ndarray
-        When each step was recorded, on the clock.
-    scores : ndarray of float
-        Negative infinity where a score is missing and counts as normal.
-    is_parted : ndarray of bool
-        Whether an alarm ends before each step, at the beginning or at a hole.
-    lengths : ndarray of float
-        How long each step counts for.
-    observed : Observed
-        Observed time; its length is exact.
-    incidents : Intervals
-        Incidents of the series.
-    """
-
-    name: str | None
-    times: Times
-    scores: FloatArray
-    is_parted: BoolArray
-    lengths: FloatArray
-    observed: Observed
+    name: str | None  # of the series
+    times: Times  # when each step was recorded, on the clock
+    scores: FloatArray  # negative infinity where a score is missing and counts as normal
+    is_parted: BoolArray  # whether an alarm ends before each step, at the beginning or at a hole
+    lengths: FloatArray  # how long each step counts for
+    observed: Observed  # its length is exact
     incidents: Intervals
 
     def judge(self, threshold: float, policy: Policy) -> Any:
