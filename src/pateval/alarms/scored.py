@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -237,14 +237,6 @@ def run_times(is_in: BoolArray, times: Times, is_parted: BoolArray) -> Times:
     return np.stack([times[starts], times[stops]], axis=1)
 
 
-class ScoreTable(NamedTuple):
-    """One detector: its name, its series one after the other, and the clock."""
-
-    name: str
-    recording: Recording
-    clock: AlarmClock
-
-
 def read_scored_steps(
     files: Iterable[str | os.PathLike[str]],
     incidents: object,
@@ -264,34 +256,13 @@ def read_scored_steps(
     beside = Columns(series=reading.series)
     given = None if incidents is None else read_intervals(incidents, "incidents", beside)
     periods = None if period is None else read_periods(period, "period", beside)
-    tables, notes = read_score_tables(
-        files,
-        reading,
-        incidents=given,
-        periods=periods,
-        ignored=read_periods(ignore, "ignore", beside),
-        max_gap=max_gap,
-        missing=missing,
-    )
-    return [scored_steps(one.recording, given, clock=one.clock, policy=policy, name=one.name) for one in tables], notes
-
-
-def read_score_tables(
-    files: Iterable[str | os.PathLike[str]],
-    reading: Reading,
-    *,
-    incidents: Intervals | None = None,
-    periods: Intervals | None = None,
-    ignored: Intervals | None = None,
-    max_gap: str | None = None,
-    missing: str = "error",
-) -> tuple[list[ScoreTable], list[str]]:
-    """Read every detector of some files; labels are needed unless there are incidents."""
-    tables = [_with_labels(read_table(path), incidents) for path in expand(list(files))]
-    plan = make_plan(tables, reading if incidents is None else replace(reading, label=_NO_LABELS))
-    lists = [one for one in (incidents, periods, ignored) if one is not None]
+    ignored = read_periods(ignore, "ignore", beside)
+    lists = [one for one in (given, periods, ignored) if one is not None]
+    tables = [read_table(path) if given is None else _unlabelled(read_table(path)) for path in expand(list(files))]
+    plan = make_plan(tables, reading if given is None else replace(reading, label=_NO_LABELS))
+    notes = [note for note in plan.notes if given is None or _NO_LABELS not in note]
     parts: dict[str, list[Recording]] = {}
-    notes, clock = [note for note in plan.notes if incidents is None or _NO_LABELS not in note], AlarmClock()
+    clock = AlarmClock()
     for job, item in read_jobs(plan):
         recording = _recording(item, missing, max_gap)
         kind = kind_of_dates(item.time_values) if item.has_dates and item.time_values is not None else NUMBERS
@@ -300,8 +271,11 @@ def read_score_tables(
         recording = _less(recording, item.series, periods, ignored)
         notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
         parts.setdefault(f"{job.detector} {job.run}".strip(), []).append(recording)
-    found = [ScoreTable(name, one_recording(series), clock) for name, series in parts.items()]
-    return found, list(dict.fromkeys(notes))
+    steps = [
+        scored_steps(one_recording(series), given, clock=clock, policy=policy, name=name)
+        for name, series in parts.items()
+    ]
+    return steps, list(dict.fromkeys(notes))
 
 
 def _recording(item: ScoredSeries, missing: str, max_gap: str | None) -> Recording:
@@ -318,10 +292,8 @@ def looks_like_scores(path: str | os.PathLike[str]) -> bool:
     return any(guesses.is_score(name) for name in read_table(path).columns)
 
 
-def _with_labels(table: Table, incidents: Intervals | None) -> Table:
-    """A table with a column of labels, all zero, where incidents say what is to be found."""
-    if incidents is None:
-        return table
+def _unlabelled(table: Table) -> Table:
+    """A table with a column of labels, all zero, since a list of incidents says what is to be found."""
     columns = {name: column for name, column in table.columns.items() if not guesses.is_label(name)}
     return replace(table, columns={**columns, _NO_LABELS: np.zeros(table.rows)})
 

@@ -13,7 +13,6 @@ from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
     from pateval.alarms.gate import GateEvidence
-    from pateval.alarms.scored import ScoreTable
 
 _LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 
@@ -168,33 +167,32 @@ def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, f
 
 
 def _of_scores(base: str, new: str, level: float, settings: dict[str, Any]) -> list[GateEvidence]:
-    from pateval.alarms.gate import score_evidence
-    from pateval.alarms.scored import read_score_tables
-    from pateval.evaluation.measures import Measures
-    from pateval.io import Reading
+    from dataclasses import replace
 
-    reading = Reading(**{name: settings[name] for name in ("score", "label", "time", "series", "time_unit")})
-    found = []
-    for path in (base, new):
-        tables, notes = read_score_tables([path], reading)
-        for note in notes:
-            tell(note)
-        if len(tables) != 1:
-            raise click.UsageError(f"{path} holds {len(tables)} detectors; name one with --score")
-        found.append(tables)
-    pair = (found[0][0], found[1][0])
-    _require_same_steps(*pair, (base, new))
-    lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
-    measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
-    return score_evidence([one.recording for one in pair], measures, margin=settings["margin"], alpha=level)
-
-
-def _require_same_steps(one: ScoreTable, other: ScoreTable, paths: tuple[str, str]) -> None:
     import numpy as np
 
-    from pateval.io import TableError
+    from pateval.alarms.gate import score_evidence
+    from pateval.evaluation.files import ScoredFiles
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading, TableError
+    from pateval.io.plan import make_plan
 
-    if one.recording.names != other.recording.names or not np.array_equal(one.recording.starts, other.recording.starts):
-        raise TableError(f"{paths[0]} and {paths[1]} hold different series; both must be on the same steps")
-    if not np.array_equal(one.recording.labels, other.recording.labels):
-        raise TableError(f"{paths[0]} and {paths[1]} have different labels; both must be on the same steps")
+    reading = Reading(**{name: settings[name] for name in ("score", "label", "time", "series", "time_unit")})
+    lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
+    measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
+    pair = []
+    for path in (base, new):
+        plan = make_plan([path], reading, needs_times=measures.needs_times)
+        for note in plan.notes:
+            tell(note)
+        runs = list(ScoredFiles.read(plan, measures).by_run().values())
+        if len(runs) != 1:
+            raise click.UsageError(f"{path} holds {len(runs)} detectors; name one with --score")
+        # A single series without a name is called by its file.
+        pair.append(runs[0] if runs[0].starts.size > 1 else replace(runs[0], names=()))
+    one, other = pair
+    if one.names != other.names or not np.array_equal(one.starts, other.starts):
+        raise TableError(f"{base} and {new} hold different series; both must be on the same steps")
+    if not np.array_equal(one.labels, other.labels):
+        raise TableError(f"{base} and {new} have different labels; both must be on the same steps")
+    return score_evidence(pair, measures, margin=settings["margin"], alpha=level)
