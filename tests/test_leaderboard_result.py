@@ -19,7 +19,6 @@ from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import diagnostics, render
-from pateval.leaderboards.collect import Timings
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
 from pateval.paper.paper_tables import DETECTORS, impact_table
@@ -235,8 +234,8 @@ class Balanced(HTMLParser):
 def test_files(paper, tmp_path):
     from dataclasses import replace
 
-    place = [np.array([number], dtype=np.int32) for number in (paper.detectors.index("LSTM"), 0)]
-    timings = Timings(*place, np.array([100]), np.array([0.123456789]), np.array([True]))
+    columns = {"detector": ["LSTM"], "series": ["SMD"], "steps": [100], "seconds": [0.123457], "cached": [True]}
+    timings = pa.table(columns)
     board = replace(paper, timings=timings, run={"versions": {"x": "1"}, "big": math.nan}, warnings=("careful",))
     board.save(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [

@@ -39,8 +39,8 @@ from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
 from pateval.leaderboards.progress import reporter
-from pateval.leaderboards.run import binary_detectors, binary_note, choose, divided
-from pateval.leaderboards.tasks import prepare_worker
+from pateval.leaderboards.run import binary_detectors, binary_note, choose
+from pateval.leaderboards.tasks import divided, prepare_worker
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import FloatArray, positive_integer
 from pateval.worker_pool import ATTEMPTS, WorkerPool

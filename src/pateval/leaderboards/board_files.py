@@ -6,7 +6,6 @@ from one where a write failed, or a file was changed afterwards.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.collect import Entries, Timings
+    from pateval.leaderboards.collect import Entries
     from pateval.leaderboards.result import Leaderboard
 
 RUN = "run.json"
@@ -67,29 +66,20 @@ def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
 
 def describe(board: Leaderboard) -> dict[str, Any]:
     """What run.json says of a leaderboard, and of how it was made, as plain data."""
-    described: dict[str, Any] = plain(
-        dict(board.run)
-        | {
-            "format": FORMAT,
-            "rank_by": board.rank_by,
-            "signatures": dict(board.signatures),
-            "own_signatures": {name: dict(texts) for name, texts in board.own_signatures.items()},
-            "facts": {metric: asdict(board.facts[metric]) for metric in board.metrics},
-            "detectors": list(board.detectors),
-            "series": list(board.series),
-            "metrics": list(board.metrics),
-            "pooled": board.pooled,
-            "intervals": [[*key, *limits] for key, limits in board.intervals.items()],
-            "coarse": list(board.coarse),
-            "notes": list(board.notes),
-            "warnings": list(board.warnings),
-            "checks": [check._asdict() for check in board.checks],
-            "failures": list(board.failures),
-        }
-    )
-    return described
+    otherwise = {
+        "facts": {metric: asdict(board.facts[metric]) for metric in board.metrics},
+        "intervals": [[*key, *limits] for key, limits in board.intervals.items()],
+        "checks": [check._asdict() for check in board.checks],
+    }
+    fields = {name: otherwise.get(name, getattr(board, name)) for name in _DESCRIBED}
+    return dict(plain(dict(board.run) | {"format": FORMAT} | fields))
 
 
+# What run.json says of the board itself, beside how it was made.
+_DESCRIBED = (
+    *("rank_by", "signatures", "own_signatures", "facts", "detectors", "series", "metrics", "pooled"),
+    *("intervals", "coarse", "notes", "warnings", "checks", "failures"),
+)
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
 _WHERE_THERE = (CHANCE, "doubt.csv", DOUBT)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
@@ -110,12 +100,7 @@ def tables_of(board: Leaderboard) -> dict[str, Any]:
 def load(folder: str | os.PathLike[str], *, check: bool = True) -> Leaderboard:
     """Read a leaderboard from its folder; see :meth:`Leaderboard.load`.
 
-    Parameters
-    ----------
-    folder : path
-        What :meth:`Leaderboard.save` wrote.
-    check : bool
-        Refuse a folder that is not as it was written. Otherwise what is there is read as far as it makes sense.
+    Without ``check`` a folder that is not as it was written is read as far as it makes sense.
     """
     path = Path(folder)
     run = read_run(path)
@@ -215,16 +200,15 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
     codes[entries.of_job, s, m] = _codes(table["reason"].fill_null(""), texts, folder)
     if "coverage" in table.column_names:
         coverage[entries.of_job, s] = table["coverage"].to_numpy()
-    means = entries.mean(values)
-    reasons = entries.first(codes, codes > 0)
-    reasons[~np.isnan(means)] = 0
+    runs = RunTable(entries, values, present, codes)
+    means, is_there, reasons = runs.of_detectors()
     facts = {metric: MetricFacts(**run["facts"][metric]) for metric in metrics}
     return Leaderboard(
         detectors,
         series,
         metrics,
         means,
-        entries.any_run(present),
+        is_there,
         reasons,
         texts,
         facts,
@@ -235,18 +219,19 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
         pooled=int(run["pooled"]),
         chance=_chance(folder, axes),
         intervals={(row[0], row[1]): Interval(_number(row[2]), _number(row[3])) for row in run["intervals"]},
-        runs=RunTable(entries, values, present, codes) if entries.has_runs else None,
+        runs=runs if entries.has_runs else None,
         doubt=_doubt(folder, run, axes, means, facts),
         coverage=coverage if "coverage" in table.column_names else None,
         coarse=tuple(run["coarse"]),
-        timings=_timings(folder, detectors, series),
+        timings=_read_csv(folder / TIMINGS),
         notes=tuple(run["notes"]),
         warnings=tuple(run["warnings"]),
         checks=tuple(BoardCheck(**check) for check in run["checks"]),
         failures=tuple(run["failures"]),
-        run={name: value for name, value in run.items() if name not in _OF_THE_BOARD},
+        run={name: value for name, value in run.items() if name not in ("format", *_DESCRIBED, "digests", "digest")},
         digests={
-            (row["detector"], row["series"], row.get("run") or ""): row["digest"] for row in read_csv(folder / CONTENTS)
+            (row["detector"], row["series"], row.get("run") or ""): row["digest"]
+            for row in _read_csv(folder / CONTENTS).to_pylist()
         },
     )
 
@@ -267,15 +252,6 @@ def _entries(table: Any, detector_code: npt.NDArray[np.intp], detectors: Sequenc
     return Entries(code // len(names), tuple(names[run] for run in code % len(names)), np.argsort(order)[of_row])
 
 
-# What run.json says of the board itself, beside how it was made.
-_OF_THE_BOARD = frozenset(
-    [
-        *("format", "rank_by", "signatures", "own_signatures", "facts", "detectors", "series", "metrics", "pooled"),
-        *("intervals", "coarse", "notes", "warnings", "checks", "failures", "digests", "digest"),
-    ]
-)
-
-
 def _measures(run: Mapping[str, Any]) -> Measures | None:
     """What was computed; None where values were given, or metrics of the user's cannot be found here."""
     if not run.get("measures"):
@@ -286,31 +262,20 @@ def _measures(run: Mapping[str, Any]) -> Measures | None:
         return None
 
 
-def _timings(folder: Path, detectors: Sequence[str], series: Sequence[str]) -> Timings | None:
-    from pateval.leaderboards.collect import Timings
-
-    rows = read_csv(folder / TIMINGS)
-    if not rows:
-        return None
-    places = [{name: place for place, name in enumerate(axis)} for axis in (detectors, series)]
-    return Timings(
-        np.array([places[0][row["detector"]] for row in rows], dtype=np.int32),
-        np.array([places[1][row["series"]] for row in rows], dtype=np.int32),
-        np.array([int(row["steps"]) for row in rows], dtype=np.int64),
-        np.array([float(row["seconds"]) for row in rows]),
-        np.array([row["cached"] == "True" for row in rows]),
-        tuple(row["run"] for row in rows) if "run" in rows[0] else None,
-    )
+_KINDS = {"detector": "string", "series": "string", "run": "string", "digest": "string", "seconds": "float64"}
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read the rows of a table as text; none where there is no such file."""
+def _read_csv(path: Path) -> Any:
+    """Read what was written as text (pyarrow Table), without columns where there is no such file."""
+    import pyarrow as pa
+    from pyarrow import csv
+
     if not path.is_file():
-        return []
+        return pa.table({})
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        kinds = csv.ConvertOptions(column_types={name: pa.type_for_alias(kind) for name, kind in _KINDS.items()})
+        return csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=kinds)
+    except (OSError, pa.ArrowException) as error:
         raise TableError(f"{path}: it cannot be read ({one_line(error, 100)})") from error
 
 
@@ -384,20 +349,9 @@ def timing_table(board: Leaderboard) -> Any:
     """Return how long each job took (pyarrow Table)."""
     import pyarrow as pa
 
-    found = board.timings
-    if found is None:
-        none: list[Any] = []
-        return pa.table({"detector": none, "series": none, "steps": none, "seconds": none, "cached": none})
-    return pa.table(
-        {
-            "detector": strings(found.detector_code, board.detectors),
-            "series": strings(found.series_code, board.series),
-            **({} if found.runs is None else {"run": pa.array(found.runs, pa.string())}),
-            "steps": found.steps,
-            "seconds": found.seconds.round(6),
-            "cached": found.cached,
-        }
-    )
+    none: list[Any] = []
+    nothing = {"detector": none, "series": none, "steps": none, "seconds": none, "cached": none}
+    return pa.table(nothing) if board.timings is None else board.timings
 
 
 def chance_table(board: Leaderboard) -> Any:

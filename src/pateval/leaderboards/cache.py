@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
     from pateval.time.timelines import Recording
 
-EVALUATION = 2
-"""Raised when the same arrays, metrics and options come to give other values, though no metric's definition changed."""
+EVALUATION = 3
+"""Raised when the same arrays, metrics and options come to give other values though no metric's definition changed, and
+when values are written otherwise."""
 SECONDS = "seconds"
 """Beside the values of a record: how long they took."""
 _SUFFIX = ".results"
@@ -48,16 +49,6 @@ def fingerprint() -> str:
     16
     """
     return hashlib.blake2b(f"evaluation {EVALUATION} numpy {np.__version__}".encode(), digest_size=8).hexdigest()
-
-
-def package_version() -> str:
-    """Return the version of the installed package."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("pateval")
-    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-        return "unknown"
 
 
 def labels_digest(recording: Recording) -> str:
@@ -83,16 +74,9 @@ def content_digest(recording: Recording) -> str:
 def result_key(purpose: str, parameters: object, content: str, recording: Recording) -> str:
     """Name a result by all that decides it.
 
-    Parameters
-    ----------
-    purpose : str
-        What kind of result it is.
-    parameters : object
-        Options that change numbers, as plain data.
-    content : str
-        From :func:`content_digest`, or what tells the steps apart where scores do not matter.
-    recording : Recording
-        Says which steps are left out for all detectors, and whether scores count as predictions.
+    ``parameters`` are options that change numbers, as plain data; ``content`` is from :func:`content_digest`, or tells
+    the steps apart where scores do not matter; the recording says which steps are left out for all detectors, and
+    whether scores count as predictions.
     """
     given = recording.predictions is not None
     head = json.dumps([purpose, parameters, fingerprint(), content, given], sort_keys=True, default=list)
@@ -103,13 +87,7 @@ def result_key(purpose: str, parameters: object, content: str, recording: Record
 
 
 class ResultCache:
-    """The folder of finished results, as one process sees it.
-
-    Parameters
-    ----------
-    folder : str
-        Where the files are.
-    """
+    """The folder of finished results, as one process sees it."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -132,13 +110,7 @@ class ResultCache:
         return found
 
     def store(self, key: str, record: Mapping[str, Any]) -> str:
-        """Append a result, or what a result lacked so far.
-
-        Returns
-        -------
-        str
-            Empty, or one line that says why it could not be written; the result itself is not lost by that.
-        """
+        """Append a result, or what a result lacked so far; where that fails, say why (the result is not lost by it)."""
         line = _line(key, record)
         try:
             start = _append(self._path, line)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import Interval
 from pateval.io.batches import CHANCE
+from pateval.leaderboards.board_files import strings
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels
@@ -39,32 +40,12 @@ class Collector:
 
     Everything is held in arrays, or in entries for what is out of the ordinary, so that memory grows by a few hundred
     bytes for each series of a detector.
-
-    Parameters
-    ----------
-    plan : Plan
-        Gives the axes.
-    metrics : sequence of str
-        The third axis.
-    doubt_metrics : sequence of str
-        The metrics that are also computed on labels whose edges were moved.
-    doubt_draws : int
-        How often the edges were moved.
-
-    Attributes
-    ----------
-    failed : dict
-        For jobs that came to nothing: why, and whether the input is to blame.
-    steps : dict
-        For jobs of which steps were left out, or whose scores are missing in part, how many.
-    labels : ndarray
-        For each job a number that stands for the digest of its labels, -1 where they are not known.
     """
 
-    plan: Plan
-    metrics: Sequence[str]
-    doubt_metrics: Sequence[str] = ()
-    doubt_draws: int = 0
+    plan: Plan  # gives the axes
+    metrics: Sequence[str]  # the third axis
+    doubt_metrics: Sequence[str] = ()  # those that are also computed on labels whose edges were moved
+    doubt_draws: int = 0  # how often the edges were moved
 
     def __post_init__(self) -> None:
         jobs = self.plan.jobs
@@ -81,14 +62,14 @@ class Collector:
         self._seconds = np.zeros(len(jobs))
         self._contents = np.zeros(len(jobs), dtype="S32")
         self._digests: dict[str, int] = {}
-        self.labels = np.full(len(jobs), -1, dtype=np.int32)
+        self.labels = np.full(len(jobs), -1, dtype=np.int32)  # a number for each truth, -1 where it is not known
         self._levels: dict[_ChanceKey, Values] = {}
         self._own_levels: dict[int, dict[str, float]] = {}
         self._chance_keys: dict[int, tuple[_ChanceKey, ...]] = {}
         self._columns = {metric: m for m, metric in enumerate(self.metrics)}
-        self.failed: dict[int, tuple[str, bool]] = {}
+        self.failed: dict[int, tuple[str, bool]] = {}  # why a job came to nothing, and whether the input is to blame
         self._broken: dict[int, dict[str, str]] = {}  # reason to the first metric that broke for it
-        self.steps: dict[int, StepCounts] = {}
+        self.steps: dict[int, StepCounts] = {}  # of jobs of which steps were left out, or scores are missing
         self.spacings: dict[int, EventSpacing] = {}
 
     def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
@@ -183,16 +164,13 @@ class Collector:
         present[self.entries.of_job[self.is_done], jobs.series_code[self.is_done]] = True
         texts = self._number_reasons()
         runs = RunTable(self.entries, self._values, present, self._codes)
-        values = self.entries.mean(self._values)
-        # A detector that has a value in one of its runs needs no reason.
-        reasons = self.entries.first(self._codes, self._codes > 0)
-        reasons[~np.isnan(values)] = 0
+        values, is_there, reasons = runs.of_detectors()
         return Leaderboard(
             jobs.detectors,
             jobs.series,
             tuple(self.metrics),
             values,
-            self.entries.any_run(present),
+            is_there,
             reasons,
             texts,
             {metric: facts[metric] for metric in self.metrics},
@@ -206,18 +184,27 @@ class Collector:
             runs=runs if self.entries.has_runs else None,
             doubt=self._doubt(settings, values, facts),
             coarse=tuple(self.coarse_detectors()),
-            timings=Timings(
-                jobs.detector_code,
-                jobs.series_code,
-                jobs.steps,
-                self._seconds,
-                self.is_done & ~self.is_computed,
-                tuple(jobs.runs[run] for run in jobs.run_code.tolist()) if self.entries.has_runs else None,
-            ),
+            timings=self._timings(),
             digests=self._digests_of_jobs(),
             plan=self.plan,
             notes=self.plan.notes,
             failures=tuple(self._failures()),
+        )
+
+    def _timings(self) -> Any:
+        """How long each job took, in the order of the plan (pyarrow Table)."""
+        import pyarrow as pa
+
+        jobs = self.plan.jobs
+        return pa.table(
+            {
+                "detector": strings(jobs.detector_code, jobs.detectors),
+                "series": strings(jobs.series_code, jobs.series),
+                **({"run": strings(jobs.run_code, jobs.runs)} if self.entries.has_runs else {}),
+                "steps": jobs.steps,
+                "seconds": self._seconds.round(6),
+                "cached": self.is_done & ~self.is_computed,
+            }
         )
 
     def _digests_of_jobs(self) -> dict[tuple[str, str, str], str]:
@@ -326,21 +313,11 @@ class Collector:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Every run of every detector, those of a detector together.
+    """Every run of every detector, those of a detector together."""
 
-    Attributes
-    ----------
-    detector_code : ndarray of int
-        Number of the detector of each entry, ascending.
-    names : tuple of str
-        Name of the run of each entry; empty where a detector has no column of runs.
-    of_job : ndarray of int
-        For each job the number of its entry.
-    """
-
-    detector_code: Codes
-    names: tuple[str, ...]
-    of_job: Codes
+    detector_code: Codes  # number of the detector of each entry, ascending
+    names: tuple[str, ...]  # of the run of each entry; empty where a detector has no column of runs
+    of_job: Codes  # for each job the number of its entry
 
     @classmethod
     def of(cls, detector_code: Codes, run_code: Codes, runs: Sequence[str]) -> Entries:
@@ -404,24 +381,19 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class RunTable:
-    """What every run of every detector has.
+    """What every run of every detector has."""
 
-    Attributes
-    ----------
-    entries : Entries
-        Which run of which detector.
-    values : ndarray
-        Entries by series by metrics; NaN where undefined, failed or absent.
-    present : ndarray of bool
-        Entries by series.
-    reason_codes : ndarray of int
-        As values; 0 where there is no reason.
-    """
+    entries: Entries  # which run of which detector
+    values: Values  # entries by series by metrics; NaN where undefined, failed or absent
+    present: Flags  # entries by series
+    reason_codes: Codes  # as values; 0 where there is no reason
 
-    entries: Entries
-    values: Values
-    present: Flags
-    reason_codes: Codes
+    def of_detectors(self) -> tuple[Values, Flags, Codes]:
+        """The same of whole detectors: means, where there is a run, and the first reason where no run has a value."""
+        means = self.entries.mean(self.values)
+        reasons = self.entries.first(self.reason_codes, self.reason_codes > 0)
+        reasons[~np.isnan(means)] = 0
+        return means, self.entries.any_run(self.present), reasons
 
     def number(self, detector: int) -> int:
         """Return how many runs a detector has."""
@@ -443,29 +415,3 @@ class RunTable:
         """Tell for detectors by series by metrics where only some of the runs that are there have a value."""
         missing = np.isnan(self.values) & self.present[:, :, None]
         return self.entries.any_run(missing) & self.entries.any_run(~np.isnan(self.values))
-
-
-@dataclass(frozen=True)
-class Timings:
-    """How long each job took, in the order of the plan.
-
-    Attributes
-    ----------
-    detector_code, series_code : ndarray of int32
-        Numbers of its detector and its series.
-    steps : ndarray of int64
-        Length of the series.
-    seconds : ndarray of float64
-        Time its metrics took, now or when they were first computed.
-    cached : ndarray of bool
-        Whether all came from the cache.
-    runs : tuple of str or None
-        Name of the run, where there are several.
-    """
-
-    detector_code: npt.NDArray[np.int32]
-    series_code: npt.NDArray[np.int32]
-    steps: npt.NDArray[np.int64]
-    seconds: npt.NDArray[np.float64]
-    cached: npt.NDArray[np.bool_]
-    runs: tuple[str, ...] | None = None

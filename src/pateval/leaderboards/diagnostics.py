@@ -31,37 +31,17 @@ _READ_AT_MOST = 200  # series whose labels are read again to count the steps whe
 
 
 class BoardCheck(NamedTuple):
-    """One reason not to read too much into a leaderboard.
+    """One reason not to read too much into a leaderboard."""
 
-    Attributes
-    ----------
-    code : str
-        Short name of the check, the same in all versions.
-    sentence : str
-        What was found, with its figures.
-    remedy : str
-        What to do about it.
-    """
-
-    code: str
-    sentence: str
-    remedy: str
+    code: str  # short name of the check, the same in all versions
+    sentence: str  # what was found, with its figures
+    remedy: str  # what to do about it
 
 
 def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
     """Report files whose labels differ from those of most detectors, with the number of steps.
 
-    Parameters
-    ----------
-    plan : Plan
-        The jobs.
-    labels : ndarray
-        For each job a number that stands for its labels, -1 where they are not known.
-
-    Yields
-    ------
-    BoardCheck
-        One per file.
+    ``labels`` has for each job of the plan a number that stands for its labels, -1 where they are not known.
     """
     order = np.lexsort((np.arange(labels.size), plan.jobs.series_code))
     order = order[labels[order] >= 0]
@@ -97,14 +77,7 @@ def too_long_buffers(spacings: Iterable[EventSpacing], measures: Measures) -> It
 def left_out_lines(plan: Plan, counts: Mapping[int, StepCounts], missing: str) -> list[str]:
     """Say how many steps and events of the series were left out, and how much each detector covers.
 
-    Parameters
-    ----------
-    plan : Plan
-        Says which detector and series a job is.
-    counts : mapping of int to StepCounts
-        For jobs of which something was left out, or whose scores are missing in part.
-    missing : str
-        What became of missing scores.
+    ``counts`` are of the jobs of which something was left out, or whose scores are missing in part.
     """
     by_series: dict[int, StepCounts] = {}
     lost: dict[int, list[int]] = {}
@@ -156,12 +129,7 @@ def _labels(plan: Plan, job: int) -> BoolArray | None:
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
     """List what limits the conclusions: too few series, coarse scores, undefined values, detectors out of the ranks.
 
-    Parameters
-    ----------
-    board : Leaderboard
-        The numbers.
-    coarse : mapping
-        For detectors whose scores are coarse on most series: on how many, of how many.
+    ``coarse`` says of detectors whose scores are coarse on most series: on how many, of how many.
     """
     yield from _too_few_series(board)
     yield from _coarse_scores(board, coarse)

@@ -48,13 +48,7 @@ def read_doubt(value: int | Duration | None) -> int | str:
 
 
 def doubt_in_steps(doubt: int | str, recording: Recording) -> int:
-    """Return how many steps of a series a duration is, by the median interval; a number of steps is left as it is.
-
-    Raises
-    ------
-    TableError
-        If the duration cannot be measured: there is no column of times, or no unit for its numbers.
-    """
+    """Return how many steps of a series a duration is, by the median interval; a number of steps is left as it is."""
     if isinstance(doubt, int):
         return doubt
     clock = recording.clock
@@ -76,17 +70,6 @@ def moved_labels(labels: BoolArray, steps: int, draws: int, generator: np.random
 
     An event whose end comes to lie at or before its start is gone; events that meet are one; what would lie outside of
     the series is cut off.
-
-    Parameters
-    ----------
-    labels : ndarray of bool
-        Of one series.
-    steps : int
-        How far an edge may move.
-    draws : int
-        How many labels to yield.
-    generator : Generator
-        Where chance comes from.
 
     Examples
     --------
@@ -150,9 +133,11 @@ class LabelDoubt(Result):
         """
         found = []
         for m, metric in enumerate(self.metrics):
-            place, places = self._places(m)
+            # NaN for detectors without any value.
+            place = places_by_rank(self.as_labelled[:, :, m].T, self.facts[metric])
+            drawn = [places_by_rank(self.moved[:, :, m, draw].T, self.facts[metric]) for draw in range(self.draws)]
             values = [mean(self.as_labelled[d, :, m]) for d in range(len(self.detectors))]
-            found += doubt_rows(metric, self.detectors, values, place, self.draw_means(m), places)
+            found += doubt_rows(metric, self.detectors, values, place, self.draw_means(m), np.array(drawn).T)
         return found
 
     def of(self, detector: str, metric: str) -> dict[str, Any] | None:
@@ -170,18 +155,6 @@ class LabelDoubt(Result):
         counts = defined.sum(axis=1)
         sums = np.where(defined, values, 0.0).sum(axis=1)
         return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-
-    @cached_property
-    def _all_places(self) -> list[tuple[Values, Values]]:
-        found = []
-        for m, metric in enumerate(self.metrics):
-            drawn = [places_by_rank(self.moved[:, :, m, draw].T, self.facts[metric]) for draw in range(self.draws)]
-            found.append((places_by_rank(self.as_labelled[:, :, m].T, self.facts[metric]), np.array(drawn).T))
-        return found
-
-    def _places(self, metric: int) -> tuple[Values, Values]:
-        """Places as labelled, and detectors by draws; NaN for detectors without any value."""
-        return self._all_places[metric]
 
     def value_table(self, series: Sequence[str]) -> Any:
         """Return the value on each series in each draw (pyarrow Table): metric, detector, series, draw, value."""
@@ -228,16 +201,7 @@ def doubt_rows(
 ) -> list[dict[str, Any]]:
     """Put the rows of one metric together, as `LabelDoubt.rows` describes them.
 
-    Parameters
-    ----------
-    metric : str
-        Metric id.
-    detectors : sequence of str
-        Names.
-    values, place : sequences
-        Mean over series, and place, on the labels as they are.
-    means, places : ndarray
-        The same in each draw, detectors by draws.
+    ``values`` and ``place`` are mean and place on the labels as they are, ``means`` and ``places`` in each draw.
     """
     found = []
     for d in np.argsort(np.where(np.isnan(place), np.inf, place), kind="stable").tolist():

@@ -16,16 +16,17 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pateval.catalog import catalogue
-from pateval.io import ParquetFiles, Table, TableError, as_table
+from pateval.io import Table, TableError, as_table
 from pateval.io.files import read_table
 from pateval.io.source import is_missing, missing_column
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.statistics import MetricFacts
+from pateval.output.results import columns_of
 from pateval.validation.wording import in_words, listed, shortened
 
 if TYPE_CHECKING:
@@ -107,14 +108,15 @@ def leaderboard_from_results(
     "the table: no value in row 3, column 'second' (missing)"
     """
     folder = Path(data) if isinstance(data, str | os.PathLike) and Path(data).is_dir() else None
-    table, read_notes = (data, []) if folder is None else long_table(folder)
-    source = _in_memory(as_table(table))
+    notes: list[str] = []
     if folder is not None:
-        source = replace(source, where=str(folder))
-    notes = [*read_notes, *source.notes]
+        table, notes = long_table(folder)
+        source = replace(cast("Table", as_table(table)), where=str(folder))
+    else:
+        source = read_table(data) if isinstance(data, str | os.PathLike) else cast("Table", as_table(data))
+    notes += source.notes
     # How a folder was read is said above; that it became a long table on the way is nobody's concern.
-    names = _Columns(source, series, detector, value, metric, notes if folder is None else [])
-    cells = list(names.long_cells() if names.is_long else names.wide_cells(detectors))
+    cells = list(_Columns(source, series, detector, value, metric, notes if folder is None else []).cells(detectors))
     if not cells:
         raise TableError(f"{source.where}: there is no value in the table")
     metrics = tuple(dict.fromkeys(cell[0] for cell in cells))
@@ -134,15 +136,12 @@ def leaderboard_from_results(
                 f"stands in {where}"
             )
         present[place] = True
-        number, reason = _read(cell)
-        values[place] = number
+        values[place], reason = _read(cell)
+        number = values[place]
         if folder is not None:
             where = f"{name} of {one_detector} on {one_series}"
         known = known_metrics[name]
-        if (
-            known is not None
-            and not known.low - _ROUNDING <= (number if not reason else known.low) <= known.high + _ROUNDING
-        ):
+        if known is not None and not reason and not known.low - _ROUNDING <= number <= known.high + _ROUNDING:
             raise TableError(
                 f"{source.where}: {where} is {number:g}, and {name} is between {known.low:g} and {known.high:g}; "
                 f"divide percentages by 100, or say what the values are (--metrics, metric=...)"
@@ -194,27 +193,36 @@ class _Columns:
         self.value = value or (self._named(_VALUES) if self.detector else None)
         self.metric = self._named(_METRICS)
         self._one_metric = metric or ("" if self.metric else self._metric_of_file())
-        self.series = series or self._named(_SERIES) or self._first_text()
+        first_text = next((name for name, kind in source.kinds().items() if kind == "text"), None)
+        self.series = series or self._named(_SERIES) or first_text
         self.is_long = self.detector is not None and self.value is not None
         if self.series is None:
             raise TableError(f"{source.where}: no column looks like the names of series; name it with --series")
         shape = "long" if self.is_long else "wide"
         notes.append(f"{source.where}: read as a {shape} table of values, with the series in {self.series!r}")
 
-    def long_cells(self) -> Iterator[_Cell]:
+    def cells(self, detectors: Sequence[str] | None) -> Iterator[_Cell]:
+        """All cells that hold a value, row by row."""
         columns = self._source.columns
+        chosen = [str(self.value)] if self.is_long else self._detector_columns(detectors)
         for row in range(self._source.rows):
-            yield (
-                self._metric_in(row),
-                str(columns[str(self.series)][row]),
-                str(columns[str(self.detector)][row]),
-                columns[str(self.value)][row],
-                f"row {row + 1}, column {self.value!r}",
-            )
+            for name in chosen:
+                yield (
+                    self._one_metric or str(columns[str(self.metric)][row]),
+                    str(columns[str(self.series)][row]),
+                    str(columns[str(self.detector)][row]) if self.is_long else name,
+                    columns[name][row],
+                    f"row {row + 1}, column {name!r}",
+                )
 
-    def wide_cells(self, detectors: Sequence[str] | None) -> Iterator[_Cell]:
+    def _detector_columns(self, named: Sequence[str] | None) -> list[str]:
+        """The columns of a wide table that are detectors: those named, or those of numbers that are no description."""
         columns = self._source.columns
-        if detectors is None:
+        for name in named or ():
+            if name not in columns:
+                raise missing_column(self._source.where, name, columns, "detector")
+        chosen = list(named or ())
+        if named is None:
             others = [name for name in columns if name not in (self.series, self.metric)]
             described = [name for name in others if _DESCRIPTOR.fullmatch(name) or _INDEX.fullmatch(name)]
             texts = [name for name in others if name not in described and not _mostly_numbers(columns[name])]
@@ -222,33 +230,13 @@ class _Columns:
             if described or texts:
                 others_said = ", ".join(map(in_words, [*described, *texts]))
                 self._notes.append(f"{self._source.where}: no detectors, but descriptions of the series: {others_said}")
-        else:
-            chosen = list(detectors)
-            for name in chosen:
-                if name not in columns:
-                    raise missing_column(self._source.where, name, columns, "detector")
         if not chosen:
             raise TableError(f"{self._source.where}: no column of numbers is left to be a detector")
-        for row in range(self._source.rows):
-            for name in chosen:
-                yield (
-                    self._metric_in(row),
-                    str(columns[str(self.series)][row]),
-                    name,
-                    columns[name][row],
-                    f"row {row + 1}, column {name!r}",
-                )
-
-    def _metric_in(self, row: int) -> str:
-        return self._one_metric or str(self._source.columns[str(self.metric)][row])
+        return chosen
 
     def _named(self, known: tuple[str, ...]) -> str | None:
         by_name = {name.lower(): name for name in self._source.columns}
         return next((by_name[name] for name in known if name in by_name), None)
-
-    def _first_text(self) -> str | None:
-        kinds = self._source.kinds()
-        return next((name for name, kind in kinds.items() if kind == "text"), None)
 
     def _metric_of_file(self) -> str:
         """The id of the catalogue that the file is named after, or "value"."""
@@ -258,15 +246,6 @@ class _Columns:
         if found:
             self._notes.append(f"{self._source.where}: guessed metric {found!r} from the name of the file")
         return found or "value"
-
-
-def _in_memory(source: Table | ParquetFiles) -> Table:
-    if isinstance(source, Table):
-        return source
-    names = list(source.kinds())
-    parts = [columns for _, columns in source.batches(names)]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    return Table(source.name, joined, source.where)
 
 
 def _read(cell: object) -> tuple[float, str]:
@@ -314,20 +293,7 @@ _MERGED = re.compile(r".*merged_?table.*", re.IGNORECASE)
 
 
 def long_table(folder: Path) -> tuple[dict[str, list[Any]], list[str]]:
-    """Read a folder of results.
-
-    Parameters
-    ----------
-    folder : Path
-        One that holds ``results.csv`` of TimeEval, or CSV files of TSB-AD, a detector each.
-
-    Returns
-    -------
-    columns : dict
-        ``series``, ``detector``, ``metric`` and ``value``.
-    notes : list of str
-        How the folder was read.
-    """
+    """Read a folder of results of TimeEval or TSB-AD: series, detector, metric and value, and notes on the reading."""
     if (folder / "results.csv").is_file():
         return _timeeval(folder / "results.csv")
     files = sorted(folder.glob("*.csv"))
@@ -359,7 +325,7 @@ def _tsb_ad(folder: Path, files: list[Path]) -> tuple[dict[str, list[Any]], list
         failed = []
         for place, name in enumerate(columns["file"].tolist()):
             values = [columns[metric][place] for metric in metrics]
-            if len(values) > 1 and all(_is_zero(value) for value in values):
+            if len(values) > 1 and all(_read(value) == (0.0, "") for value in values):
                 failed.append(place + 1)
                 values = [None] * len(values)
             rows += [(str(name), path.stem, metric, value) for metric, value in zip(metrics, values, strict=True)]
@@ -436,32 +402,13 @@ def _failures(path: Path, columns: Mapping[str, Any], detectors: list[str]) -> l
     return [f"{path}: {counts}, the first in row {first + 1}: {where} ({reason})"]
 
 
-def _is_zero(value: Any) -> bool:
-    try:
-        return float(value) == 0
-    except (TypeError, ValueError):
-        return False
-
-
 def _mean(values: list[Any]) -> Any:
     """The mean of repetitions; what is no number stands for all of them, so that it is named."""
-    if len(values) == 1:
-        return values[0]
-    numbers = []
-    for value in values:
-        if is_missing(value):
-            return None
-        try:
-            numbers.append(float(value))
-        except (TypeError, ValueError):
-            return value
-    return sum(numbers) / len(numbers)
+    read = [_read(value) for value in values]
+    odd = [value for value, (_, reason) in zip(values, read, strict=True) if reason]
+    return odd[0] if odd else sum(number for number, _ in read) / len(read)
 
 
 def _columns(rows: list[tuple[str, str, str, Any]]) -> dict[str, list[Any]]:
-    return {
-        "series": [row[0] for row in rows],
-        "detector": [row[1] for row in rows],
-        "metric": [row[2] for row in rows],
-        "value": [None if is_missing(row[3]) else row[3] for row in rows],
-    }
+    plain = ((*names, None if is_missing(value) else value) for *names, value in rows)
+    return columns_of(("series", "detector", "metric", "value"), plain)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval._version import __version__
 from pateval.evaluation.values import Value
 from pateval.io import TableError
 from pateval.io.atomic import write_parquet
@@ -38,23 +39,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reporter(progress: bool | Report | None) -> Iterator[Report]:
-    """Turn what the caller asked for into a function ``report(what, done, total)``.
-
-    Parameters
-    ----------
-    progress : bool or callable, optional
-        True draws a bar on standard error; a callable is called itself; None and False are silent.
-    """
+    """Give ``report(what, done, total)``: a bar on standard error for True, the caller's own, or one that is silent."""
     if callable(progress):
         yield progress
     elif progress:
         yield from _bar()
     else:
-        yield _silent
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    del what, done, total
+        yield lambda _what, _done, _total: None
 
 
 def _bar() -> Iterator[Report]:
@@ -91,14 +82,8 @@ class PartialScores:
     """Writes results as they come, in files of bounded size.
 
     The files hold the rows of ``scores.parquet`` in the order in which they were finished. They stay after an
-    interruption, for whoever wants to look, until the next run into the same folder.
-
-    Parameters
-    ----------
-    output : path or None
-        The folder that will get all tables; nothing is written where there is none.
-    plan : Plan
-        Names the jobs.
+    interruption, for whoever wants to look, until the next run into the same folder. Without a folder for the tables
+    nothing is written.
     """
 
     def __init__(self, output: str | os.PathLike[str] | None, plan: Plan) -> None:
@@ -302,7 +287,7 @@ def _reading(plan: Plan) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     from importlib import metadata
 
-    packages = {"pateval": result_cache.package_version()}
+    packages = {"pateval": __version__}
     for name in ("numpy", "scipy", "pyarrow", "distributed"):
         try:
             packages[name] = metadata.version(name)

@@ -21,14 +21,14 @@ from pateval.output.text_table import plain
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from pateval.evaluation.bootstrap import Interval
     from pateval.evaluation.measures import Measures
     from pateval.io.plan import Plan
-    from pateval.leaderboards.collect import RunTable, Timings
+    from pateval.leaderboards.collect import RunTable
     from pateval.leaderboards.diagnostics import BoardCheck
     from pateval.leaderboards.doubt import LabelDoubt
     from pateval.report import Written
@@ -38,28 +38,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 100_000
 POOLED = "pooled"
 """What stands in place of a series where all series are one sample."""
-_SUMMARY = {
-    "detector": "string",
-    "metric": "string",
-    "n": "int64",
-    "undefined": "int64",
-    "mean": "float64",
-    "median": "float64",
-    "low": "float64",
-    "high": "float64",
-    "chance": "float64",
-    "skill": "float64",
-    "mean_rank": "float64",
-}
-_DOUBT_SUMMARY = {"doubt_std": "float64", "rank_kept": "float64"}
-_RUN_SUMMARY = {"runs": "int64", "run_std": "float64"}
-_RANKS = {
-    "metric": "string",
-    "detector": "string",
-    "mean_rank": "float64",
-    "series_used": "int64",
-    "series_dropped": "int64",
-}
+_RANKS = ("metric", "detector", "mean_rank", "series_used", "series_dropped")
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +106,7 @@ class Leaderboard(Result):
     doubt: LabelDoubt | None = None
     coverage: Values | None = None
     coarse: tuple[str, ...] = ()
-    timings: Timings | None = None
+    timings: Any = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     checks: tuple[BoardCheck, ...] = ()
@@ -173,12 +152,11 @@ class Leaderboard(Result):
             covered = {}
             if self.coverage is not None:
                 covered["coverage"] = pa.array(np.repeat(self.coverage[rows, columns], metrics), pa.float64())
-            detectors = rows if self.runs is None else self.runs.entries.detector_code[rows]
-            run = (
-                {}
-                if self.runs is None
-                else {"run": board_files.strings(np.repeat(rows, metrics), self.runs.entries.names)}
-            )
+            detectors: npt.NDArray[Any] = rows
+            run = {}
+            if self.runs is not None:
+                detectors = self.runs.entries.detector_code[rows]
+                run["run"] = board_files.strings(np.repeat(rows, metrics), self.runs.entries.names)
             yield pa.table(
                 {
                     "detector": board_files.strings(np.repeat(detectors, metrics), self.detectors),
@@ -204,12 +182,7 @@ class Leaderboard(Result):
         Where labels are in doubt also ``doubt_std``, the standard deviation of the mean over labels with moved edges,
         and ``rank_kept``, the share of these in which the detector has the same place.
         """
-        import pyarrow as pa
-
-        columns = _SUMMARY | ({} if self.runs is None else _RUN_SUMMARY)
-        columns |= {} if self.coverage is None else {"coverage": "float64"}
-        columns |= {} if self.doubt is None else _DOUBT_SUMMARY
-        return pa.Table.from_pylist(self.summary_rows, schema=_schema(columns))
+        return _typed(self.summary_rows, tuple(self.summary_rows[0]))
 
     @cached_property
     def summary_rows(self) -> list[dict[str, Any]]:
@@ -256,23 +229,14 @@ class Leaderboard(Result):
         metric : str, optional
             One metric; all of them by default.
         """
-        import pyarrow as pa
-
         self._require_series()
-        rows = []
+        rows: list[dict[str, Any]] = []
         for id_ in self.metrics if metric is None else [self._id(metric)]:
             found = self._ranks(id_)
-            rows += [
-                {
-                    "metric": id_,
-                    "detector": self.detectors[d],
-                    "mean_rank": found.mean_rank(d),
-                    "series_used": found.used,
-                    "series_dropped": found.dropped,
-                }
-                for d in found.best_first()
-            ]
-        return pa.Table.from_pylist(rows, schema=_schema(_RANKS))
+            for d in found.best_first():
+                row = (id_, self.detectors[d], found.mean_rank(d), found.used, found.dropped)
+                rows.append(dict(zip(_RANKS, row, strict=True)))
+        return _typed(rows, _RANKS)
 
     def significance(self, metric: str | None = None, *, alpha: float = ALPHA) -> Significance:
         """Test whether detectors differ under a metric, and how much.
@@ -359,9 +323,7 @@ class Leaderboard(Result):
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
         chosen = choose_backend(backend)
-        if chosen == "pyarrow":
-            return self.scores
-        return self.to_pandas() if chosen == "pandas" else self.to_polars()
+        return self.scores if chosen == "pyarrow" else getattr(self, f"to_{chosen}")()
 
     def to_pandas(self) -> Any:
         """Return the scores as a pandas data frame."""
@@ -375,19 +337,15 @@ class Leaderboard(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return summary, tests of `rank_by`, warnings, failures and notes as plain lists and numbers."""
-        found: dict[str, Any] = plain(
-            {
-                "rank_by": self.rank_by,
-                "signatures": dict(self.signatures),
-                "summary": self.summary().to_pylist(),
-                **({} if self.pooled else {"significance": self.significance().to_dict()}),
-                **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
-                "warnings": self.warnings,
-                "failures": self.failures,
-                "notes": self.notes,
-            }
-        )
-        return found
+        found: dict[str, Any] = {
+            "rank_by": self.rank_by,
+            "signatures": dict(self.signatures),
+            "summary": self.summary_rows,
+            **({} if self.pooled else {"significance": self.significance().to_dict()}),
+            **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
+        }
+        found |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}
+        return dict(plain(found))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
@@ -494,7 +452,13 @@ class Leaderboard(Result):
         return {}
 
 
-def _schema(columns: Mapping[str, str]) -> Any:
+_TEXTS = ("detector", "metric")
+_COUNTS = ("n", "undefined", "runs", "series_used", "series_dropped")
+
+
+def _typed(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
+    """A table whose columns are texts, counts or numbers by their names, whatever the rows hold (pyarrow Table)."""
     import pyarrow as pa
 
-    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
+    kinds = {name: pa.string() for name in _TEXTS} | {name: pa.int64() for name in _COUNTS}
+    return pa.Table.from_pylist(rows, schema=pa.schema([(name, kinds.get(name, pa.float64())) for name in columns]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time as clock
 from contextlib import suppress
 from dataclasses import replace
@@ -26,10 +25,10 @@ from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
 from pateval.leaderboards.progress import PartialScores, RunState, reporter, run_record
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
-from pateval.leaderboards.tasks import Settings, prepare_worker
+from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.validation.arrays import count, flag, positive_integer, scores_with_gaps
 from pateval.validation.wording import in_words, listed
-from pateval.worker_pool import ATTEMPTS, WorkerPool
+from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     import os
@@ -320,22 +319,7 @@ def compute(
 ) -> Leaderboard:
     """Run a plan and put the results together.
 
-    Parameters
-    ----------
-    plan : Plan
-        The jobs.
-    settings : Settings
-        What to compute.
-    pool : WorkerPool
-        Where to compute it.
-    rank_by, output, keep_going, progress
-        As in :func:`leaderboard`.
-    binary : frozenset of str, optional
-        The detectors whose scores are 0 and 1 only, where the plan is a part of the series that say so.
-
-    Returns
-    -------
-    Leaderboard
+    ``binary`` names the detectors whose scores are 0 and 1 only, where the plan is a part of the series that say so.
     """
     started = clock.perf_counter()
     rank_by = rank_by or default_rank_by(settings.ids)
@@ -373,44 +357,6 @@ def compute(
         checks=tuple(checks),
         run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
     )
-
-
-def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, list[str]]:
-    """Divide the metrics into those that workers can import and those that this process computes, with a note."""
-    nothing = settings.restricted(())
-    if pool.executor is None and pool.workers == 1:
-        return settings, nothing, []
-    missing: list[str] = []
-    foreign = tuple({metric.function.__module__: None for metric in settings.metrics if not metric.in_package})
-    if pool.executor is not None and foreign:  # processes of our own have the same path as we
-        for _ in range(ATTEMPTS):
-            # A worker that cannot answer fails again, with a message, when it is given a batch.
-            with suppress(Exception):
-                missing = pool.executor.submit(missing_modules, foreign).result()
-                break
-    here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
-    if not here:
-        return settings, nothing, []
-    others = [metric for metric in settings.metrics if metric not in here]
-    note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
-    return settings.restricted(others), settings.restricted(here), [note]
-
-
-def missing_modules(modules: tuple[str, ...]) -> list[str]:
-    """Return those modules that this process cannot import.
-
-    Examples
-    --------
-    >>> missing_modules(("json", "no_such_module"))
-    ['no_such_module']
-    """
-    missing = []
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except Exception:  # whatever a user's file may raise when it is run
-            missing.append(module)
-    return missing
 
 
 def binary_detectors(plan: Plan) -> frozenset[str]:

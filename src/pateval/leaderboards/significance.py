@@ -103,22 +103,9 @@ def compare_detectors(
     left_out: Sequence[str] = (),
     alpha: float = ALPHA,
 ) -> Significance:
-    """Run all tests on the values of one metric.
+    """Run all tests on the values of one metric, a table of series by detectors, best mean rank first.
 
-    Parameters
-    ----------
-    metric : str
-        Metric id.
-    detectors : sequence of str
-        Names, best mean rank first.
-    table : ndarray
-        Series by detectors, in this order; rows with a NaN are left out.
-    higher_is_better : bool
-        Direction of the metric.
-    left_out : sequence of str
-        Detectors without any value.
-    alpha : float
-        Significance level of the critical difference and of the groups.
+    Rows with a NaN are left out; ``left_out`` names the detectors without any value.
     """
     ranks = statistics.rank_table(table, higher_is_better=higher_is_better)
     pairs = pairwise(table, higher_is_better=higher_is_better)
@@ -157,43 +144,21 @@ _NUMBERS_AT_ONCE = 200_000  # differences in memory at once; the tests need abou
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Every detector against every other; row minus column, so a positive effect speaks for the row.
+    """Every detector against every other; row minus column, so a positive effect speaks for the row."""
 
-    Attributes
-    ----------
-    p_raw, p_holm : ndarray
-        Wilcoxon signed-rank p-values, as they are and corrected by Holm for all pairs; 1 on the diagonal.
-    rank_biserial : ndarray
-        Matched-pairs rank-biserial correlation, in [-1, 1].
-    cliffs_delta : ndarray
-        Cliff's delta, in [-1, 1]: how often a value of the row beats one of the column, over all pairs of series.
-    wins, ties : ndarray
-        Number of series where the row beats the column, and where they are level. Losses are ``wins.T``.
-    """
-
-    p_raw: FloatArray
-    p_holm: FloatArray
-    rank_biserial: FloatArray
-    cliffs_delta: FloatArray
-    wins: IntArray
-    ties: IntArray
+    p_raw: FloatArray  # of Wilcoxon's signed-rank test; 1 on the diagonal
+    p_holm: FloatArray  # the same corrected by Holm for all pairs
+    rank_biserial: FloatArray  # matched-pairs correlation, in [-1, 1]
+    cliffs_delta: FloatArray  # in [-1, 1]: how often a value of the row beats one of the column, over pairs of series
+    wins: IntArray  # series where the row beats the column; losses are wins.T
+    ties: IntArray  # series where they are level
 
 
 def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise:
     """Compare every two detectors over the series where all have a value.
 
-    The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs.
-
-    Parameters
-    ----------
-    table : array_like
-        Series by detectors; rows with a NaN are left out.
-    higher_is_better : bool
-        Direction of the metric; effects are positive where the row is *better*.
-
-    Returns
-    -------
-    Pairwise
+    The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs. Effects are
+    positive where the row is *better*.
 
     Examples
     --------
@@ -236,15 +201,9 @@ def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Differences of zero are left out. Exact or normal by the rule of scipy's "auto", and by scipy, except for the exact
     distribution with ties or zeros (up to 13 series): scipy runs through all sign patterns there, which took 6.2 s for
-    15 pairs on 12 series, and counting them takes 0.5 ms.
-
-    Returns
-    -------
-    p_values : ndarray
-        Two-sided; 1 where nothing differs, since then nothing speaks against equality.
-    rank_biserial : ndarray
-        Matched-pairs rank-biserial correlation: favourable minus unfavourable rank sum, as a share of both; 0 where
-        nothing differs.
+    15 pairs on 12 series, and counting them takes 0.5 ms. The p-values are two-sided, and 1 where nothing differs,
+    since then nothing speaks against equality. The effect is the matched-pairs rank-biserial correlation: favourable
+    minus unfavourable rank sum, as a share of both; 0 where nothing differs.
 
     References
     ----------

@@ -29,22 +29,12 @@ IntArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of the detectors: 1 is best, ties share the mean of their places.
+    """Ranks of the detectors: 1 is best, ties share the mean of their places."""
 
-    Attributes
-    ----------
-    per_series : ndarray
-        Ranks within each series used, one row per series.
-    mean : ndarray
-        Mean rank of each detector; NaN where no series could be used.
-    used, dropped : int
-        Series where every detector has a value, and the others, which are left out.
-    """
-
-    per_series: FloatArray
-    mean: FloatArray
-    used: int
-    dropped: int
+    per_series: FloatArray  # within each series used, one row per series
+    mean: FloatArray  # of each detector; NaN where no series could be used
+    used: int  # series where every detector has a value
+    dropped: int  # the others, which are left out
 
 
 @dataclass(frozen=True)
@@ -73,18 +63,7 @@ def complete_rows(table: npt.ArrayLike) -> tuple[FloatArray, int]:
 
 
 def rank_table(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Ranks:
-    """Rank the detectors within each series, and average.
-
-    Parameters
-    ----------
-    table : array_like
-        Series by detectors; rows with a NaN are left out and counted.
-    higher_is_better : bool
-        Direction of the metric.
-
-    Returns
-    -------
-    Ranks
+    """Rank the detectors within each series, and average; rows of the table with a NaN are left out and counted.
 
     Notes
     -----
@@ -117,17 +96,8 @@ def friedman(ranks: Ranks) -> Friedman:
     Friedman's statistic is corrected for ties. The F statistic of Iman and Davenport,
     :math:`F = (n - 1)\chi^2 / (n(k - 1) - \chi^2)`, is less conservative. Where all series rank the detectors alike, F
     is infinite and its p-value would be 0, whatever the number of series; the exact probability of that agreement is
-    given instead, ``m ** (1 - n)`` for ``m`` distinct orders of one row.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        From :func:`rank_table`.
-
-    Returns
-    -------
-    Friedman
-        All NaN with fewer than two series or detectors, or where every detector is level on every series.
+    given instead, ``m ** (1 - n)`` for ``m`` distinct orders of one row. All are NaN with fewer than two series or
+    detectors, or where every detector is level on every series.
 
     References
     ----------
@@ -242,22 +212,9 @@ def nemenyi(ranks: Ranks) -> FloatArray:
 def groups_alike(p_values: npt.ArrayLike, order: npt.ArrayLike, *, alpha: float = 0.05) -> list[tuple[int, ...]]:
     """Return the critical-difference groups: the largest sets in which no two detectors differ significantly.
 
-    They are the maximal cliques of the graph that joins detectors with ``p >= alpha``. A detector that differs from all
-    others is a group of its own.
-
-    Parameters
-    ----------
-    p_values : array_like
-        Symmetric matrix of (corrected) p-values; NaN counts as not significant.
-    order : array_like
-        Mean ranks: members and groups are listed best first.
-    alpha : float
-        Significance level.
-
-    Returns
-    -------
-    list of tuple of int
-        Column numbers.
+    They are the maximal cliques of the graph that joins detectors with ``p >= alpha``, by their column numbers in the
+    symmetric matrix of (corrected) p-values, where NaN counts as not significant. A detector that differs from all
+    others is a group of its own. Members and groups are listed by ``order``, the mean ranks, best first.
 
     Examples
     --------
@@ -302,10 +259,7 @@ def _expand_clique(clique: int, candidates: int, seen: int, neighbours: list[int
 def kendall(rankings: npt.ArrayLike) -> FloatArray:
     """Kendall's tau-b between every two rankings (rows): how far do two metrics agree on the order of detectors.
 
-    Returns
-    -------
-    ndarray
-        Square and symmetric; NaN where a ranking is constant or fewer than two detectors are ranked by both.
+    NaN where a ranking is constant or fewer than two detectors are ranked by both.
 
     Examples
     --------
@@ -361,18 +315,10 @@ class MetricFacts:
 
 @dataclass(frozen=True)
 class ChanceLevels:
-    """What random scores reach, once for each distinct labels.
+    """What random scores reach, once for each distinct labels."""
 
-    Attributes
-    ----------
-    levels : ndarray
-        Distinct labels by metrics.
-    rows : ndarray of int32
-        Detectors by series: the row of ``levels`` that belongs to their labels, -1 where there is none.
-    """
-
-    levels: FloatArray
-    rows: npt.NDArray[np.int32]
+    levels: FloatArray  # distinct labels by metrics
+    rows: npt.NDArray[np.int32]  # detectors by series: the row of levels of their labels, -1 where there is none
 
     def of_metric(self, metric: int) -> FloatArray:
         """Return the levels of one metric, detectors by series."""
@@ -381,21 +327,11 @@ class ChanceLevels:
 
 @dataclass(frozen=True)
 class MetricRanks:
-    """Ranks of the detectors that have any value of a metric.
+    """Mean ranks of the detectors that have any value of a metric; others would leave no series to compare on."""
 
-    Attributes
-    ----------
-    ranked : list of int
-        Their numbers, in the order of the leaderboard; one without any value would leave no series to compare on.
-    means : ndarray
-        Their mean ranks.
-    used, dropped : int
-        Series where all of them have a value, and the others.
-    """
-
-    ranked: list[int]
+    ranked: list[int]  # their numbers, in the order of the leaderboard
     means: FloatArray
-    used: int
+    used: int  # series where all of them have a value
     dropped: int
 
     def mean_rank(self, detector: int) -> float | None:

@@ -7,16 +7,18 @@ reason.
 
 from __future__ import annotations
 
-import math
+import importlib
 import sys
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pateval._version import __version__
 from pateval.catalog.metric import Metric
 from pateval.evaluation.bootstrap import event_intervals
 from pateval.evaluation.buffers import EventSpacing
@@ -42,45 +44,24 @@ if TYPE_CHECKING:
     from pateval.io.plan import Job
     from pateval.time.timelines import Recording, StepCounts
     from pateval.validation.arrays import BoolArray, FloatArray
+    from pateval.worker_pool import WorkerPool
 
     Compute = Callable[[Measures], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What is computed for every series, the same for all workers.
+    """What is computed for every series, the same for all workers."""
 
-    Attributes
-    ----------
-    measures : Measures
-        Metrics with their options, chance and seed.
-    tokens : dict of str to str or None
-        What each metric's results are kept under, by its id; None where they cannot be kept.
-    cache : str or None
-        Folder of finished results.
-    code : str
-        How this package evaluates; a worker that runs other code refuses.
-    event_draws : int
-        Resamples of events for the confidence limits of a single series; 0 for none.
-    event_metrics : tuple of str
-        The metrics that get such limits.
-    doubt : int or str
-        How far the edges of events may move, in steps or as a duration; 0 where labels are not in doubt.
-    doubt_draws : int
-        How often they are moved.
-    doubt_metrics : tuple of str
-        The metrics that are computed each time.
-    """
-
-    measures: Measures
-    tokens: dict[str, str | None] = field(default_factory=dict)
-    cache: str | None = None
-    code: str = ""
-    event_draws: int = 0
-    event_metrics: tuple[str, ...] = ()
-    doubt: int | str = 0
-    doubt_draws: int = 0
-    doubt_metrics: tuple[str, ...] = ()
+    measures: Measures  # metrics with their options, chance and seed
+    tokens: dict[str, str | None] = field(default_factory=dict)  # what results of a metric are kept under, if at all
+    cache: str | None = None  # folder of finished results
+    code: str = ""  # how this package evaluates; a worker that runs other code refuses
+    event_draws: int = 0  # resamples of events for the confidence limits of a single series
+    event_metrics: tuple[str, ...] = ()  # those that get such limits
+    doubt: int | str = 0  # how far the edges of events may move, in steps or as a duration
+    doubt_draws: int = 0  # how often they are moved
+    doubt_metrics: tuple[str, ...] = ()  # those that are computed each time
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -130,72 +111,66 @@ def _spelling(metric: Metric) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeriesResult:
-    """What became of one job.
+    """What became of one job."""
 
-    Attributes
-    ----------
-    job : int
-        Its place in the plan.
-    purpose : str
-        ``scores``, ``chance`` where only what random scores reach was wanted, or ``missing scores``.
-    values : dict of str to Value
-        By metric; empty where the job failed as a whole.
-    chance : dict of str to float
-        What random scores reach under each metric, as far as it was found out; NaN where that is undefined.
-    own_chance : tuple of str
-        Metrics under which that hangs on how many steps the detector predicts.
-    chance_key : str
-        Equal where random scores reach the same under all other metrics.
-    limits : dict of str to tuple
-        Confidence limits over events, where asked for.
-    doubt : dict of str to list
-        By metric its values on labels whose edges were moved.
-    failure : str
-        Why the job failed, or empty.
-    bad_input : bool
-        The file is to blame, not the computation.
-    labels : str
-        Digest of the labels.
-    content : str
-        Digest of all that the values were computed from.
-    spacing : EventSpacing or None
-        How events lie, for jobs that are the first of their series.
-    coarse : bool
-        The scores have at most two distinct values, or one that most steps share.
-    seconds : float
-        Time the metrics took, now or when they were first computed.
-    computed : bool
-        False where everything came from the cache.
-    records : dict
-        What is to be kept in the cache, by key.
-    cache_error : str
-        One line where the result could not be written to the cache.
-    steps : StepCounts or None
-        How many steps and events were left out, where any were.
-    absent : ndarray of bool or None
-        Where scores are missing, for the pass that looks for them.
-    """
-
-    job: int
+    job: int  # its place in the plan
     purpose: str = SCORES
-    values: dict[str, Value] = field(default_factory=dict)
-    chance: dict[str, float] = field(default_factory=dict)
-    own_chance: tuple[str, ...] = ()
-    chance_key: str = ""
-    limits: dict[str, tuple[float, float]] = field(default_factory=dict)
-    doubt: dict[str, list[float]] = field(default_factory=dict)
-    failure: str = ""
-    bad_input: bool = False
-    labels: str = ""
-    content: str = ""
-    spacing: EventSpacing | None = None
-    coarse: bool = False
-    seconds: float = 0.0
-    computed: bool = False
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
-    cache_error: str = ""
-    steps: StepCounts | None = None
-    absent: BoolArray | None = None
+    values: dict[str, Value] = field(default_factory=dict)  # by metric; empty where the job failed as a whole
+    chance: dict[str, float] = field(default_factory=dict)  # what random scores reach, as far as it was found out
+    own_chance: tuple[str, ...] = ()  # metrics under which that hangs on how many steps the detector predicts
+    chance_key: str = ""  # equal where random scores reach the same under all other metrics
+    limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # over events, where asked for
+    doubt: dict[str, list[float]] = field(default_factory=dict)  # values on labels whose edges were moved
+    failure: str = ""  # why the job failed
+    bad_input: bool = False  # the file is to blame, not the computation
+    labels: str = ""  # digest of the labels
+    content: str = ""  # digest of all that the values were computed from
+    spacing: EventSpacing | None = None  # how events lie, for jobs that are the first of their series
+    coarse: bool = False  # the scores have at most two distinct values, or one that most steps share
+    seconds: float = 0.0  # that the metrics took, now or when they were first computed
+    computed: bool = False  # False where everything came from the cache
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is to be kept in the cache, by key
+    cache_error: str = ""  # one line where the result could not be written to the cache
+    steps: StepCounts | None = None  # how many steps and events were left out, where any were
+    absent: BoolArray | None = None  # where scores are missing, for the pass that looks for them
+
+
+def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, list[str]]:
+    """Divide the metrics into those that workers can import and those that this process computes, with a note."""
+    nothing = settings.restricted(())
+    if pool.executor is None and pool.workers == 1:
+        return settings, nothing, []
+    missing: list[str] = []
+    foreign = tuple({metric.function.__module__: None for metric in settings.metrics if not metric.in_package})
+    if pool.executor is not None and foreign:  # processes of our own have the same path as we
+        for _ in range(ATTEMPTS):
+            # A worker that cannot answer fails again, with a message, when it is given a batch.
+            with suppress(Exception):
+                missing = pool.executor.submit(missing_modules, foreign).result()
+                break
+    here = [metric for metric in settings.metrics if not metric.importable or metric.function.__module__ in missing]
+    if not here:
+        return settings, nothing, []
+    others = [metric for metric in settings.metrics if metric not in here]
+    note = f"computed in this process, since workers cannot import them: {', '.join(metric.id for metric in here)}"
+    return settings.restricted(others), settings.restricted(here), [note]
+
+
+def missing_modules(modules: tuple[str, ...]) -> list[str]:
+    """Return those modules that this process cannot import.
+
+    Examples
+    --------
+    >>> missing_modules(("json", "no_such_module"))
+    ['no_such_module']
+    """
+    missing = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:  # whatever a user's file may raise when it is run
+            missing.append(module)
+    return missing
 
 
 def failed(jobs: Iterable[Job], purpose: str, reason: str, *, bad_input: bool = False) -> list[SeriesResult]:
@@ -259,7 +234,7 @@ def _result(job: Job, recording: Recording, batch: Batch, settings: Settings) ->
 def other_code(settings: Settings) -> str:
     """Say which code of this process is not that of the process that asks for numbers, or nothing where it is."""
     if settings.code != cache.fingerprint():
-        return f"a worker has other metric code (pateval {cache.package_version()}) than this process"
+        return f"a worker has other metric code (pateval {__version__}) than this process"
     for metric in settings.metrics:
         if not metric.in_package and _token(metric) != settings.tokens.get(metric.id):
             return f"a worker has another version of the metric {metric.id} than this process"
@@ -271,17 +246,7 @@ _token = lru_cache(maxsize=1024)(Metric.cache_token)
 
 
 class SeriesTask:
-    """One detector on one series: all that is wanted of it and not in the cache yet, computed and kept.
-
-    Parameters
-    ----------
-    job : Job
-        Its place in the plan.
-    recording : Recording
-        The series.
-    settings : Settings
-        What is wanted, with the threshold of this detector.
-    """
+    """One detector on one series: all that is wanted of it and not in the cache yet, computed and kept."""
 
     def __init__(self, job: Job, recording: Recording, settings: Settings) -> None:
         self.job, self.recording, self.settings = job, recording, settings
@@ -304,21 +269,23 @@ class SeriesTask:
         if recording.is_mostly_missing or (recording.is_left_out is not None and recording.is_left_out.all()):
             return replace(result, values=values_of(recording, self.measures), content=self.content, spacing=spacing)
         values = self.values()
-        chance = self.chance(values, shared=with_chance) if self.measures.chance else {}
-        limits = self.limits() if settings.event_draws and settings.event_metrics else {}
-        doubt = self.on_moved_labels() if settings.doubt else {}
+        has_chance = self.measures.chance > 0
         scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
-        return replace(
+        result = replace(
             result,
             values=values,
-            chance=chance,
+            chance=self.chance(values, shared=with_chance) if has_chance else {},
             own_chance=self._shared(own=True).ids,
-            chance_key=self.chance_key(values) if self.measures.chance else "",
-            limits=limits,
-            doubt=doubt,
+            chance_key=self.chance_key(values) if has_chance else "",
+            limits=self.limits() if settings.event_draws and settings.event_metrics else {},
+            doubt=self.on_moved_labels() if settings.doubt else {},
             content=self.content,
             spacing=spacing,
             coarse=coarseness(without_gaps(scores)) is not None,
+        )
+        # What was computed and kept on the way.
+        return replace(
+            result,
             seconds=self.seconds,
             computed=self.computed,
             records=self.records,
@@ -328,11 +295,10 @@ class SeriesTask:
     def chance_alone(self) -> SeriesResult:
         """What random scores reach on the steps of the series."""
         values = self.values()
-        chance = self.chance(values, shared=True)
         return SeriesResult(
             self.job.number,
             CHANCE,
-            chance=chance,
+            chance=self.chance(values, shared=True),
             own_chance=self._shared(own=True).ids,
             chance_key=self.chance_key(values),
             cache_error=self.cache_error,
@@ -340,8 +306,8 @@ class SeriesTask:
 
     def values(self) -> dict[str, Value]:
         """Value or reason of each metric."""
-        found = self._completed("values", self._parameters(), self.measures, self._evaluated, _plain_value)
-        return {metric: Value(*payload) if isinstance(payload, list) else payload for metric, payload in found.items()}
+        found = self._completed("values", self._parameters(), self.measures, self._evaluated)
+        return {metric: Value(*value) if isinstance(value, list) else value for metric, value in found.items()}
 
     def chance_key(self, values: Mapping[str, Value]) -> str:
         """Equal where random scores reach the same under all metrics whose chance does not depend on the detector."""
@@ -358,8 +324,7 @@ class SeriesTask:
         def drawn(wanted: Measures) -> dict[str, float]:
             return {metric: value.value for metric, value in chance_of(self.recording, wanted, values).items()}
 
-        found = self._completed("chance", parameters, measures, drawn, _plain_number, content)
-        return {metric: math.nan if level is None else float(level) for metric, level in found.items()}
+        return self._completed("chance", parameters, measures, drawn, content)
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Confidence limits over the events of the series."""
@@ -374,8 +339,8 @@ class SeriesTask:
             return {metric: [float(low), float(high)] for metric, (low, high) in zip(wanted.ids, found, strict=True)}
 
         wanted = self._only(self.settings.event_metrics)
-        found = self._completed("events", [self._parameters(), draws, seed], wanted, computed, _plain_numbers)
-        return {metric: (_number(low), _number(high)) for metric, (low, high) in found.items()}
+        found = self._completed("events", [self._parameters(), draws, seed], wanted, computed)
+        return {metric: (low, high) for metric, (low, high) in found.items()}
 
     def on_moved_labels(self) -> dict[str, list[float]]:
         """Values on labels whose edges were moved, alike for all detectors that have the same labels."""
@@ -391,9 +356,7 @@ class SeriesTask:
             return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
 
         wanted = self._only(self.settings.doubt_metrics)
-        parameters = [self._parameters(), reach, draws, seed]
-        found = self._completed("doubt", parameters, wanted, computed, _plain_numbers)
-        return {metric: [_number(value) for value in values] for metric, values in found.items()}
+        return self._completed("doubt", [self._parameters(), reach, draws, seed], wanted, computed)
 
     def _evaluated(self, wanted: Measures, recording: Recording | None = None) -> dict[str, Value]:
         with warnings.catch_warnings():
@@ -402,13 +365,7 @@ class SeriesTask:
             return values_of(recording or self.recording, wanted, keep_going=True)
 
     def _completed(
-        self,
-        purpose: str,
-        parameters: object,
-        wanted: Measures,
-        compute: Compute,
-        plain: Callable[[Any], Any],
-        content: str | None = None,
+        self, purpose: str, parameters: object, wanted: Measures, compute: Compute, content: str | None = None
     ) -> dict[str, Any]:
         """Take what the cache has, compute what is missing, and keep both."""
         folder, tokens = self.settings.cache, self.settings.tokens
@@ -427,7 +384,7 @@ class SeriesTask:
             self.computed = self.computed or purpose != "chance"
             found |= computed
             sound = {
-                token: plain(value)
+                token: value
                 for metric, value in computed.items()
                 # Metrics that broke are tried again.
                 if (token := tokens.get(metric)) is not None and not getattr(value, "failed", False)
@@ -460,19 +417,3 @@ class SeriesTask:
     def _left_out(self) -> StepCounts | None:
         recording = self.recording
         return None if recording.is_left_out is None and recording.absent is None else recording.counts
-
-
-def _plain_value(value: Value) -> list[Any]:
-    return [_plain_number(value.value), value.reason, value.threshold, value.flagged]
-
-
-def _plain_number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _plain_numbers(values: Sequence[float]) -> list[float | None]:
-    return [_plain_number(value) for value in values]
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
