@@ -196,6 +196,12 @@ class Audit(MetricRows):
         found: dict[str, Any] = plain({"metrics": [row.record() for row in self.rows], **about})
         return found
 
+    def rendered(self, style: str, width: int | None = TERMINAL_WIDTH) -> str:
+        """The result in one of the formats of the command line."""
+        if style in ("json", "csv"):
+            return render(*self.records(), style)
+        return render(*self.table(wide=style != "table" or width is None), style, width=width)
+
     def summary(self) -> str:
         """One sentence."""
         return (

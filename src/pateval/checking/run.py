@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from pateval.checking.one_liners import KINDS, RULES, RuleResult, try_rule
 from pateval.checking.result import CheckedSeries, DataCheck, DataFault, in_order
-from pateval.datasets import Series, info, load
+from pateval.datasets import Series, load, title_of
 from pateval.labels.events import find_events, runs
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -100,12 +99,12 @@ def check(
     ['one-liner']
     """
     items = [data] if isinstance(data, (str, os.PathLike, Series)) else list(data)
-    known = [_title(item) for item in items]
+    known = ["series" if isinstance(item, Series) else title_of(item) for item in items]
     named = []
     for item, title in zip(items, known, strict=True):
         if not isinstance(item, Series) and known.count(title) > 1:
             title = os.fspath(item)  # folders of one name are several data sets
-        named += [(title, record) for record in _loaded(item, root)]
+        named += [(title, one) for one in ([item] if isinstance(item, Series) else load(os.fspath(item), root=root))]
     if not named:
         raise ValueError("there is nothing to check: no data set, no file, no series")
     titles = list(dict.fromkeys(title for title, _ in named))
@@ -132,21 +131,6 @@ def check(
         if len(mine) > 1:
             faults += check_places(title, np.concatenate([event_places(record.labels) for record in mine]))
     return DataCheck(tuple(checked), in_order(faults))
-
-
-def _title(item: Checkable) -> str:
-    """Name of the data set of one item."""
-    if isinstance(item, Series):
-        return "series"
-    text = os.fspath(item)
-    try:
-        return info(text)[0].name
-    except ValueError:
-        return Path(text).resolve().name.split(".")[0] or text
-
-
-def _loaded(item: Checkable, root: str | os.PathLike[str] | None) -> list[Series]:
-    return [item] if isinstance(item, Series) else load(os.fspath(item), root=root)
 
 
 def check_labels(name: str, labels: BoolArray) -> Iterator[DataFault]:

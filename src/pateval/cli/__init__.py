@@ -1,4 +1,4 @@
-"""The command line: one file per command, imported when it is called for.
+"""The command line: a file for commands that belong together, imported when one of them is called for.
 
 Only the result goes to standard output; progress and notes go to standard error. Exit status: 0, 1 where part of the
 work failed and the rest went on, 2 for bad usage or input (one line on standard error), 130 after Ctrl-C.
@@ -14,25 +14,25 @@ import click
 
 from pateval.cli.messages import tell
 
-# Shown by `pateval --help` without importing any of them.
+# Where each command lies, and what `pateval --help` says of it without importing any of them.
 COMMANDS = {
-    "demo": "See it work: simple detectors on made series, offline.",
-    "score": "All metrics of the detectors in a file.",
-    "leaderboard": "Many detectors on many series, with ranks and significance.",
-    "verify": "Is a saved leaderboard what its inputs give?",
-    "report": "A leaderboard as one HTML page that opens anywhere.",
-    "explain": "Why a detector gets its number: step by step, event by event.",
-    "compare": "Two detectors: who is better, and is it more than luck?",
-    "alarms": "Alarms and incidents: found, missed, false, how early.",
-    "gate": "May a change go in? Not worse than before, beyond luck.",
-    "buffer": "Which buffers fit the events in a file.",
-    "audit": "Which metrics can be trusted on your labels and scores.",
-    "check": "Labels and series that make a benchmark worthless.",
-    "plot": "A figure from score files: PDF, PNG or SVG.",
-    "metrics": "The catalogue of metrics.",
-    "detect": "Run detectors on data; write score files.",
-    "data": "List, describe and fetch the public data sets.",
-    "reproduce": "The paper's tables and figures, printed value beside ours.",
+    "demo": ("demo:command", "See it work: simple detectors on made series, offline."),
+    "score": ("evaluate:score", "All metrics of the detectors in a file."),
+    "leaderboard": ("board:leaderboard", "Many detectors on many series, with ranks and significance."),
+    "verify": ("board:verify", "Is a saved leaderboard what its inputs give?"),
+    "report": ("board:report", "A leaderboard as one HTML page that opens anywhere."),
+    "explain": ("evaluate:explain", "Why a detector gets its number: step by step, event by event."),
+    "compare": ("evaluate:compare", "Two detectors: who is better, and is it more than luck?"),
+    "alarms": ("alarms:command", "Alarms and incidents: found, missed, false, how early."),
+    "gate": ("gate:command", "May a change go in? Not worse than before, beyond luck."),
+    "buffer": ("evaluate:buffer", "Which buffers fit the events in a file."),
+    "audit": ("audit:command", "Which metrics can be trusted on your labels and scores."),
+    "check": ("data:check", "Labels and series that make a benchmark worthless."),
+    "plot": ("plot:command", "A figure from score files: PDF, PNG or SVG."),
+    "metrics": ("metrics:command", "The catalogue of metrics."),
+    "detect": ("detect:command", "Run detectors on data; write score files."),
+    "data": ("data:command", "List, describe and fetch the public data sets."),
+    "reproduce": ("reproduce:command", "The paper's tables and figures, printed value beside ours."),
 }
 
 
@@ -47,8 +47,8 @@ class _Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"pateval.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)  # noqa: S101  # for the type checker
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(f"pateval.cli.{module}"), name)
         return command
 
     def resolve_command(
@@ -65,7 +65,7 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
 def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell
+from pateval.cli.messages import progress_bar, tell, tell_all
 from pateval.cli.output import Output, result_options
-from pateval.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from pateval.auditing import Audit, ScoreAudit
+    from pateval.auditing import ScoreAudit
     from pateval.io import Reading
 
 _MAX_FILES_NAMED = 4  # in the command that is advised
@@ -22,7 +21,6 @@ _INDENT = "  "  # of the lines a command goes on in
 
 @click.command(
     "audit",
-    short_help="Which metrics can be trusted on your labels and scores.",
     epilog=options.examples(
         "pateval audit scores/*.parquet",
         "pateval audit mine.csv --score lstm,pca --metrics pate_ap,point_adjusted_f1",
@@ -30,16 +28,10 @@ _INDENT = "  "  # of the lines a command goes on in
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
-@click.option("--labels-only", is_flag=True, help="Take no notice of scores in the files.")
+@options.option("--labels-only", "Take no notice of scores in the files.", is_flag=True)
 @options.measures(options.seed)
-@click.option("--for", "questions", metavar="QUESTION,...", help="What to advise on; all questions by default.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    help="Draws of each detector with chance in it.",
-)
+@options.option("--for questions", "What to advise on; all questions by default.", metavar="QUESTION,...")
+@options.option("--seeds", "Draws of each detector with chance in it.", type=options.AT_LEAST_1, default=20)
 @options.workers
 @result_options
 def command(
@@ -78,38 +70,31 @@ def command(
     reading = Reading(**columns)
     if not labels_only:
         try:
-            _audit_scores(files, reading, parameters, seeds, workers, questions, result)
+            found = _audit_scores(files, reading, parameters, seeds, workers)
         except NoScoresError:
             if questions is not None or reading.score or reading.detector:
                 raise
         else:
+            result.emit(lambda style, width: _scores_text(found, files, questions, style, width))
             return
     _audit_labels(files, reading, parameters, seeds, result)
 
 
 def _audit_scores(
-    files: tuple[str, ...],
-    reading: Reading,
-    parameters: dict[str, Any],
-    seeds: int,
-    workers: int | None,
-    questions: str | None,
-    result: Output,
-) -> None:
+    files: tuple[str, ...], reading: Reading, parameters: dict[str, Any], seeds: int, workers: int | None
+) -> ScoreAudit:
     from pateval.auditing.scored_run import audit_plan, audited_measures
     from pateval.io.plan import make_plan
 
     measures = audited_measures(**parameters)
     plan = make_plan(files, reading, needs_times=measures.needs_times)
-    for line in plan.notes:
-        tell(line)
+    tell_all(plan.notes)
     try:
         found = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
-    for line in found.notes[len(plan.notes) :]:
-        tell(line)
-    result.emit(lambda style, width: _scores_text(found, files, questions, style, width))
+    tell_all(found.notes[len(plan.notes) :])
+    return found
 
 
 def _scores_text(
@@ -166,22 +151,12 @@ def _audit_labels(
 
     needs_times = Measures.of(**parameters).needs_times
     read = read_labels(files, reading, needs_times)
-    for line in read.notes:
-        tell(line)
+    tell_all(read.notes)
     given = {name: value for name, value in parameters.items() if name not in ("threshold", "missing")}
     with progress_bar("detectors judged") as progress:
         found = audit(**given, **read.steps, seeds=seeds, progress=progress)
-    result.emit(lambda style, width: _labels_text(found, style, width))
+    result.emit(found.rendered)
     tell(found.summary())
     if result.style not in ("json", "csv"):
         for row in found.rows:
-            for reason in dict.fromkeys(row.reasons.values()):
-                tell(f"{row.label}: {reason}")
-
-
-def _labels_text(found: Audit, style: str, width: int | None) -> str:
-    from pateval.output.text_table import render
-
-    if style in ("json", "csv"):
-        return render(*found.records(), style)
-    return render(*found.table(wide=style != "table" or width is None), style, width=width)
+            tell_all(f"{row.label}: {reason}" for reason in dict.fromkeys(row.reasons.values()))

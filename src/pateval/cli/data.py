@@ -1,14 +1,17 @@
-"""``pateval data``: which data sets there are, what they are, and how to get them."""
+"""``pateval data`` and ``check``: which data sets there are, how to get them, and whether they are worth it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from pateval.cli.messages import for_terminal
+from pateval.cli.messages import console, for_terminal, progress_bar
+from pateval.cli.options import option, root
 from pateval.cli.output import Output, result_options
 
 
-@click.group(name="data", invoke_without_command=True, short_help="List, describe and fetch the public data sets.")
+@click.group(name="data", invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
     """List, describe and fetch the public data sets.
@@ -19,8 +22,8 @@ def command(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-@command.command(name="list", short_help="All known data sets.")
-@click.option("--root", type=click.Path(file_okay=False), help="Folder the data sets are kept in.")
+@command.command(name="list")
+@root
 @result_options
 def list_datasets(root: str | None, result: Output) -> None:
     """List the known data sets, with their published sizes, whether they are here, and what is missing of them."""
@@ -51,7 +54,7 @@ def list_datasets(root: str | None, result: Output) -> None:
     result.emit(text)
 
 
-@command.command(name="info", short_help="Licence, citation, origin and sizes of one data set.")
+@command.command(name="info")
 @click.argument("name")
 @result_options
 def describe(name: str, result: Output) -> None:
@@ -62,19 +65,21 @@ def describe(name: str, result: Output) -> None:
     from pateval.output.text_table import hanging, render
 
     (known,) = info(name)
-    facts = {
-        "name": known.name,
-        "title": known.title,
-        "licence": known.licence,
-        "cite": known.citation,
-        "origin": known.origin,
-        "series": known.series,
-        "features": known.features,
-        "train rows": known.train,
-        "test rows": known.test,
-        "anomalies": known.anomalies,
-        "note": known.note,
-    }
+    names = {"citation": "cite", "train": "train rows", "test": "test rows"}
+    fields = (
+        "name",
+        "title",
+        "licence",
+        "citation",
+        "origin",
+        "series",
+        "features",
+        "train",
+        "test",
+        "anomalies",
+        "note",
+    )
+    facts = {names.get(field, field): getattr(known, field) for field in fields}
     downloads = [
         {"url": mirror.url, "sha256": download.sha256 or "not known: trusted on first use"}
         for download in known.downloads
@@ -93,10 +98,10 @@ def describe(name: str, result: Output) -> None:
     result.emit(text)
 
 
-@command.command(name="fetch", short_help="Download a data set, check it, unpack it.")
+@command.command(name="fetch")
 @click.argument("name")
-@click.option("--to", type=click.Path(file_okay=False), help="Folder to keep data sets in; NAME goes below it.")
-@click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds without data before giving up.")
+@option("--to", "Folder to keep data sets in; NAME goes below it.", type=click.Path(file_okay=False), metavar="DIR")
+@option("--timeout", "Seconds without data before giving up.", type=float, default=30.0)
 def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
     """Download a data set, check it, unpack it.
 
@@ -105,7 +110,6 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
     """
     from pathlib import Path
 
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     from pateval.datasets import data_root, info
@@ -113,27 +117,39 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
 
     (known,) = info(name)
     folder = (Path(to) if to else data_root()) / (known.home or known.folders[0])
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, object] = {}
+    where = console()
+    shown = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(TextColumn("{task.description}"), *shown, console=where, transient=True) as bars:
+        tasks: dict[str, Any] = {}
 
         def progress(url: str, done: int, total: int | None) -> None:
             if url not in tasks:
                 tasks[url] = bars.add_task(url.rsplit("/", 1)[-1], total=total)
-            bars.update(tasks[url], completed=done, total=total)  # type: ignore[arg-type]  # rich's own id
+            bars.update(tasks[url], completed=done, total=total)
 
-        fetch(
-            known,
-            folder,
-            timeout=timeout,
-            tell=lambda line: console.print(for_terminal(line), markup=False),
-            progress=progress,
-        )
+        def tell(line: str) -> None:
+            where.print(for_terminal(line), markup=False)
+
+        fetch(known, folder, timeout=timeout, tell=tell, progress=progress)
     click.echo(str(folder))
+
+
+@click.command("check")
+@click.argument("data", nargs=-1, required=True, metavar="DATA...")
+@root
+@result_options
+def check(data: tuple[str, ...], root: str | None, result: Output) -> None:
+    """Look for what makes data worthless as a benchmark, each with a code, its figures and what to do.
+
+    DATA is the name of a known data set ('pateval data list'), a folder, or a file with labels and recorded values.
+    Found are events that a rule of one line finds, that crowd at the end, that are too dense, too close, or one that is
+    most of the anomalies; labels that look shifted; series that occur twice; anomalies in the training stretch.
+
+    --format csv lists the faults, json those and every series with the best rule of one line on it.
+    """
+    from pateval.checking import check
+
+    with progress_bar("series checked") as progress:
+        found = check(data, root=root, progress=progress)
+
+    result.emit(found.rendered)

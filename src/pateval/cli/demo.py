@@ -5,18 +5,14 @@ from __future__ import annotations
 import click
 
 from pateval.cli.messages import tell
+from pateval.cli.options import AT_LEAST_0, option
 from pateval.cli.output import Output, result_options
 
 
-@click.command("demo", short_help="See it work: simple detectors on made series, offline.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the made series.")
-@click.option("--report", type=click.Path(), metavar="FILE", help="Write the report of the demo, an HTML page, here.")
-@click.option(
-    "--save",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Write series and scores here, as CSV.",
-)
+@click.command("demo")
+@option("--seed", "Seed of the made series.", type=AT_LEAST_0, default=0)
+@option("--report", "Write the report of the demo, an HTML page, here.", type=click.Path(), metavar="FILE")
+@option("--save", "Write series and scores here, as CSV.", type=click.Path(file_okay=False), metavar="DIR")
 @result_options
 def command(seed: int, report: str | None, save: str | None, result: Output) -> None:
     """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""

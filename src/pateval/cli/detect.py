@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli.messages import tell
+from pateval.cli.messages import detection_progress, tell, tell_all
+from pateval.cli.options import AT_LEAST_1, option, root
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
@@ -15,51 +16,51 @@ if TYPE_CHECKING:
     from pateval.datasets import Series
     from pateval.runner import Candidate
 
+    Setting = tuple[str | None, str, Any]  # the detector it is for, or None for all; its name; its value
 
-@click.command(name="detect", short_help="Run detectors on a data set and write score files.")
+_SHOWN_NOTES = 3
+
+
+@click.command("detect")
 @click.argument("detectors", nargs=-1, metavar="DETECTOR...")
-@click.option("--list", "listing", is_flag=True, help="List the detectors and stop.")
-@click.option(
+@option("--list listing", "List the detectors and stop.", is_flag=True)
+@option(
     "--verdicts",
+    "Say of every run in these score files whether its training collapsed, and stop.",
     multiple=True,
     type=click.Path(exists=True),
     metavar="FILE_OR_DIR",
-    help="Say of every run in these score files whether its training collapsed, and stop.",
 )
-@click.option("--data", metavar="NAME_OR_DIR", help="A known data set ('pateval data list'), a folder, or a file.")
-@click.option("--root", type=click.Path(file_okay=False), help="Folder the known data sets are kept in.")
-@click.option("-o", "--output", type=click.Path(file_okay=False), help="Folder for the score files.")
-@click.option("--seed", type=int, help="Seed of every detector that has one; its own default otherwise.")
-@click.option("--seeds", metavar="N,N,...", help="Several seeds, in one file with a column 'run': 0,1,2 or 0..4.")
-@click.option("--device", help="cpu, cuda, cuda:1 ...; a GPU if there is one by default.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting; DETECTOR.KEY=VALUE for one only."
-)
-@click.option(
-    "--higher-is-anomalous/--lower-is-anomalous",
-    "higher",
+@option("--data", "A known data set ('pateval data list'), a folder, or a file.", metavar="NAME_OR_DIR")
+@root
+@option("-o --output", "Folder for the score files.", type=click.Path(file_okay=False), metavar="DIR")
+@option("--seed", "Seed of every detector that has one; its own default otherwise.", type=int)
+@option("--seeds", "Several seeds, in one file with a column 'run': 0,1,2 or 0..4.", metavar="N,N,...")
+@option("--device", "cpu, cuda, cuda:1 ...; a GPU if there is one by default.")
+@option("--set settings", "A setting; DETECTOR.KEY=VALUE for one only.", multiple=True, metavar="KEY=VALUE")
+@option(
+    "--higher-is-anomalous/--lower-is-anomalous higher",
+    "What a high value of package.module:Class says; known of scikit-learn's, PyOD's and aeon's.",
     default=None,
-    help="What a high value of package.module:Class says; known of scikit-learn's, PyOD's and aeon's.",
 )
-@click.option("--only", multiple=True, metavar="SERIES", help="Only this series; may be repeated.")
-@click.option("--join", "joined", is_flag=True, help="Lay all series end to end and fit once; no window crosses them.")
-@click.option(
+@option("--only", "Only this series; may be repeated.", multiple=True, metavar="SERIES")
+@option("--join joined", "Lay all series end to end and fit once; no window crosses them.", is_flag=True)
+@option(
     "--protocol",
+    "paper: join, let windows cross series, drop incomplete ones, and let the test set choose the weights.",
     type=click.Choice(["held-out", "paper"]),
     default="held-out",
-    show_default=True,
-    help="paper: join, let windows cross series, drop incomplete ones, and let the test set choose the weights.",
 )
-@click.option(
+@option(
     "--preset",
+    "With --protocol paper: do as the authors' program does where our defaults differ.",
     type=click.Choice(["authors"]),
-    help="With --protocol paper: do as the authors' program does where our defaults differ.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Fits at a time.")
-@click.option("--minutes", type=click.FloatRange(min=0), help="Stop after so long; the next call goes on from there.")
-@click.option("--name", help="Call the score file this instead of the detector; for one detector.")
-@click.option("--float32", "single", is_flag=True, help="Store scores as float32, half the size.")
-@click.option("--overwrite", is_flag=True, help="Replace score files of other settings or data.")
+@option("--jobs", "Fits at a time.", type=AT_LEAST_1, default=1)
+@option("--minutes", "Stop after so long; the next call goes on from there.", type=click.FloatRange(min=0))
+@option("--name", "Call the score file this instead of the detector; for one detector.")
+@option("--float32 single", "Store scores as float32, half the size.", is_flag=True)
+@option("--overwrite", "Replace score files of other settings or data.", is_flag=True)
 def command(
     detectors: tuple[str, ...],
     listing: bool,
@@ -74,13 +75,9 @@ def command(
     higher: bool | None,
     only: tuple[str, ...],
     joined: bool,
-    protocol: str,
     preset: str | None,
-    jobs: int,
-    minutes: float | None,
     name: str | None,
-    single: bool,
-    overwrite: bool,
+    **work: Any,
 ) -> None:
     """Run detectors on a data set and write one Parquet file of scores each.
 
@@ -110,41 +107,29 @@ def command(
         raise click.UsageError("--seed and --seeds exclude each other")
     if higher is not None and not any(":" in detector for detector in detectors):
         raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
-    if preset is not None and protocol != "paper":
+    if preset is not None and work["protocol"] != "paper":
         raise click.UsageError("--preset goes with --protocol paper")
-    from pateval.datasets import contents_of, join, load
+    from pateval.datasets import contents_of, join, load, title_of
 
-    parsed = [_setting(text, detectors) for text in settings]
-    if protocol == "paper":
-        parsed = [*_paper_settings(detectors, preset), *parsed]
-    several = None if seeds is None else _seeds(seeds)
+    is_paper = work["protocol"] == "paper"
+    parsed = [
+        *(_paper_settings(detectors, preset) if is_paper else []),
+        *(_setting(text, detectors) for text in settings),
+    ]
+    work["seeds"] = None if seeds is None else _seeds(seeds)
     candidates = [
         _user_class(detector, parsed, higher, seed, name)
         if ":" in detector
-        else _known(detector, data, parsed, seed, device, name)
+        else _known(detector, title_of(data), parsed, name=name, seed=seed, device=device)
         for detector in dict.fromkeys(detectors)
     ]
     series = load(data, root=root)
     _announce_features(data, series)
-    about = _about(data, contents_of(series), only)
+    work["about_data"] = _about(data, contents_of(series), only)
     series = _chosen(series, only)
-    if joined or protocol == "paper":
-        series = [join(series, _title(data))]
-    _run(
-        candidates,
-        series,
-        output,
-        seeds=several,
-        protocol=protocol,
-        jobs=jobs,
-        minutes=minutes,
-        single=single,
-        overwrite=overwrite,
-        about_data=about,
-    )
-
-
-_SHOWN_NOTES = 3
+    if joined or is_paper:
+        series = [join(series, title_of(data))]
+    _run(candidates, series, output, **work)
 
 
 def _announce_features(data: str, series: Sequence[Series]) -> None:
@@ -153,8 +138,7 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
         if left_out:
             tell(f"{data}: features are {listed(features, 6)}; not taken as such: {listed(left_out, 6)}")
     notes = list(dict.fromkeys(line for one in series for line in one.notes))
-    for line in notes[:_SHOWN_NOTES]:
-        tell(line)
+    tell_all(notes[:_SHOWN_NOTES])
     if len(notes) > _SHOWN_NOTES:
         tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
 
@@ -170,23 +154,16 @@ def _list() -> None:
 
 
 def _verdicts(paths: Sequence[str]) -> None:
-    from pateval.cli.output import show
     from pateval.io.score_files import training_verdicts
+    from pateval.output.text_table import TERMINAL_WIDTH, render
 
-    rows = training_verdicts(paths)
     columns = ("file", "detector", "series", "run", "verdict")
     # Text, so that a table of files without seeds stays readable.
-    show(columns, [[str("" if row[name] is None else row[name]) for name in columns] for row in rows], "table")
+    rows = [["" if row[name] is None else str(row[name]) for name in columns] for row in training_verdicts(paths)]
+    click.echo(render(columns, rows, width=TERMINAL_WIDTH))
 
 
-def _known(
-    detector: str,
-    data: str,
-    parsed: Sequence[tuple[str | None, str, Any]],
-    seed: int | None,
-    device: str | None,
-    name: str | None,
-) -> Candidate:
+def _known(detector: str, title: str, parsed: Sequence[Setting], **given: Any) -> Candidate:
     """Return a detector of the registry, with the papers' settings for the data set where there are some."""
     from pateval.detectors import REGISTRY
     from pateval.detectors.presets import dataset_settings
@@ -198,20 +175,16 @@ def _known(
         )
     mine = {key: value for wanted, key, value in parsed if wanted in (None, detector)}
     variant = mine.get("variant", "paper")
-    preset = dataset_settings(detector, _title(data), variant=variant) if variant in ("paper", "original") else {}
+    preset = dataset_settings(detector, title, variant=variant) if variant in ("paper", "original") else {}
     added = {key: value for key, value in preset.items() if key not in mine}
     if added:
         shown = ", ".join(f"{key}={value}" for key, value in added.items())
-        tell(f"{detector}: settings of the papers for {_title(data)}: {shown}")
-    return candidate(detector, name=name, seed=seed, device=device, settings={**added, **mine})
+        tell(f"{detector}: settings of the papers for {title}: {shown}")
+    return candidate(detector, settings={**added, **mine}, **given)
 
 
 def _user_class(
-    path: str,
-    parsed: Sequence[tuple[str | None, str, Any]],
-    higher: bool | None,
-    seed: int | None,
-    name: str | None,
+    path: str, parsed: Sequence[Setting], higher: bool | None, seed: int | None, name: str | None
 ) -> Candidate:
     from pateval.runner import user_candidate
 
@@ -231,12 +204,12 @@ def _what_it_sees(settings: Mapping[str, Any]) -> str:
     return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
-def _paper_settings(detectors: Sequence[str], preset: str | None) -> list[tuple[str | None, str, Any]]:
+def _paper_settings(detectors: Sequence[str], preset: str | None) -> list[Setting]:
     """Return what goes with the paper's protocol: the test set chooses the weights where it can, and the preset."""
     from pateval.detectors import REGISTRY, settings_class
     from pateval.detectors.presets import preset_settings
 
-    found: list[tuple[str | None, str, Any]] = []
+    found: list[Setting] = []
     for detector in detectors:
         if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__:
             found.append((detector, "select_on_test", True))
@@ -262,22 +235,26 @@ def _seeds(text: str) -> list[int]:
 
 def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
     """Return what the score files shall say about the data, and note on standard error what is missing."""
-    from pateval.datasets import info, missing
+    import hashlib
+    from pathlib import Path
 
-    about: dict[str, Any] = {"name": _title(data), "series": len(found.names)}
+    from pateval.datasets import info, missing, title_of
+
+    about: dict[str, Any] = {"name": title_of(data), "series": len(found.names)}
     if only:
         about["only"] = list(dict.fromkeys(only))
     try:
-        (known,) = info(_title(data))
+        (known,) = info(title_of(data))
     except ValueError:
-        return about | {"place": _place(data)}
+        # A digest tells folders of one name apart, and names no folder.
+        return about | {"place": hashlib.sha256(str(Path(data).resolve()).encode()).hexdigest()[:16]}
     about["missing"] = missing(known, found)
     if about["missing"]:
         tell(f"{known.name} is not whole: {about['missing']}")
     return about
 
 
-def _setting(text: str, detectors: Sequence[str]) -> tuple[str | None, str, Any]:
+def _setting(text: str, detectors: Sequence[str]) -> Setting:
     """Take ``DETECTOR.KEY=VALUE`` apart; values are Python literals, or text."""
     import ast
 
@@ -305,35 +282,14 @@ def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
     return [known[name] for name in dict.fromkeys(only)]
 
 
-def _place(data: str) -> str:
-    """Return a digest of where a user's data lie, which tells folders of one name apart and names no folder."""
-    import hashlib
-    from pathlib import Path
-
-    return hashlib.sha256(str(Path(data).resolve()).encode()).hexdigest()[:16]
-
-
-def _title(data: str) -> str:
-    """Return the data set's proper name, or the folder's."""
-    from pathlib import Path
-
-    from pateval.datasets import info
-
-    try:
-        return info(data)[0].name
-    except ValueError:
-        return Path(data).resolve().name.split(".")[0]
-
-
 def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str, **options: Any) -> None:
-    from pateval.cli.detect_progress import ProgressDisplay
     from pateval.runner import detect
 
     if any(one.train is None for one in series):
         tell("no training stretch: detectors are fitted on the test stretch, without its labels")
     try:
-        with ProgressDisplay() as display:
-            results = detect(candidates, series, output, show=display.show, **options)
+        with detection_progress() as show:
+            results = detect(candidates, series, output, show=show, **options)
     except KeyboardInterrupt:
         tell(f"stopped; finished runs are kept in {output}, and the same command goes on from there")
         raise

@@ -10,32 +10,29 @@ from typing import Any
 
 import click
 
+from pateval.cli.options import option, together, was_given
 from pateval.output.text_table import FORMATS, TERMINAL_WIDTH, render
 
 _STYLE_OF_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
-format_option = click.option(
-    "--format", "style", type=click.Choice(FORMATS), default="table", show_default=True, help="How to print the result."
+format_option = option("--format style", "How to print the result.", type=click.Choice(FORMATS), default="table")
+wide_option = option(
+    "--wide", f"All columns of the table, and all of their text, beyond {TERMINAL_WIDTH} characters.", is_flag=True
 )
-wide_option = click.option(
-    "--wide", is_flag=True, help=f"All columns of the table, and all of their text, beyond {TERMINAL_WIDTH} characters."
+_FILE = option(
+    "-o --output out",
+    "Write the result here as well: JSON, CSV, Markdown or LaTeX by suffix, or what --format says.",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
 )
+overwrite = option("--overwrite", "Replace what is there already under the name given with -o.", is_flag=True)
 
 
 @dataclass(frozen=True)
 class Output:
-    """Where a result goes and what it looks like there.
+    """Where a result goes and in which format: standard output, and a file where one is named.
 
-    Attributes
-    ----------
-    style : str
-        Format of standard output.
-    wide : bool
-        Whether a table for people may be wider than a terminal.
-    file : Path or None
-        A file that gets the result as well.
-    file_style : str
-        Its format.
+    ``wide`` says whether a table for people may be wider than a terminal.
     """
 
     style: str
@@ -75,28 +72,12 @@ def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def inner(*arguments: Any, style: str, wide: bool, out: Path | None, overwrite: bool, **others: Any) -> Any:
         file_style = style
         if out is not None:
-            context = click.get_current_context()
-            _refuse(out, overwrite, context.params)
-            source = context.get_parameter_source("style")
-            if source is not None and source.name != "COMMANDLINE":
+            _refuse(out, overwrite, click.get_current_context().params)
+            if not was_given("style"):
                 file_style = _STYLE_OF_SUFFIX.get(out.suffix.lower(), "table")
         return command(*arguments, result=Output(style, wide, out, file_style), **others)
 
-    for option in (
-        click.option("--overwrite", is_flag=True, help="Replace the file named with -o where it is there already."),
-        click.option(
-            "-o",
-            "--output",
-            "out",
-            type=click.Path(dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="Write the result here as well: JSON, CSV, Markdown or LaTeX by suffix, or what --format says.",
-        ),
-        wide_option,
-        format_option,
-    ):
-        inner = option(inner)
-    return inner
+    return together(format_option, wide_option, _FILE, overwrite)(inner)
 
 
 def _refuse(out: Path, overwrite: bool, parameters: dict[str, Any]) -> None:
@@ -111,8 +92,3 @@ def _refuse(out: Path, overwrite: bool, parameters: dict[str, Any]) -> None:
         for given in value if isinstance(value, tuple) else [value]:
             if isinstance(given, (str, Path)) and given is not out and Path(given).exists() and out.samefile(given):
                 raise click.UsageError(f"-o {out}: the file is read by this command and cannot be its output, too")
-
-
-def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str, *, wide: bool = False) -> None:
-    """Print rows to standard output; `pateval.output.text_table` says what each format does with numbers."""
-    Output(style, wide).show(columns, rows)

@@ -29,6 +29,7 @@ __all__ = [
     "join",
     "load",
     "missing",
+    "title_of",
 ]
 
 # In the order in which a folder without a known name is compared with them.
@@ -72,6 +73,13 @@ def info(name: str | None = None) -> list[Dataset]:
     if known is None:
         raise ValueError(f"there is no data set {name!r}; known are {', '.join(dataset.name for dataset in DATASETS)}")
     return [known]
+
+
+def title_of(name_or_folder: str | os.PathLike[str]) -> str:
+    """Return a known data set's proper name, or that of a folder or file."""
+    text = os.fspath(name_or_folder)
+    known = _find(text)
+    return (Path(text).resolve().name.split(".")[0] or text) if known is None else known.name
 
 
 def data_root() -> Path:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import find_events
-from pateval.output.results import Result
+from pateval.output.results import Rows, TableResult
+from pateval.output.text_table import TERMINAL_WIDTH, cut_in_the_middle, folded, render
 from pateval.time.clocks import duration_text, length_order, nanoseconds, readable_unit
 from pateval.validation.arrays import BoolArray, finite_array
 from pateval.validation.containers import to_numpy
@@ -186,8 +187,25 @@ class EventSpacing:
         return {what: size for what, size in limits.items() if size is not None and steps > size}
 
 
+_SHOWN_AS = {
+    "series": "series",
+    "steps": "steps",
+    "interval": "interval",
+    "events": "events",
+    "shortest": "shortest event",
+    "typical": "typical event",
+    "longest": "longest event",
+    "gap": "gap",
+    "period": "period",
+    "suggested": "suggested buffer",
+    "suggested_time": "as time",
+}
+_ONLY_WIDE = ("steps", "shortest", "longest")
+_LONGEST_NAME = 28  # characters of a series on a terminal
+
+
 @dataclass(frozen=True)
-class BufferAdvice(Result):
+class BufferAdvice(TableResult):
     """What `pateval buffer` found: a row per series."""
 
     rows: tuple[EventSpacing, ...]
@@ -212,7 +230,34 @@ class BufferAdvice(Result):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of the rows, by name."""
-        return {name: [getattr(row, name) for row in self.rows] for name in EventSpacing.__dataclass_fields__}
+        return {name: [getattr(row, name) for row in self.rows] for name in _SHOWN_AS}
+
+    def table(self) -> Rows:
+        """Columns that hold something, and rows, for people."""
+        return self._shown(_SHOWN_AS)
+
+    def _shown(self, names: Iterable[str]) -> Rows:
+        chosen = [name for name in names if any(getattr(row, name) is not None for row in self.rows)]
+        return [_SHOWN_AS[name] for name in chosen], [[getattr(row, name) for name in chosen] for row in self.rows]
+
+    def remarks(self) -> list[str]:
+        """The options to use."""
+        if self.suggested is None:
+            return ["no events: no buffer to suggest"]
+        in_time = self.suggested_time and f", or in time --early {self.suggested_time} --delay {self.suggested_time}"
+        return [f"--early {self.suggested} --delay {self.suggested} fits these events{in_time or ''}"]
+
+    def text(self, width: int | None = TERMINAL_WIDTH) -> str:
+        """Facts of one series below each other, or of several as a table; and the options to use."""
+        columns, rows = self._shown([name for name in _SHOWN_AS if width is None or name not in _ONLY_WIDE])
+        if len(rows) == 1:
+            columns, (facts,) = self.table()
+            shown = "\n".join(f"{name:<18}{fact}" for name, fact in zip(columns, facts, strict=True))
+        else:
+            if width is not None:
+                rows = [[cut_in_the_middle(row[0], _LONGEST_NAME), *row[1:]] for row in rows]
+            shown = render(columns, rows, width=width)
+        return f"{shown}\n\n{folded(self.remarks()[0], width)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data."""

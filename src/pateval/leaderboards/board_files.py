@@ -83,6 +83,8 @@ _DESCRIBED = (
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
 _WHERE_THERE = (CHANCE, "doubt.csv", DOUBT)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
+OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, RUN)
+"""All files that `save` may write."""
 
 
 def tables_of(board: Leaderboard) -> dict[str, Any]:

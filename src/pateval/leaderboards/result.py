@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.catalog import canonical_id
-from pateval.io.atomic import write_csv, write_parquet
+from pateval.io.atomic import as_csv, write_csv, write_parquet
 from pateval.leaderboards import board_files, render, statistics
 from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, default_rank_by, mean, number
 from pateval.output.results import Result, choose_backend
-from pateval.output.text_table import plain
+from pateval.output.text_table import TERMINAL_WIDTH, plain
 
 if TYPE_CHECKING:
     import os
@@ -350,6 +350,16 @@ class Leaderboard(Result):
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def rendered(self, style: str, width: int | None = TERMINAL_WIDTH) -> str:
+        """Return the overview for people, summary or everything for programs, in a format of the command line."""
+        if style == "json":
+            return self.to_json()
+        if style == "csv":
+            return as_csv(self.summary()).removesuffix("\n")
+        if style == "table":
+            return render.text(self.overview(), width)
+        return (render.as_latex if style == "latex" else render.as_markdown)(self.overview())
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as CSV."""

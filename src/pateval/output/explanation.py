@@ -24,6 +24,7 @@ _MARKS = "·█◂▸×▒░"
 # Which category a timeline shows where several share a column.
 _SHOWN_FIRST = (OUTSIDE, TOTALLY, TRUE, PARTLY, EARLY, DELAYED, QUIET)
 _WIDTH = 80
+_PICTURE_WIDTH = 800
 _MOST_ROWS = 20
 _LEAST_COLUMNS = 6  # of the strip for one event
 
@@ -174,29 +175,26 @@ class Explanation(Result):
         return np.isin(self.points.codes, (TRUE, PARTLY, TOTALLY))
 
     def columns(self) -> dict[str, Any]:
-        """Return the events as columns, a row per event."""
-        columns, rows = self.event_rows()
-        return {name: [row[place] for row in rows] for place, name in enumerate(columns)}
+        """Return the events as columns, a row per event; the series is among them where it was named."""
+        names = [name for name in EventWeights.__dataclass_fields__ if self._is_named or name != "series"]
+        return {name: [getattr(event, name) for event in self.events] for name in names}
 
-    def event_rows(self) -> tuple[list[str], list[list[Any]]]:
-        """Columns and rows of the events; the series is among them where it was named."""
-        named = self.points.series is not None
-        columns = [name for name in EventWeights.__dataclass_fields__ if named or name != "series"]
-        return columns, [[getattr(event, name) for name in columns] for event in self.events]
+    @property
+    def _is_named(self) -> bool:
+        return self.points.series is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures, and the events as a list of dictionaries."""
-        figures = ("early", "delay", "precision", "recall", "f1", "true_positive", "false_positive", "false_negative")
-        columns, rows = self.event_rows()
-        found = {name: getattr(self, name) for name in figures}
-        for name in ("early", "delay"):
-            given = found[name]
-            found[name] = [_buffer(length) for length in given] if isinstance(given, tuple) else _buffer(given)
-        return plain(
-            found
-            | {"predictions": self.predictions_from or "given"}
-            | {"events": [dict(zip(columns, row, strict=True)) for row in rows]}
-        )
+        found: dict[str, Any] = {
+            name: list(map(_buffer, given)) if isinstance(given, tuple) else _buffer(given)
+            for name, given in (("early", self.early), ("delay", self.delay))
+        }
+        figures = ("precision", "recall", "f1", "true_positive", "false_positive", "false_negative")
+        found |= {name: getattr(self, name) for name in figures}
+        columns, rows = self.records()
+        events = [dict(zip(columns, row, strict=True)) for row in rows]
+        written: dict[str, Any] = plain(found | {"predictions": self.predictions_from or "given", "events": events})
+        return written
 
     def timeline(self, width: int = _WIDTH) -> str:
         """One line of marks for the whole series; where several categories share a column the gravest is shown.
@@ -243,66 +241,56 @@ class Explanation(Result):
         ]
         return ("…" if stretches[0][0] else "") + "…".join(parts) + ("…" if stretches[-1][1] < codes.size else "")
 
-    def _repr_html_(self) -> str:
-        from pateval.output.html import FragmentTable, category_strip, fragment
-
-        shown = self.events if len(self.events) <= _MOST_ROWS else self.events[:_MOST_ROWS]
-        rows = [
+    def _event_cells(self, most: int) -> tuple[list[str], list[list[str]]]:
+        """Columns and rows of the first events, for people; the series comes first where it was named."""
+        named = ["series"] if self._is_named else []
+        return [*named, "event", "found", "cover", "onset", "lead", "TP", "FP", "FN"], [
             [
-                *([] if self.points.series is None else [str(event.series)]),
-                f"[{event.start}, {event.stop})",
-                "yes" if event.detected else "no",
-                f"{event.coverage:.0%}",
-                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
-                *(f"{weight:.2f}" for weight in (event.true_positive, event.false_positive, event.false_negative)),
-            ]
-            for event in shown
-        ]
-        columns = [*([] if self.points.series is None else ["series"]), "event", "found", "covered", "onset", "lead"]
-        columns += ["TP", "FP", "FN"]
-        more = len(self.events) - len(shown)
-        return fragment(
-            f"precision {self.precision:.4f} · recall {self.recall:.4f} · F1 {self.f1:.4f}",
-            pictures=[category_strip(self.points.codes, CATEGORIES, _SHOWN_FIRST)],
-            tables=[FragmentTable(columns, rows, [name not in ("series", "event", "found") for name in columns])],
-            lines=[
-                f"early {_buffer_text(self.early)}, delay {_buffer_text(self.delay)}"
-                + (f"; predictions: {self.predictions_from}" if self.predictions_from else ""),
-                *([f"and {more} more events"] if more else []),
-            ],
-        )
-
-    def __repr__(self) -> str:
-        buffers = f"early {_buffer_text(self.early)}, delay {_buffer_text(self.delay)}"
-        head = f"precision {self.precision:.4f}   recall {self.recall:.4f}   F1 {self.f1:.4f}"
-        head = f"{head}   ({buffers})" if len(head) + len(buffers) + 5 <= _WIDTH else f"{head}\n({buffers})"
-        if self.predictions_from:
-            head += f"\npredictions: {self.predictions_from}"
-        outside = float(self.points.false_positive[self.points.codes == OUTSIDE].sum())
-        shown = self.events if len(self.events) <= _MOST_ROWS else self.events[: _MOST_ROWS - 1]
-        rows = [
-            [
+                *(str(event.series) for _ in named),
                 f"[{event.start}, {event.stop})",
                 "yes" if event.detected else "no",
                 f"{event.coverage:.0%}",
                 *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
                 *map(_count, (event.true_positive, event.false_positive, event.false_negative)),
             ]
-            for event in shown
+            for event in self.events[:most]
         ]
-        totals = map(_count, (self.true_positive, self.false_positive, self.false_negative))
-        rows += [["outside", *[""] * 5, _count(outside), ""], ["all", *[""] * 4, *totals]]
-        header = ["event", "found", "cover", "onset", "lead", "TP", "FP", "FN"]
-        sides = [False] + [True] * 7
-        if self.points.series is not None:
-            taken = len(aligned(header, rows, sides).splitlines()[1])
-            names = [cut_in_the_middle(str(event.series), max(_WIDTH - 2 - taken, _LEAST_COLUMNS)) for event in shown]
-            rows = [[name, *row] for name, row in zip([*names, *(row[0] for row in rows[-2:])], rows, strict=True)]
-            rows[-2][1] = rows[-1][1] = ""
-            header, sides = ["series", *header], [False, *sides]
-        table = aligned(header, rows, sides).splitlines()
-        if len(shown) < len(self.events):
-            table.insert(len(shown) + 2, f"… and {len(self.events) - len(shown)} more events")
+
+    def _repr_html_(self) -> str:
+        from pateval.output.html import FragmentTable, category_strip, fragment
+
+        codes = self.points.codes
+        columns, rows = self._event_cells(_MOST_ROWS)
+        more = len(self.events) - len(rows)
+        predictions = f"; predictions: {self.predictions_from}" if self.predictions_from else ""
+        return fragment(
+            f"precision {self.precision:.4f} · recall {self.recall:.4f} · F1 {self.f1:.4f}",
+            pictures=[category_strip(_gravest(codes, _PICTURE_WIDTH), codes, CATEGORIES)],
+            tables=[FragmentTable(columns, rows, [name not in ("series", "event", "found") for name in columns])],
+            lines=[f"{self._buffers()}{predictions}", *([f"and {more} more events"] if more else [])],
+        )
+
+    def _buffers(self) -> str:
+        return f"early {_buffer_text(self.early)}, delay {_buffer_text(self.delay)}"
+
+    def __repr__(self) -> str:
+        buffers = self._buffers()
+        head = f"precision {self.precision:.4f}   recall {self.recall:.4f}   F1 {self.f1:.4f}"
+        head = f"{head}   ({buffers})" if len(head) + len(buffers) + 5 <= _WIDTH else f"{head}\n({buffers})"
+        if self.predictions_from:
+            head += f"\npredictions: {self.predictions_from}"
+        columns, rows = self._event_cells(_MOST_ROWS if len(self.events) <= _MOST_ROWS else _MOST_ROWS - 1)
+        shown = len(rows)
+        outside = float(self.points.false_positive[self.points.codes == OUTSIDE].sum())
+        totals = [_count(count) for count in (self.true_positive, self.false_positive, self.false_negative)]
+        for name, counts in (("outside", ["", _count(outside), ""]), ("all", totals)):
+            rows.append([name, *[""] * (len(columns) - 4), *counts])
+        if self._is_named:
+            taken = len(aligned(columns[1:], [row[1:] for row in rows], [True] * (len(columns) - 1)).splitlines()[1])
+            rows = [[cut_in_the_middle(row[0], max(_WIDTH - 2 - taken, _LEAST_COLUMNS)), *row[1:]] for row in rows]
+        table = aligned(columns, rows, [name not in ("series", "event") for name in columns]).splitlines()
+        if shown < len(self.events):
+            table.insert(shown + 2, f"… and {len(self.events) - shown} more events")
         legend = _in_lines(
             f"{_MARKS[code]} {CATEGORIES[code]}"
             for code in (TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY)
@@ -312,10 +300,14 @@ class Explanation(Result):
 
 
 def _marks(codes: npt.NDArray[np.int8], width: int) -> str:
-    """One mark for each column; where several categories share a column the gravest is shown."""
-    edges = np.linspace(0, codes.size, min(width, codes.size) + 1).astype(int)
-    present = np.stack([np.logical_or.reduceat(codes == code, edges[:-1]) for code in _SHOWN_FIRST])
-    return "".join(_MARKS[_SHOWN_FIRST[place]] for place in present.argmax(axis=0))
+    return "".join(_MARKS[code] for code in _gravest(codes, width))
+
+
+def _gravest(codes: npt.NDArray[np.int8], width: int) -> IntArray:
+    """The category that each of at most ``width`` columns shows: of those that share a column, the gravest."""
+    edges = np.linspace(0, codes.size, min(width, codes.size) + 1).astype(int)[:-1]
+    present = np.stack([np.logical_or.reduceat(codes == code, edges) for code in _SHOWN_FIRST])
+    return np.array(_SHOWN_FIRST)[present.argmax(axis=0)]
 
 
 def _count(count: float) -> str:

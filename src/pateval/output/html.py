@@ -133,27 +133,12 @@ def fragment(
     )
 
 
-_COLUMNS = 800
 _POINTS = 400  # of a curve; more than it has pixels
 _SIZE = 240
 
 
-def category_strip(codes: npt.NDArray[np.integer], categories: Sequence[str], gravest_first: Sequence[int]) -> str:
-    """Draw the category of every step in one line; where several share a column the gravest is shown.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        Category of each step.
-    categories : sequence of str
-        Their names; the first is for quiet steps, which are not drawn.
-    gravest_first : sequence of int
-        All codes, in the order in which they hide each other.
-    """
-    width = min(_COLUMNS, codes.size)
-    edges = np.linspace(0, codes.size, width + 1).astype(int)[:-1]
-    present = np.stack([np.logical_or.reduceat(codes == code, edges) for code in gravest_first])
-    shown = np.asarray(gravest_first)[present.argmax(axis=0)]
+def category_strip(shown: npt.NDArray[np.integer], codes: npt.NDArray[np.integer], categories: Sequence[str]) -> str:
+    """Draw categories in one line, one a column, and count those of all steps; the first, quiet, is not drawn."""
     changes = np.flatnonzero(np.diff(shown, prepend=-1, append=-1))
     bars = [
         (start, stop - start, categories[shown[start]].replace(" ", "-"))
@@ -163,7 +148,7 @@ def category_strip(codes: npt.NDArray[np.integer], categories: Sequence[str], gr
     counts = [
         (name, name.replace(" ", "-"), int(np.count_nonzero(codes == code))) for code, name in enumerate(categories)
     ]
-    return render_template(asset("strip.html"), width=width, bars=bars, counts=counts[1:])
+    return render_template(asset("strip.html"), width=shown.size, bars=bars, counts=counts[1:])
 
 
 def curve_picture(recall: npt.NDArray[np.float64], precision: npt.NDArray[np.float64]) -> str:
