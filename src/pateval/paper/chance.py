@@ -173,49 +173,38 @@ def draw(found: Means, shown: list[str]) -> Any:
     axes = plots.panels(len(shown), size=(6.6, 0.7 + 1.8 * len(shown)), share_x=True)[:, 0]
     metrics = list(paper.IMPACT_VALUES)
     for ax, dataset in zip(axes, shown, strict=True):
-        shade_chance(ax, [found[dataset, "random"][metric] for metric in metrics], linewidth=2.2)
+        shade_chance(ax, found[dataset, "random"], dataset)
         for place, metric in enumerate(metrics):
             value = found[dataset, "one step per event"][metric]
             if not math.isnan(value):
                 looks: dict[str, Any] = {"color": ALARM, "linestyle": (0, (3, 1.5)), "linewidth": 2.2, "zorder": 2}
                 label = "one step per event" if place == 0 else None
                 ax.hlines(value, place - 0.42, place + 0.42, label=label, **looks)
-        for place, detector in enumerate(paper.DETECTORS):
-            _printed_marks(ax, dataset, place, f"{detector} (printed)")
-        name_metrics(ax, metrics, dataset)
+        for detector in paper.DETECTORS:
+            x, looks = marks_of(detector)
+            printed = [paper.impact_cell(dataset, detector, metric) for metric in metrics]
+            ax.plot(x, printed, zorder=3, label=f"{detector} (printed)", **looks)
     axes[-1].set_xlabel("metric (shaded: not above random scores)")
     axes[0].figure.legend(handles=axes[0].get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
     return axes
 
 
-def _printed_marks(ax: Any, dataset: str, place: int, label: str) -> None:
-    looks = line_style(place)
-    ax.plot(
-        np.arange(len(paper.IMPACT_VALUES)) + 0.14 * (place - 2),
-        [values[dataset][place] for values in paper.IMPACT_VALUES.values()],
-        linestyle="none",
-        marker=looks.marker,
-        markersize=5,
-        color=looks.colour,
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        zorder=3,
-        label=label,
-    )
-
-
-def shade_chance(ax: Any, values: list[float], *, linewidth: float) -> None:
-    """A line at what random scores get under each metric, and a shade below it."""
-    for place, value in enumerate(values):
-        low, high = place - 0.42, place + 0.42
+def shade_chance(ax: Any, random: dict[str, float], y_label: str) -> None:
+    """Name the big table's metrics along the axis, with a line at what random scores get, and a shade below it."""
+    for place, metric in enumerate(paper.IMPACT_VALUES):
+        low, high, value = place - 0.42, place + 0.42, random[metric]
         ax.fill_between([low, high], 0, value, color=PALE, linewidth=0, zorder=0.5)
         label = "random" if place == 0 else None
-        ax.hlines(value, low, high, color=QUIET, linewidth=linewidth, zorder=1, label=label)
-
-
-def name_metrics(ax: Any, metrics: list[str], y_label: str) -> None:
-    """Name metrics along the axis, values from 0 to 1 above them."""
+        ax.hlines(value, low, high, color=QUIET, linewidth=2, zorder=1, label=label)
     ax.set_ylim(0, 1.03)
     ax.set_ylabel(y_label)
-    ax.set_xticks(range(len(metrics)), metrics)
+    ax.set_xticks(range(len(paper.IMPACT_VALUES)), list(paper.IMPACT_VALUES))
     ax.tick_params(axis="x", length=0)
+
+
+def marks_of(detector: str) -> tuple[FloatArray, dict[str, Any]]:
+    """Where the marks of a detector stand, one for each metric, beside those of the others; and their looks."""
+    place = paper.DETECTORS.index(detector)
+    style = line_style(place)
+    looks = {"linestyle": "none", "marker": style.marker, "markersize": 5.5, "color": style.colour}
+    return np.arange(len(paper.IMPACT_VALUES)) + 0.165 * (place - 2), looks

@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -191,6 +191,18 @@ class PageTable:
     in_page: bool = True
     in_csv: bool = True
 
+    @classmethod
+    def of(cls, name: str, caption: str, nested: Mapping[Any, Any], *columns: str, **options: Any) -> PageTable:
+        """A table of nested mappings: a row for each innermost one, the keys that lead to it in the columns named.
+
+        Examples
+        --------
+        >>> values = {"MSL": {"LSTM": {"PATE": 0.2}, "USAD": {"PATE": 0.1}}}
+        >>> PageTable.of("values", "", values, "data set", "detector").rows[1]
+        {'data set': 'MSL', 'detector': 'USAD', 'PATE': 0.1}
+        """
+        return cls(name, caption, list(_rows_of(nested, columns)), **options)
+
     @property
     def columns(self) -> list[str]:
         """Names of the columns."""
@@ -323,6 +335,15 @@ def overview_text(folder: Path) -> str:
             for status in (DIFFERS, IN_PART, REPRODUCES, CANNOT, ADDED)
         },
     )
+
+
+def _rows_of(nested: Mapping[Any, Any], columns: Sequence[str]) -> Iterator[Row]:
+    if not columns:
+        yield nested
+        return
+    for key, inner in nested.items():
+        for row in _rows_of(inner, columns[1:]):
+            yield {columns[0]: key, **row}
 
 
 def capitalised(text: str) -> str:

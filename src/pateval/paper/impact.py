@@ -20,7 +20,7 @@ from pateval import plots
 from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
-from pateval.paper.chance import chance_values, flagged_percent, name_metrics, shade_chance
+from pateval.paper.chance import chance_values, flagged_percent, marks_of, shade_chance
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.gaps import CLOSE, SHARES, Gap, Values, find_gaps
 from pateval.paper.inputs import (
@@ -38,7 +38,7 @@ from pateval.paper.inputs import (
     squared_zscore,
     train,
 )
-from pateval.plots.styling import QUIET, line_style
+from pateval.plots.styling import QUIET
 from pateval.thresholds import quantile_threshold
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
@@ -271,12 +271,7 @@ def _tables(
     found: list[OnDataset], on_all_labels: dict[str, dict[str, Values]], trainings: list[Row]
 ) -> list[PageTable]:
     names = [one.name for one in found]
-    others = [
-        {"data set": name, "detector": kind, **values}
-        for name, by_kind in on_all_labels.items()
-        if name not in names
-        for kind, values in by_kind.items()
-    ]
+    others = {name: by_kind for name, by_kind in on_all_labels.items() if name not in names}
     counts = [row for one in found if one.cells for row in _count_rows(one)]
     shares = {
         (gap.dataset, gap.detector, share): values
@@ -290,7 +285,15 @@ def _tables(
     ]
     tables = [
         *(_big_table(one, on_all_labels.get(one.name, {})) for one in found),
-        PageTable("chance-only", "Chance where there are labels and no features", others, decimals=3, in_csv=False),
+        PageTable.of(
+            "chance-only",
+            "Chance where there are labels and no features",
+            others,
+            "data set",
+            "detector",
+            decimals=3,
+            in_csv=False,
+        ),
         PageTable("counts", "Printed cells within three limits, and how many chance gets", counts),
         PageTable(
             "gaps",
@@ -382,21 +385,16 @@ def _value_rows(found: list[OnDataset], on_all_labels: dict[str, dict[str, Value
 
 def draw(one: OnDataset) -> Any:
     """Printed and found values of one data set, metric by metric."""
-    metrics = list(paper.IMPACT_VALUES)
     (ax,) = plots.panels(size=(7.0, 3.2))[0]
-    shade_chance(ax, [one.baselines["random"][metric] for metric in metrics], linewidth=1.8)
+    shade_chance(ax, one.baselines["random"], f"value on {one.name}")
     for detector, runs in one.runs.items():
-        place = paper.DETECTORS.index(detector)
-        looks = line_style(place)
-        values = np.array([[found[metric] for metric in metrics] for found in runs])
-        x = np.arange(len(metrics)) + 0.165 * (place - 2)
-        ax.vlines(x, values.min(axis=0), values.max(axis=0), color=looks.colour, linewidth=1.5, zorder=2)
-        shape = {"linestyle": "none", "marker": looks.marker, "markersize": 5.5, "color": looks.colour}
-        ax.plot(x - 0.035, values[0], zorder=3, label=detector, **shape)
-        hollow = [paper.IMPACT_VALUES[metric][one.name][place] for metric in metrics]
-        ax.plot(x + 0.035, hollow, zorder=4, markerfacecolor="none", markeredgewidth=1.1, **shape)
+        values = np.array([[found[metric] for metric in paper.IMPACT_VALUES] for found in runs])
+        x, looks = marks_of(detector)
+        ax.vlines(x, values.min(axis=0), values.max(axis=0), color=looks["color"], linewidth=1.5, zorder=2)
+        ax.plot(x - 0.035, values[0], zorder=3, label=detector, **looks)
+        printed = [paper.impact_cell(one.name, detector, metric) for metric in paper.IMPACT_VALUES]
+        ax.plot(x + 0.035, printed, zorder=4, markerfacecolor="none", markeredgewidth=1.1, **looks)
     ax.plot([], [], linestyle="none", marker="o", markerfacecolor="none", color=QUIET, label="hollow: printed")
-    name_metrics(ax, metrics, f"value on {one.name}")
     ax.set_xlabel("metric (shaded: not above random scores)")
     ax.figure.legend(handles=ax.get_legend_handles_labels()[0], loc="outside upper left", ncols=4)
     return ax

@@ -71,12 +71,9 @@ def ranks(settings: ExperimentSettings) -> Report:
     ]
     if ours:
         caption = f"Mean ranks from our scores on {', '.join(datasets)}"
-        rows = [
-            {"metric": metric, "data set": name, **row} for metric, sets in values.items() for name, row in sets.items()
-        ]
         tables += [
             PageTable("ours", caption, _rank_rows(ours, stated=False), decimals=3),
-            PageTable("our-values", "The values behind our ranks", rows, decimals=3),
+            PageTable.of("our-values", "The values behind our ranks", values, "metric", "data set", decimals=3),
         ]
         figures.append(Figure("ranks-ours", f"{caption}.", partial(draw, ours)))
     verdicts = [_rank_verdict(printed[metric]) for metric in paper.MEAN_RANKS]
@@ -252,30 +249,22 @@ def _below(curves: dict[str, Curves], detector: str) -> dict[str, str]:
 
 def _size_tables(curves: dict[str, Curves], ranked: Curves, shown: str) -> list[PageTable]:
     mean = curves["mean"]
-    marked = [
-        {
-            "buffer size": size,
-            **{
-                name: f"{row[size]:.3f}" + ("*" if row[size] < mean[RANDOM][size] else "") for name, row in mean.items()
-            },
-        }
+    marked = {
+        size: {name: f"{row[size]:.3f}" + "*" * bool(row[size] < mean[RANDOM][size]) for name, row in mean.items()}
         for size in _IN_PAGE
-    ]
-    orders = [{"buffer size": size, **{name: float(row[size]) for name, row in ranked.items()}} for size in SIZES]
-    below = [
-        {"data set": name, **{who: in_words(rows[who] < rows[RANDOM]) for who in paper.DETECTORS}}
-        for name, rows in curves.items()
-    ]
-    values = [
-        {"data set": name, "buffer size": size, **{who: float(row[size]) for who, row in rows.items()}}
-        for name, rows in curves.items()
-        for size in SIZES
-    ]
+    }
+    by_size = {
+        name: {size: {who: float(row[size]) for who, row in rows.items()} for size in SIZES}
+        for name, rows in {"ranked": ranked, **curves}.items()
+    }
+    below = {
+        name: {who: in_words(rows[who] < rows[RANDOM]) for who in paper.DETECTORS} for name, rows in curves.items()
+    }
     return [
-        PageTable("mean", f"{shown} (* below random scores)", marked, in_csv=False),
-        PageTable("ranks", "Ranks of the mean", orders, in_page=False),
-        PageTable("below-random", "Sizes at which a detector lies below random scores", below),
-        PageTable("values", "All values", values, in_page=False),
+        PageTable.of("mean", f"{shown} (* below random scores)", marked, "buffer size", in_csv=False),
+        PageTable.of("ranks", "Ranks of the mean", by_size.pop("ranked"), "buffer size", in_page=False),
+        PageTable.of("below-random", "Sizes at which a detector lies below random scores", below, "data set"),
+        PageTable.of("values", "All values", by_size, "data set", "buffer size", in_page=False),
     ]
 
 

@@ -179,11 +179,6 @@ def readings(settings: ExperimentSettings) -> Report:
     scenarios = list(_scenario_rows())
     found, missing = _on_datasets(settings)
     parted = _parted(found)
-    rows = [
-        {"data set": dataset, "detector": detector, **values}
-        for dataset, by_detector in found.items()
-        for detector, values in by_detector.items()
-    ]
     return Report(
         "readings",
         {"thresholds": THRESHOLDS, "buffer": BUFFER, "parted": parted},
@@ -191,7 +186,9 @@ def readings(settings: ExperimentSettings) -> Report:
             PageTable("examples", "PATE-F1 of a small case for each place", list(_example_rows()), decimals=3),
             PageTable("scenarios", "The paper's scenarios under each reading", scenarios, decimals=3),
             PageTable("parted", "How far values and orders part from the program's", parted, decimals=4),
-            PageTable("detectors", "PATE of every detector, mean over series", rows, decimals=4),
+            PageTable.of(
+                "detectors", "PATE of every detector, mean over series", found, "data set", "detector", decimals=4
+            ),
         ],
         figures=[Figure("readings", "PATE as the text reads against PATE as it was run.", partial(draw, found))],
         verdicts=[

@@ -144,18 +144,17 @@ def lengths(settings: ExperimentSettings) -> Report:
         for longer, shorter in pairwise(LENGTHS)
         for step in range(LENGTH_BUFFER - 1)
     ]
-    rows = [
-        {
-            "steps after": step,
-            **{f"{name} (length {length})": float(after[name][step - 1]) for name, length in LENGTHS.items()},
-        }
+    weights = {
+        step: {f"{name} (length {length})": float(after[name][step - 1]) for name, length in LENGTHS.items()}
         for step in (1, 10, 25, 40)
-    ]
+    }
     timeline = "TP weights before, within and after three events: solid inside, dotted where potential."
     return Report(
         "lengths",
         {"lengths": LENGTHS, "buffer": LENGTH_BUFFER},
-        tables=[PageTable("weights", "TP weight of a detection after the event", rows, decimals=3)],
+        tables=[
+            PageTable.of("weights", "TP weight of a detection after the event", weights, "steps after", decimals=3)
+        ],
         figures=[
             Figure("timeline", timeline, partial(draw_timeline, together)),
             Figure("distance", "The same zones laid over each other.", partial(draw_distance, before, after)),
@@ -196,24 +195,19 @@ def early_late(settings: ExperimentSettings) -> Report:
     }
     start, stop = MOVED_EVENT
     values = {name: _four_metrics(labels, curve, curve > FLAGGED_ABOVE) for name, curve in scores.items()}
-    moved = []
+    moved = {}
     for shift in SHIFTS:
         detection = flagged((start + shift, stop + shift), steps=MOVED_STEPS)
-        moved.append(_four_metrics(labels, detection.astype(float), detection))
+        moved[shift] = _four_metrics(labels, detection.astype(float), detection)
     first, second, third = (values[name]["PATE"] for name in PEAKS)
-    at = {shift: row["PATE"] for shift, row in zip(SHIFTS, moved, strict=True)}
-    curves = {metric: np.array([row[metric] for row in moved]) for metric in moved[0]}
+    early, late = moved[start - stop]["PATE"], moved[stop - start]["PATE"]
+    curves = {metric: [row[metric] for row in moved.values()] for metric in moved[0]}
     return Report(
         "early-late",
-        {"first": first, "second": second, "third": third, "early": at[start - stop], "late": at[stop - start]},
+        {"first": first, "second": second, "third": third, "early": early, "late": late},
         tables=[
-            PageTable("values", "The three detectors", [{"detector": name, **row} for name, row in values.items()]),
-            PageTable(
-                "moved",
-                "A detection moved in time",
-                [{"shift": shift, **row} for shift, row in zip(SHIFTS, moved, strict=True)],
-                in_page=False,
-            ),
+            PageTable.of("values", "The three detectors", values, "detector"),
+            PageTable.of("moved", "A detection moved in time", moved, "shift", in_page=False),
         ],
         figures=[
             Figure(
