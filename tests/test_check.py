@@ -16,8 +16,10 @@ from pateval.checking import FAULT_KINDS, RULES, check
 from pateval.checking.one_liners import chance_of_solving, try_rule
 from pateval.cli import pateval
 from pateval.datasets import Series
+from pateval.io import TableError
 from pateval.labels.events import find_events
 from pateval.rules import moving_deviation, moving_mean
+from pateval.time.windows import windows_in_a_row
 from support.command_line import invoke
 from support.messages import raises_exactly
 from support.strategies import binary_series
@@ -215,6 +217,32 @@ def test_anomalies_in_the_training_stretch():
     assert "flags 1 stretch of the training data" in fault.text
 
 
+def test_windows_laid_one_after_another(tmp_path):
+    series = clean(0)
+    parts = (series.test[:600, 0], series.labels[:600])
+    rows, labels = (np.lib.stride_tricks.sliding_window_view(part, 20) for part in parts)
+    found = check(series_of(rows.ravel(), labels.ravel()))
+    assert found.faults[0] == ("windows", "pump", "11,620 rows are windows of 20 steps, of a series of 600", 20)
+    # A file of scores has no values to check, and its labels say enough.
+    frame = pd.DataFrame({"label": labels.ravel().astype(int), "score": np.linspace(0, 1, labels.size)})
+    frame.to_csv(tmp_path / "scores.csv", index=False)
+    with raises_exactly(
+        TableError,
+        f"{tmp_path / 'scores.csv'}: its 11,620 rows are windows of 20 steps laid one after another, each a step "
+        "later: give every step one row, as pv.scores_from_windows does with the scores",
+    ):
+        check(tmp_path / "scores.csv")
+
+
+def test_labels_with_a_period_are_no_windows():
+    periodic = np.tile(np.repeat([False, True, False], [7, 2, 10]), 60)
+    assert windows_in_a_row(periodic) is None
+    assert windows_in_a_row(np.zeros(300, dtype=bool)) is None
+    single = np.zeros(300, dtype=bool)
+    single[-1] = True
+    assert windows_in_a_row(single) is None
+
+
 def test_nothing_labelled():
     found = check(series_of(wave(), labels_of()))
     assert [fault.code for fault in found.faults] == ["no-anomaly"]
@@ -269,8 +297,8 @@ def test_it_is_data():
     assert max(map(len, repr(found).splitlines())) <= 80
     with raises_exactly(
         ValueError,
-        "there is no fault 'odd'; there are one-liner, end, dense, close, dominant, shifted, duplicate, train, "
-        "no-anomaly",
+        "there is no fault 'odd'; there are windows, one-liner, end, dense, close, dominant, shifted, duplicate, "
+        "train, no-anomaly",
     ):
         found.of("odd")
     with raises_exactly(ValueError, "there is nothing to check: no data set, no file, no series"):

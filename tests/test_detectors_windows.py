@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pateval import scores_from_windows
 from pateval.detectors.windows import (
     lay_last,
-    lay_mean,
     lay_tiles,
     minmax_scaling,
     no_scaling,
@@ -70,7 +70,7 @@ def test_laying_window_scores_back(window: int, count: int) -> None:
     for step in range(length):
         cover = range(max(0, step - window + 1), min(step, count - 1) + 1)
         expected.append(np.mean([scores[start, step - start] for start in cover]))
-    np.testing.assert_allclose(lay_mean(scores, window), expected)
+    np.testing.assert_allclose(scores_from_windows(scores, size=length, window=window), expected)
     last = lay_last(scores[:, 0], window)
     assert last.tolist() == [scores[max(0, step - window + 1), 0] for step in range(length)]
 

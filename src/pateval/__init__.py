@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.thresholds.sweeps import BestThreshold as BestThreshold
     from pateval.time.intervals import intervals_from_labels as intervals_from_labels
     from pateval.time.intervals import labels_from_intervals as labels_from_intervals
+    from pateval.time.windows import scores_from_windows as scores_from_windows
 
 # Where each public name lives. All but PATE itself is imported when it is first asked for, so that a first number comes
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
@@ -76,6 +77,7 @@ _HOMES = {
     "pateval.checking": ["DataCheck", "check"],
     "pateval.evaluation": ["Evaluation", "EvaluationTable", "evaluate", "explain"],
     "pateval.time.intervals": ["intervals_from_labels", "labels_from_intervals"],
+    "pateval.time.windows": ["scores_from_windows"],
     "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
     "pateval.catalog.metric": ["Metric"],
     "pateval.catalog.own_metrics": ["define_metric"],

@@ -20,6 +20,11 @@ class FaultKind(NamedTuple):
 
 
 FAULT_KINDS = {
+    "windows": FaultKind(
+        "the rows are overlapping windows, laid one after another",
+        "give every step one row, as pv.scores_from_windows does with scores: steps and events are counted many times, "
+        "and nothing else that is found says anything",
+    ),
     "one-liner": FaultKind(
         "a rule of one line finds the events",
         "leave the series out, or report the rule beside the detectors: who does not beat it has shown nothing",

@@ -15,6 +15,7 @@ from pateval.checking.one_liners import KINDS, RULES, RuleResult, try_rule
 from pateval.checking.result import CheckedSeries, DataCheck, DataFault, in_order
 from pateval.datasets import Series, load, title_of
 from pateval.labels.events import find_events, runs
+from pateval.time.windows import windows_in_a_row
 from pateval.validation.arrays import BoolArray, FloatArray
 
 Checkable = str | os.PathLike[str] | Series
@@ -64,6 +65,7 @@ def check(
     * train: a rule that finds at least half of the events without a false alarm flags something in the training
       stretch, too.
     * no-anomaly: nothing is labelled.
+    * windows: the rows are windows of one series, each a step later than the one before, laid one after another.
 
     Parameters
     ----------
@@ -135,6 +137,12 @@ def check(
 
 def check_labels(name: str, labels: BoolArray) -> Iterator[DataFault]:
     """Yield the faults of one series' labels."""
+    window = windows_in_a_row(labels)
+    if window is not None:
+        steps = labels.size // window + window - 1
+        yield DataFault(
+            "windows", name, f"{labels.size:,} rows are windows of {window} steps, of a series of {steps:,}", window
+        )
     events = find_events(labels)
     if not len(events):
         yield DataFault("no-anomaly", name, "no step is labelled", 0.0)

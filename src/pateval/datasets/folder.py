@@ -18,6 +18,7 @@ from pateval.datasets import matrix
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
 from pateval.time.clocks import time_numbers
+from pateval.time.windows import windows_in_a_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,6 +85,12 @@ def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | N
 
 def _series(name: str, table: Table, training: Table | None, values: BoolArray) -> Series:
     left_out = tuple(column for column in table.columns if not _is_feature(table, column))
+    window = windows_in_a_row(values) if len(left_out) == len(table.columns) else None
+    if window is not None:
+        raise TableError(
+            f"{table.where}: its {table.rows:,} rows are windows of {window} steps laid one after another, each a step "
+            f"later: give every step one row, as pv.scores_from_windows does with the scores"
+        )
     names, test = matrix.features(table, drop=left_out)
     train = None
     if training is not None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
-from pateval.detectors.windows import FloatMatrix, lay_mean, require_steps, score_rows, series_matrix, training_rows
+from pateval.detectors.windows import FloatMatrix, require_steps, score_rows, series_matrix, training_rows
 from pateval.rules import past_z_score
+from pateval.time.windows import lay_windows
 from pateval.validation.arrays import binary_array
 
 if TYPE_CHECKING:
@@ -218,4 +219,4 @@ class PCA(Detector):
             left = centred - centred @ self._directions @ self._directions.T
             return np.square(left).reshape(len(rows), self.window, -1).mean(axis=2)
 
-        return lay_mean(score_rows(scaled, self.window, errors), self.window)
+        return lay_windows(score_rows(scaled, self.window, errors), len(scaled), 1, "mean")

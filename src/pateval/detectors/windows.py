@@ -155,21 +155,6 @@ def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
     return np.concatenate([np.repeat(scores[:1], window - 1), scores]).astype(np.float64)
 
 
-def lay_mean(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
-    """Average, for each step, its scores in the stride-1 windows that cover it, shape (windows, window).
-
-    >>> lay_mean(np.array([[2.0, 2.0], [4.0, 4.0]]), 2).tolist()
-    [2.0, 3.0, 4.0]
-    """
-    count = scores.shape[0]
-    total = np.zeros(count + window - 1)
-    covered = np.zeros(count + window - 1)
-    for offset in range(window):
-        total[offset : offset + count] += scores[:, offset]
-        covered[offset : offset + count] += 1
-    return total / covered
-
-
 def training_rows(
     matrix: FloatMatrix, window: int, most: int | None, *, boundaries: Boundaries | None = None
 ) -> FloatMatrix:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pateval._version import __version__
 from pateval.io.atomic import replacing
 from pateval.io.score_files import CollapsedTrainingWarning
 from pateval.validation.arrays import finite_array
@@ -267,9 +268,7 @@ def pateval_version() -> dict[str, Any]:
 
     A copy of a checkout without its history can be told the commit by the environment variable ``PATEVAL_COMMIT``.
     """
-    # Not from the installed package's metadata, which a checkout on the path does not have.
-    package = sys.modules["pateval"]
-    return {"version": package.__version__, "commit": _commit(Path(str(package.__file__)).parents[2])}
+    return {"version": __version__, "commit": _commit(Path(__file__).parents[3])}
 
 
 def _commit(checkout: Path) -> str | None:

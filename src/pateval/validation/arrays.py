@@ -7,6 +7,7 @@ Nothing below this file checks again. Arrays are returned as plain NumPy arrays 
 from __future__ import annotations
 
 import datetime
+import math
 import operator
 import sys
 from collections.abc import Iterable, Sized
@@ -363,9 +364,26 @@ def require_same_shape(labels: npt.NDArray[Any], values: npt.NDArray[Any], name:
     if labels.shape == values.shape:
         return
     if labels.ndim == 1:
-        raise InputError(f"labels and {name}", f"must have the same length; got {labels.size} and {values.size}")
+        windows = _laid_one_after_another(values.size, labels.size, name)
+        raise InputError(
+            f"labels and {name}", f"must have the same length; got {labels.size} and {values.size}", remedy=windows
+        )
     shapes = " and ".join(f"{steps} x {channels}" for steps, channels in (labels.shape, values.shape))
     raise InputError(f"labels and {name}", f"must have the same steps and channels; got {shapes}")
+
+
+def _laid_one_after_another(length: int, size: int, name: str) -> str:
+    """Say so where a length is that of all windows of a series, which overlap; nothing where it is not.
+
+    Windows of w steps at stride 1 have w * (size - w + 1) steps in all, which hardly any other length is.
+    """
+    square = (size + 1) ** 2 - 4 * length
+    root = math.isqrt(max(square, 0))
+    window = (size + 1 - root) // 2
+    if length <= size or window < 2 or window * (size - window + 1) != length:
+        return ""
+    back = f"pv.scores_from_windows({name}.reshape(-1, {window}), size={size}, window={window})"
+    return f": those are {size - window + 1} windows of {window} steps, one after another; {back} gives each step one"
 
 
 def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
