@@ -38,16 +38,16 @@ from pateval.io.batches import read_jobs
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
-from pateval.leaderboards.progress import reporter
 from pateval.leaderboards.run import binary_detectors, binary_note, choose
 from pateval.leaderboards.tasks import divided, prepare_worker
+from pateval.output.progress import reporter
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import FloatArray, positive_integer
 from pateval.worker_pool import ATTEMPTS, WorkerPool
 
 if TYPE_CHECKING:
     from pateval.catalog import MetricLike
-    from pateval.leaderboards.progress import Report
+    from pateval.output.progress import Report
     from pateval.time.clocks import Duration
     from pateval.validation.arrays import Buffers
 

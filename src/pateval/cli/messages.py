@@ -7,9 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+
+from pateval.output.progress import reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,13 +68,8 @@ def console() -> Console:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Draw a bar on standard error that goes away when all is done; call it with what is done and the total."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    where = console()
-    with Progress(*columns, console=where, transient=True, disable=not where.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with reporter(console().is_terminal, goes_away=True) as report:
+        yield partial(report, what)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -26,50 +26,14 @@ from pateval.leaderboards.tasks import iterate_batch, lost
 from pateval.worker_pool import MOST_IN_FLIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from pateval.io.plan import Plan
     from pateval.leaderboards.collect import Collector
     from pateval.leaderboards.tasks import SeriesResult, Settings
+    from pateval.output.progress import Report
     from pateval.validation.arrays import BoolArray
     from pateval.worker_pool import WorkerPool
-
-    Report = Callable[[str, int, int], None]
-
-
-@contextmanager
-def reporter(progress: bool | Report | None) -> Iterator[Report]:
-    """Give ``report(what, done, total)``: a bar on standard error for True, the caller's own, or one that is silent."""
-    if callable(progress):
-        yield progress
-    elif progress:
-        yield from _bar()
-    else:
-        yield lambda _what, _done, _total: None
-
-
-def _bar() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Units per second."""
-
-        def render(self, task: Any) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.1f}/s")
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks: dict[str, Any] = {}
-
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
-        yield report
 
 
 _MOST_CARRYING_BATCHES_IN_FLIGHT = 32

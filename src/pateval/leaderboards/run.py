@@ -22,10 +22,11 @@ from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.collect import Collector
 from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
-from pateval.leaderboards.progress import PartialScores, RunState, reporter, run_record
+from pateval.leaderboards.progress import PartialScores, RunState, run_record
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
+from pateval.output.progress import reporter
 from pateval.validation.arrays import count, flag, positive_integer, scores_with_gaps
 from pateval.validation.wording import in_words, listed
 from pateval.worker_pool import WorkerPool
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from pateval.catalog import MetricLike
     from pateval.evaluation.measures import Threshold
-    from pateval.leaderboards.progress import Report
+    from pateval.output.progress import Report
     from pateval.time.clocks import Duration
     from pateval.validation.arrays import Buffers
 

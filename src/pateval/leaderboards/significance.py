@@ -125,16 +125,10 @@ def compare_detectors(
         asdict(statistics.friedman(ranks)),
         statistics.nemenyi_difference(len(detectors), ranks.used, alpha=alpha),
         nemenyi.tolist(),
-        pairs.p_raw.tolist(),
-        pairs.p_holm.tolist(),
-        pairs.rank_biserial.tolist(),
-        pairs.cliffs_delta.tolist(),
-        pairs.wins.tolist(),
-        pairs.ties.tolist(),
-        pairs.wins.T.tolist(),
-        groups(nemenyi),
-        groups(pairs.p_holm),
-        alpha,
+        nemenyi_groups=groups(nemenyi),
+        wilcoxon_groups=groups(pairs["wilcoxon_holm_p"]),
+        alpha=alpha,
+        **{name: matrix.tolist() for name, matrix in pairs.items()},
     )
 
 
@@ -142,20 +136,8 @@ _MOST_SERIES_EXACT_WITH_TIES = 13  # as scipy has it
 _NUMBERS_AT_ONCE = 200_000  # differences in memory at once; the tests need about ten times as much beside them
 
 
-@dataclass(frozen=True)
-class Pairwise:
-    """Every detector against every other; row minus column, so a positive effect speaks for the row."""
-
-    p_raw: FloatArray  # of Wilcoxon's signed-rank test; 1 on the diagonal
-    p_holm: FloatArray  # the same corrected by Holm for all pairs
-    rank_biserial: FloatArray  # matched-pairs correlation, in [-1, 1]
-    cliffs_delta: FloatArray  # in [-1, 1]: how often a value of the row beats one of the column, over pairs of series
-    wins: IntArray  # series where the row beats the column; losses are wins.T
-    ties: IntArray  # series where they are level
-
-
-def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise:
-    """Compare every two detectors over the series where all have a value.
+def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> dict[str, npt.NDArray[Any]]:
+    """Compare every two detectors over the series where all have a value: matrices by their names in `Significance`.
 
     The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs. Effects are
     positive where the row is *better*.
@@ -163,9 +145,9 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise
     Examples
     --------
     >>> result = pairwise([[0.9, 0.5], [0.8, 0.7], [0.7, 0.4], [0.6, 0.6], [0.9, 0.2]])
-    >>> result.wins.tolist(), result.ties.tolist()
+    >>> result["wins"].tolist(), result["ties"].tolist()
     ([[0, 4], [0, 0]], [[5, 1], [1, 5]])
-    >>> result.rank_biserial[0, 1]
+    >>> result["rank_biserial"][0, 1]
     np.float64(1.0)
     """
     values, _ = complete_rows(table)
@@ -185,15 +167,17 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> Pairwise
         corrected[one, other] = holm(raw[one, other])
     wins = np.array([(values[:, [i]] > values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
     ties = np.array([(values[:, [i]] == values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
+    wins, ties = wins.reshape(detectors, detectors), ties.reshape(detectors, detectors)
     # A difference rather than a sign turned around: no negative zeros in printed tables.
-    return Pairwise(
-        np.minimum(raw, raw.T),
-        np.minimum(corrected, corrected.T),
-        biserial - biserial.T,
-        delta - delta.T,
-        wins.reshape(detectors, detectors),
-        ties.reshape(detectors, detectors),
-    )
+    return {
+        "wilcoxon_p": np.minimum(raw, raw.T),
+        "wilcoxon_holm_p": np.minimum(corrected, corrected.T),
+        "rank_biserial": biserial - biserial.T,
+        "cliffs_delta": delta - delta.T,
+        "wins": wins,
+        "ties": ties,
+        "losses": wins.T,
+    }
 
 
 def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:

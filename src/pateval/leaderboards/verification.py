@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pateval.io.plan import Plan
-    from pateval.leaderboards.progress import Report
     from pateval.leaderboards.result import Leaderboard
     from pateval.leaderboards.tasks import Settings
+    from pateval.output.progress import Report
 
 SAMPLE = 200
 _SURE = 0.95
