@@ -23,24 +23,12 @@ KINDS = 3
 
 
 class Rule(NamedTuple):
-    """A score made of one column in one line.
+    """A score made of one column in one line."""
 
-    Attributes
-    ----------
-    expression : str
-        What is compared with the threshold, as one writes it, with ``{x}`` for the column.
-    sign : int
-        1 where it is flagged from the threshold on; -1 where it is flagged below, so that the score is the negative.
-    reach : int
-        Steps to both sides that the score of a step depends on.
-    measure : callable
-        Column to what is compared.
-    """
-
-    expression: str
-    sign: int
-    reach: int
-    measure: Callable[[FloatArray], FloatArray]
+    expression: str  # what is compared with the threshold, as one writes it, with {x} for the column
+    sign: int  # 1 where it is flagged from the threshold on; -1 where below, so that the score is the negative
+    reach: int  # steps to both sides that the score of a step depends on
+    measure: Callable[[FloatArray], FloatArray]  # column to what is compared
 
     def score(self, values: FloatArray) -> FloatArray:
         """Scores of a column, higher being more anomalous."""
@@ -64,33 +52,20 @@ RULES = tuple(_rules())
 
 @dataclass(frozen=True)
 class RuleResult:
-    """How far one rule gets on one column.
-
-    Attributes
-    ----------
-    rule : Rule
-        Which rule.
-    column : int
-        Which column.
-    threshold : float
-        As the rule has it.
-    f1 : float
-        Of the events found and the alarms outside them, the better of two thresholds: the highest that finds every
-        event, and the lowest without a false alarm.
-    margin : float
-        By how much the weakest event found stands out above everything outside, as a share of what the outside itself
-        stands out above its median; 0 or less where it does not.
-    luck : float
-        Probability that scores without any relation to the labels solve this in one try and stand out as far: that of
-        a random order, times that of so high a margin if scores have exponential tails. Where nothing varies outside
-        events, that all episodes of a score happen to lie in them.
-    """
+    """How far one rule gets on one column."""
 
     rule: Rule
     column: int
-    threshold: float
+    threshold: float  # as the rule has it
+    # Of the events found and the alarms outside them, the better of two thresholds: the highest that finds every event,
+    # and the lowest without a false alarm.
     f1: float
+    # By how much the weakest event found stands out above everything outside, as a share of what the outside itself
+    # stands out above its median; 0 or less where it does not.
     margin: float
+    # Probability that scores without any relation to the labels solve this in one try and stand out as far: that of a
+    # random order, times that of so high a margin if scores have exponential tails. Where nothing varies outside
+    # events, that all episodes of a score happen to lie in them.
     luck: float
 
     def text(self, name: str) -> str:
@@ -150,12 +125,7 @@ def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> Rul
 def chance_of_solving(share: float, events: int) -> float:
     """Probability that every event has a higher score than all that lies outside, for scores in random order.
 
-    Parameters
-    ----------
-    share : float
-        Of the steps that lie in or near events, which are taken to be equally long.
-    events : int
-        How many.
+    ``share`` is that of the steps in or near events, which are taken to be equally long.
 
     Examples
     --------

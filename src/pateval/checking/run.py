@@ -190,14 +190,7 @@ class _Shift(NamedTuple):
 def check_values(series: Series) -> tuple[list[DataFault], str, float]:
     """Try every rule on every column of a series that has events.
 
-    Returns
-    -------
-    faults : list of DataFault
-        What is wrong.
-    rule : str
-        The best rule of one line, with its threshold; empty where no column varies.
-    f1 : float
-        How well it does.
+    Return what is wrong, the best rule with its threshold (empty where no column varies), and how well it does.
     """
     from scipy.fft import next_fast_len
 

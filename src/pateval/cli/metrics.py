@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli import options
+from pateval.cli.options import metric_names, option
 from pateval.cli.output import Output, result_options
 from pateval.output.text_table import folded, hanging, render
 
@@ -17,15 +17,14 @@ _ON_A_TERMINAL = ("metric", "takes", "range", "better", "properties")
 _EMERGING = "a preprint's or one group's so far. They are computed where they are named, and rank nothing by default."
 
 
-@click.command("metrics", short_help="The catalogue of metrics.")
+@click.command("metrics")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--emerging", is_flag=True, help="List the emerging metrics, too, and what is wrong with each.")
-@click.option("--all", "everything", is_flag=True, help="List the emerging metrics and the F-beta of every F1, too.")
-@click.option(
-    "--for",
-    "questions",
+@option("--emerging", "List the emerging metrics, too, and what is wrong with each.", is_flag=True)
+@option("--all everything", "List the emerging metrics and the F-beta of every F1, too.", is_flag=True)
+@option(
+    "--for questions",
+    "Which metrics answer a question: every-event, early-warning, few-alarms, exact-extent, papers.",
     metavar="QUESTION,...",
-    help="Which metrics answer a question: every-event, early-warning, few-alarms, exact-extent, papers.",
 )
 @result_options
 def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: str | None, result: Output) -> None:
@@ -49,7 +48,7 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
         return
 
     emerging = emerging or everything
-    found = find_metrics(options.metric_names(ids)) if ids else _listed(emerging=emerging, with_f_beta=everything)
+    found = find_metrics(metric_names(ids)) if ids else _listed(emerging=emerging, with_f_beta=everything)
 
     def text(style: str, width: int | None) -> str:
         if ids and style == "table":
@@ -61,10 +60,9 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
         parts = [_table(established, style, width)]
         if style == "markdown" and not ids:
             parts = [_before_the_table(), *parts, _after_the_table()]
-        elif emerging and not ids and style == "table":
-            parts.append(f"{folded(f'Emerging: {_EMERGING}', width)}\n{_emerging(style, everything, width)}")
         elif emerging and not ids:
-            parts.append(_emerging(style, everything, width))
+            about = f"{folded(f'Emerging: {_EMERGING}', width)}\n" if style == "table" else ""
+            parts.append(about + _emerging(style, everything, width))
         return "\n\n".join(parts)
 
     result.emit(text)
@@ -244,38 +242,36 @@ def _shape(metric: Metric) -> str:
 
 def _facts(metric: Metric, style: str) -> dict[str, Any]:
     """Everything the catalogue knows of one metric, for programs; CSV has no lists or objects."""
-    flat = style == "csv"
+    from pateval.catalog import PROPERTIES
+
+    def sorted_names(properties: frozenset[str]) -> list[str]:
+        return [name for name in PROPERTIES if name in properties]
+
     paper, link = _paper(metric)
     claimed = metric.paper_properties
-    accepted = {name: list(value) if isinstance(value, tuple) else value for name, value in metric.parameters.items()}
-    return {
+    same = ("takes", "low", "high", "higher_is_better", "needs_threshold")
+    found = {
         "metric": metric.id,
         "summary": metric.summary,
         "function": metric.function.__name__,
         "field": metric.field,
-        "takes": metric.takes,
-        "low": metric.low,
-        "high": metric.high,
-        "higher_is_better": metric.higher_is_better,
-        "needs_threshold": metric.needs_threshold,
+        **{name: getattr(metric, name) for name in same},
         "pools_series": metric.pools,
         "channels": metric.channels,
         "emerging": metric.emerging,
-        "options": " ".join(f"{name}={value!r}" for name, value in metric.parameters.items()) if flat else accepted,
-        "global_options": " ".join(metric.global_options) if flat else list(metric.global_options),
+        "options": dict(metric.parameters),
+        "global_options": list(metric.global_options),
         "definition": metric.definition,
-        "properties": " ".join(_sorted(metric.properties)) if flat else _sorted(metric.properties),
-        "paper_properties": None if claimed is None else " ".join(_sorted(claimed)) if flat else _sorted(claimed),
+        "properties": sorted_names(metric.properties),
+        "paper_properties": None if claimed is None else sorted_names(claimed),
         "faults": metric.faults,
         "paper": paper,
         "link": link,
     }
-
-
-def _sorted(properties: frozenset[str]) -> list[str]:
-    from pateval.catalog import PROPERTIES
-
-    return [name for name in PROPERTIES if name in properties]
+    if style == "json":
+        return found
+    found["options"] = [f"{name}={value!r}" for name, value in metric.parameters.items()]
+    return {name: " ".join(fact) if isinstance(fact, list) else fact for name, fact in found.items()}
 
 
 def _range(metric: Metric) -> str:
@@ -291,9 +287,5 @@ def _paper(metric: Metric) -> tuple[str, str]:
     """Where a metric comes from, and a link one can follow."""
     if metric.paper is None:
         return f"your own, in {metric.function.__module__}", ""
-    return metric.paper.text, _url(metric.paper.link)
-
-
-def _url(link: str) -> str:
-    """A link one can follow."""
-    return link.replace("arXiv:", "https://arxiv.org/abs/", 1).replace("doi:", "https://doi.org/", 1)
+    link = metric.paper.link.replace("arXiv:", "https://arxiv.org/abs/", 1)
+    return metric.paper.text, link.replace("doi:", "https://doi.org/", 1)

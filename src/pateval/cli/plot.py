@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from pateval.cli import options
-from pateval.cli.messages import tell
+from pateval.cli.messages import tell_all
+from pateval.cli.options import option
 from pateval.output.text_table import hanging
 from pateval.validation.wording import in_words
 
@@ -67,54 +67,32 @@ def _moment(text: str) -> int:
 
 @click.command(
     "plot",
-    short_help="A figure from score files: PDF, PNG or SVG.",
     epilog="\b\nKinds:\n" + "\n".join(hanging(f"  {kind:20} ", text, 77) for kind, text in KINDS.items()),
 )
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o",
-    "--output",
-    "target",
+@option(
+    "-o --output target",
+    "Where to write; by default FILE-KIND.png in the current folder.",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="x.pdf|png|svg",
-    help="Where to write; by default FILE-KIND.png in the current folder.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a file that is not an earlier figure of the same kind.")
+@option("--overwrite", "Replace a file that is not an earlier figure of the same kind.", is_flag=True)
 @options.columns
 @options.measures(options.pooled)
-@click.option("--only", metavar="NAME,...", help="Draw these detectors only, where there are several.")
-@click.option("--only-series", metavar="NAME", help="Draw this series only, where there are several.")
-@click.option("--value", metavar="COLUMN", help="Column of the series' own values.")
-@click.option("--range", "limits", callback=_range, metavar="FIRST..LAST", help="Draw only these steps, or dates.")
-@click.option("--log", is_flag=True, help="Shares on a logarithmic scale (distribution).")
-@click.option(
+@option("--only", "Draw these detectors only, where there are several.", metavar="NAME,...")
+@options.only_series
+@option("--value", "Column of the series' own values.", metavar="COLUMN")
+@option("--range limits", "Draw only these steps, or dates.", callback=_range, metavar="FIRST..LAST")
+@option("--log", "Shares on a logarithmic scale (distribution).", is_flag=True)
+@option(
     "--test",
+    "Whose groups critical-difference joins.",
     type=click.Choice(["wilcoxon", "nemenyi"]),
     default="wilcoxon",
-    show_default=True,
-    help="Whose groups critical-difference joins.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes for ranks; one per core by default."
-)
-@click.pass_context
-def command(
-    context: click.Context,
-    kind: str,
-    files: tuple[str, ...],
-    target: Path | None,
-    overwrite: bool,
-    columns: dict[str, Any],
-    parameters: dict[str, Any],
-    only: str | None,
-    only_series: str | None,
-    value: str | None,
-    limits: Limits | None,
-    log: bool,
-    test: str,
-    workers: int | None,
-) -> None:
+@options.workers
+def command(kind: str, files: tuple[str, ...], target: Path | None, overwrite: bool, **asked: Any) -> None:
     """Draw a figure of the detectors in FILE... and write it as PDF, PNG or SVG, by suffix.
 
     The path of the figure goes to standard output. An earlier figure of the same kind is replaced; any other file that
@@ -133,28 +111,10 @@ def command(
         target = Path(f"{Path(files[0]).stem or 'figure'}-{kind}.png")
     creator = f"pateval plot {kind}"
     _check_target(target, creator, overwrite)
-    request = Request(
-        kind,
-        files,
-        columns,
-        parameters,
-        buffers_given=(_was_given(context, "early"), _was_given(context, "delay")),
-        only=options.split(only),
-        only_series=None if only_series is None else [only_series],
-        value=value,
-        limits=limits,
-        log=log,
-        test=test,
-        workers=workers,
-    )
     with style(), _notes_on_stderr():  # without matplotlib this says so before anything is computed
-        drawn = DRAWINGS[kind](request)
+        drawn = DRAWINGS[kind](Request(kind, files, **asked))
         save(drawn, target, creator=creator)
     click.echo(str(target))
-
-
-def _was_given(context: click.Context, name: str) -> bool:
-    return context.get_parameter_source(name) != ParameterSource.DEFAULT
 
 
 def _check_target(target: Path, creator: str, overwrite: bool) -> None:
@@ -179,5 +139,4 @@ def _notes_on_stderr() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CoarseScoresWarning)
         yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        tell(text)
+    tell_all(dict.fromkeys(str(warning.message) for warning in caught))

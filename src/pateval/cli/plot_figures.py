@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import numpy as np
 
-from pateval.cli.messages import tell
+from pateval.cli import options
+from pateval.cli.evaluate import read_scores
+from pateval.cli.messages import tell, tell_all
 
 if TYPE_CHECKING:
-    from pateval.cli.plot_data import Drawable
+    import numpy.typing as npt
+
+    from pateval.evaluation.files import ScoredFiles
     from pateval.evaluation.measures import Measures
+    from pateval.io import ScoredSeries
     from pateval.leaderboards import Leaderboard
     from pateval.output.explanation import Explanation
+    from pateval.time.timelines import Recording
 
 _MAX_PANELS = 8
 _RANKED_BY = "pate_ap"
@@ -30,31 +37,14 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for on the command line.
-
-    Attributes
-    ----------
-    kind : str
-        Of figure.
-    files : tuple of str
-        What to read.
-    columns, parameters : dict
-        Options of `pateval.io.Reading` and of `pateval.evaluate`.
-    buffers_given : pair of bool
-        Whether early buffers and delays were named.
-    only, only_series : list of str or None
-        The detectors and series wanted.
-    value, limits, log, test, workers
-        As the options of the same names.
-    """
+    """What was asked for on the command line: the kind of figure, files, and options by their names."""
 
     kind: str
     files: tuple[str, ...]
     columns: dict[str, Any]
     parameters: dict[str, Any]
-    buffers_given: tuple[bool, bool]
-    only: list[str] | None
-    only_series: list[str] | None
+    only: str | None
+    only_series: str | None
     value: str | None
     limits: Limits | None
     log: bool
@@ -69,11 +59,31 @@ class Request:
 
     def buffers(self, default: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Early buffers and delays as given, each the default where it was not."""
-        early, delay = self.buffers_given
-        given = self.parameters["early"], self.parameters["delay"]
-        return given[0] if early else default, given[1] if delay else default
+        early, delay = (self.parameters[name] if options.was_given(name) else default for name in ("early", "delay"))
+        return early, delay
 
-    def require_one_unit(self, early: tuple[Any, ...], delay: tuple[Any, ...]) -> None:
+    def read(self, *, most: int, **changes: Any) -> Drawable:
+        """Read the detectors of one figure, no more than it can show; ``changes`` are to what is computed."""
+        given = self.parameters | changes
+        if not isinstance(given["early"], int):
+            self._require_one_unit(tuple(given["early"]), tuple(given["delay"]))
+        measures = self.measures(metrics="pate_f1", **changes)
+        read = read_scores(self.files, self.columns, measures)
+        chosen = read.only(options.split(self.only), None if self.only_series is None else [self.only_series])
+        data = _side_by_side(chosen, self, measures)
+        found = list(data.recordings)
+        if len(found) > most:
+            names = ", ".join(found[:12]) + (", ..." if len(found) > 12 else "")
+            raise click.UsageError(
+                f"'{self.kind}' draws {'one detector' if most == 1 else f'at most {most} detectors'}, and there are "
+                f"{len(found)} ({names}); choose with --only or --score"
+            )
+        if not data.first.counted(data.labels).any():
+            what = "no anomaly" if not data.labels.any() else "no anomaly in the steps that count"
+            raise click.UsageError(f"{self.files[0]} holds {what}: nothing to draw")
+        return data
+
+    def _require_one_unit(self, early: tuple[Any, ...], delay: tuple[Any, ...]) -> None:
         """Refuse buffers of which one is counted in steps and the other measured in time."""
         in_time = [any(isinstance(length, str) for length in lengths) for lengths in (early, delay)]
         if any(in_time) and not all(
@@ -83,22 +93,211 @@ class Request:
                 f"'{self.kind}' draws both buffers in steps or both as durations; give --early and --delay"
             )
 
+    def board(self, metrics: list[str] | None) -> Leaderboard:
+        """The leaderboard in a folder, or that of score files."""
+        from pathlib import Path
+
+        from pateval.leaderboards import Leaderboard, leaderboard
+
+        if len(self.files) == 1 and (Path(self.files[0]) / "run.json").is_file():
+            return Leaderboard.load(self.files[0])
+        given = self.parameters | {"metrics": metrics, "pooled": False, "workers": self.workers}
+        board = leaderboard(list(self.files), **self.columns, **given, chance=0, event_draws=0, progress=True)
+        tell_all((*board.notes, *board.failures))
+        return board
+
+
+@dataclass(frozen=True)
+class Drawable:
+    """Some detectors on the same steps.
+
+    Attributes
+    ----------
+    request : Request
+        What was asked for.
+    measures : Measures
+        What is computed.
+    recordings : dict
+        By detector, with its run where there are several: what is evaluated. A step that one of them has no score for
+        is left out for all, where such are ignored.
+    values : ndarray or None
+        The series itself, where asked for.
+    axis : dict
+        ``times`` and ``time_unit`` of the horizontal axis, where the files have times.
+    """
+
+    request: Request
+    measures: Measures
+    recordings: dict[str, Recording]
+    values: npt.NDArray[Any] | None
+    axis: dict[str, Any]
+
+    @property
+    def first(self) -> Recording:
+        """The first detector; labels, series, clock and ignored steps are those of all."""
+        return next(iter(self.recordings.values()))
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """Labels of all steps."""
+        return self.first.labels
+
+    @property
+    def scores(self) -> dict[str, npt.NDArray[Any]]:
+        """Scores by detector."""
+        return {name: recording.scores for name, recording in self.recordings.items() if recording.scores is not None}
+
+    @property
+    def drawn_steps(self) -> dict[str, Any]:
+        """Which series the steps belong to, and which are left out, as figures of scores take it."""
+        return {"series": self.first.series_of_steps, "ignore": self.first.is_left_out}
+
+    @property
+    def computed_steps(self) -> dict[str, Any]:
+        """Which steps count, which series they belong to and when they were, as figures of curves take it.
+
+        Steps without a score are not among the ignored ones: a detector may have hardly any on a series, and no value
+        there, which those who compute must know.
+        """
+        first = self.first
+        found: dict[str, Any] = {"missing": first.missing, "series": first.series_of_steps, "ignore": first.ignore}
+        if first.clock is not None:
+            found |= {"times": first.clock.times, "time_unit": first.clock.unit}
+        return found | {"pooled": self.measures.pooled, "max_gap": self.measures.max_gap}
+
+    def buffers(self) -> dict[str, Any]:
+        """Both buffers."""
+        return {"early": self.measures.early, "delay": self.measures.delay}
+
+    def thresholds(self, *, quiet: bool = False) -> dict[str, float]:
+        """The threshold of each detector, said on standard error; none where series have thresholds of their own."""
+        from pateval.evaluation.values import Sample, with_predictions
+
+        found = {}
+        lines = []
+        for name, recording in self.recordings.items():
+            own = self.measures.of_detector(name)
+            metric = own.metrics[0]
+            rule = own.rule(metric)
+            (recording,) = with_predictions([recording])
+            parts = [recording] if own.pooled else recording.parts()
+            levels = {Sample(part, own).predicted(metric).level for part in parts} - {None}
+            if recording.predictions is not None:
+                levels = {1.0}
+            if len(levels) != 1:
+                lines.append(f"{name}: each series has a threshold of its own ({rule.description}); none is drawn")
+                continue
+            level = float(levels.pop() or 0.0)
+            lines.append(f"{name}: predictions where score {rule.sign} {level:.6g} ({rule.description})")
+            found[name] = float(np.nextafter(level, np.inf)) if rule.strict else level
+        tell_all(() if quiet else lines)
+        return found
+
+    def explanations(self) -> dict[str, Explanation]:
+        """What each detector's steps count as."""
+        from pateval.evaluation.explanation import explain_recording
+
+        found = {name: explain_recording(one, self.measures.of_detector(name)) for name, one in self.recordings.items()}
+        tell_all(f"{name}: predictions where {one.predictions_from}" for name, one in found.items())
+        return found
+
+    def limits(self) -> tuple[int, int] | None:
+        """The steps to draw; all of them for None."""
+        wanted, file, steps = self.request.limits, self.request.files[0], len(self.labels)
+        if wanted is None:
+            return None
+        if not wanted.in_time:
+            if wanted.first >= steps:
+                raise click.UsageError(f"--range begins at step {wanted.first}, and there are {steps} steps")
+            return wanted.first, min(wanted.stop, steps)
+        times = self.axis.get("times")
+        if times is None or times.dtype.kind != "M":
+            raise click.UsageError(f"{file} has no dates; give --range in steps, as in 1000..2000")
+        moments = times.view("int64")
+        if self.first.starts.size > 1 and (moments[1:] <= moments[:-1]).any():
+            raise click.UsageError(
+                "--range by dates needs series that do not overlap in time; choose one with --only-series"
+            )
+        first, stop = (int(place) for place in moments.searchsorted([wanted.first, wanted.stop]))
+        if first == stop:
+            ends = [str(time.astype("datetime64[s]")).removesuffix("T00:00:00") for time in (times[0], times[-1])]
+            raise click.UsageError(
+                f"no step lies in the --range given; the times of {file} go from {ends[0]} to {ends[1]}"
+            )
+        return first, stop
+
+
+def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Drawable:
+    """Put detectors side by side; they must lie on the same series with the same labels."""
+    from pateval.io import TableError
+    from pateval.time.timelines import leave_out_for_all
+
+    found = {f"{name}, run {run}" if run else name: one for (name, run), one in read.by_run().items()}
+    first, *others = found
+    for other in others:
+        for (_, part), (_, expected) in zip(found[other].series_parts(), found[first].series_parts(), strict=False):
+            if part.names != expected.names or not np.array_equal(part.labels, expected.labels):
+                raise TableError(
+                    f"detectors {first!r} and {other!r} do not have the same labels on series {expected.names[0]!r}; "
+                    "draw one at a time with --only"
+                )
+        if found[other].starts.size != found[first].starts.size:
+            raise TableError(f"detectors {first!r} and {other!r} are not on the same series; draw one with --only")
+    recordings = dict(zip(found, leave_out_for_all(list(found.values())), strict=True))
+    recording = recordings[first]
+    if recording.missing == "ignore":
+        left_out, ignored = (
+            0 if mask is None else int(np.count_nonzero(mask)) for mask in (recording.is_left_out, recording.ignore)
+        )
+        if left_out > ignored:
+            of_all = f"{left_out - ignored:,} of {len(recording.labels):,} steps"
+            tell(f"{of_all} have no score: they are left out{'' if len(found) == 1 else ', for all detectors'}")
+    job, item, _ = read.parts[0]
+    of_first = [one for other, one, _ in read.parts if (other.detector, other.run) == (job.detector, job.run)]
+    values = None if request.value is None else _column(read, request.columns, item, request.value)
+    return Drawable(request, measures, recordings, values, _axis(of_first))
+
+
+def _column(read: ScoredFiles, columns: dict[str, Any], item: ScoredSeries, column: str) -> npt.NDArray[Any]:
+    """A further column of the first file, row by row like the scores of the first detector."""
+    from pateval.io import Reading, TableError, open_table
+    from pateval.io.batches import read_jobs
+    from pateval.io.plan import make_plan
+
+    known = open_table(item.where).kinds()
+    if column not in known:
+        raise TableError(f"{item.where}: there is no column {column!r}; its columns are {', '.join(known)}")
+    plan = make_plan([item.where], Reading(**columns | {"score": [column]}))
+    parts = {(job.series, job.run): one.scores for job, one in read_jobs(plan)}
+    wanted = [(job.series, job.run) for job, one, _ in read.parts if one.detector == item.detector]
+    if len(parts) == 1:  # one series, which may have another name when it is read for this column
+        return next(iter(parts.values()))
+    return np.concatenate([parts[names] for names in dict.fromkeys(wanted)])
+
+
+def _axis(items: Sequence[ScoredSeries]) -> dict[str, Any]:
+    """Times as an axis draws them: dates, or numbers as they stand where all are in the same unit."""
+    if any(item.times is None for item in items) or len({(item.has_dates, item.time_unit) for item in items}) > 1:
+        return {}
+    times = np.concatenate([item.times for item in items])
+    if items[0].has_dates:
+        return {"times": times.view("datetime64[ns]")}
+    return {"times": times, "time_unit": items[0].time_unit}
+
 
 def _series(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=_MAX_PANELS)
+    data = request.read(most=_MAX_PANELS)
     return plots.series(
-        data.first.labels,
+        data.labels,
         data.scores,
         values=data.values,
-        threshold=_thresholds(data, measures),
-        limits=_limits(request, data),
-        early=measures.early,
-        delay=measures.delay,
-        max_gap=measures.max_gap,
-        series=data.first.series_of_steps,
-        ignore=data.first.is_left_out,
+        threshold=data.thresholds(),
+        limits=data.limits(),
+        max_gap=data.measures.max_gap,
+        **data.buffers(),
+        **data.drawn_steps,
         **data.axis,
     )
 
@@ -106,25 +305,17 @@ def _series(request: Request) -> Any:
 def _categories(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=1)
-    ((_, explanation),) = _explanations(data, measures).items()
-    return plots.categories(explanation, limits=_limits(request, data), **data.axis)
+    data = request.read(most=1)
+    (explanation,) = data.explanations().values()
+    return plots.categories(explanation, limits=data.limits(), **data.axis)
 
 
 def _precision_recall(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=_MAX_PANELS)
-    curves = plots.pate_curves(
-        data.first.labels,
-        data.scores,
-        early=measures.early,
-        delay=measures.delay,
-        pooled=measures.pooled,
-        max_gap=measures.max_gap,
-        **data.steps,
-    )
-    thresholds = _thresholds(data, measures)
+    data = request.read(most=_MAX_PANELS)
+    curves = plots.pate_curves(data.labels, data.scores, **data.buffers(), **data.computed_steps)
+    thresholds = data.thresholds()
     if len(curves) > 1:
         return plots.precision_recall(curves, threshold=thresholds)
     ((name, curve),) = curves.items()
@@ -135,10 +326,9 @@ def _buffers(request: Request) -> Any:
     from pateval import plots
 
     early, delay = request.buffers(tuple(range(0, 101, 10)))
-    data, measures = _read(request, most=1, early=early, delay=delay)
-    ((_, scores),) = data.scores.items()
-    on_steps = {**data.steps, "pooled": measures.pooled, "max_gap": measures.max_gap}
-    values = plots.pate_by_buffers(data.first.labels, scores, early=early, delay=delay, **on_steps)
+    data = request.read(most=1, early=early, delay=delay)
+    (scores,) = data.scores.values()
+    values = plots.pate_by_buffers(data.labels, scores, early=early, delay=delay, **data.computed_steps)
     return plots.buffer_heat_map(values, early=early, delay=delay)
 
 
@@ -147,14 +337,13 @@ def _buffer_size(request: Request) -> Any:
     from pateval.time.clocks import length_order
 
     early, delay = request.buffers(tuple(range(0, 201, 10)))
-    if all(request.buffers_given) and early != delay:
+    if options.was_given("early") and options.was_given("delay") and early != delay:
         raise click.UsageError("'buffer-size' draws early = delay; give both the same set, or only one")
-    sizes = sorted(set(delay if request.buffers_given[1] else early), key=length_order)
+    sizes = sorted(set(delay if options.was_given("delay") else early), key=length_order)
     if len(sizes) < 2:
         raise click.UsageError("'buffer-size' needs several sizes, such as --early 0..200 or --early 0min,30min,1h")
-    data, measures = _read(request, most=_MAX_PANELS, early=sizes, delay=sizes)
-    on_steps = {**data.steps, "pooled": measures.pooled, "max_gap": measures.max_gap}
-    values = plots.pate_by_sizes(data.first.labels, data.scores, sizes=sizes, **on_steps)
+    data = request.read(most=_MAX_PANELS, early=sizes, delay=sizes)
+    values = plots.pate_by_sizes(data.labels, data.scores, sizes=sizes, **data.computed_steps)
     random = next((name for name in values if name.lower() == "random"), None)
     return plots.buffer_sizes(sizes, values, random=random)
 
@@ -162,43 +351,36 @@ def _buffer_size(request: Request) -> Any:
 def _lengths(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=1)
-    ((_, explanation),) = _explanations(data, measures).items()
+    (explanation,) = request.read(most=1).explanations().values()
     return plots.weights_by_length(explanation)
 
 
 def _distribution(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=1, early=0, delay=0, max_gap=None)
+    data = request.read(most=1, early=0, delay=0, max_gap=None)
     ((name, scores),) = data.scores.items()
-    if any(request.buffers_given) or request.parameters["max_gap"] is not None:
+    if any(map(options.was_given, ("early", "delay", "max_gap"))):
         tell("scores are counted inside and outside events: --early, --delay and --max-gap change nothing")
     return plots.score_distribution(
-        data.first.labels,
+        data.labels,
         scores,
-        threshold=_thresholds(data, measures).get(name),
-        series=data.first.series_of_steps,
-        pooled=measures.pooled,
+        threshold=data.thresholds().get(name),
+        pooled=data.measures.pooled,
         log=request.log,
-        ignore=data.first.is_left_out,
-        missing=data.steps["missing"],
+        missing=data.first.missing,
+        **data.drawn_steps,
     )
 
 
 def _comparison(request: Request) -> Any:
     from pateval import plots
 
-    data, measures = _read(request, most=2)
+    data = request.read(most=2)
     if len(data.scores) != 2:
         raise click.UsageError("'comparison' draws two detectors; there is one")
-    return plots.comparison(
-        _explanations(data, measures),
-        scores=data.scores,
-        threshold=_thresholds(data, measures, quiet=True),
-        limits=_limits(request, data),
-        **data.axis,
-    )
+    explanations, thresholds = data.explanations(), data.thresholds(quiet=True)
+    return plots.comparison(explanations, scores=data.scores, threshold=thresholds, limits=data.limits(), **data.axis)
 
 
 def _critical_difference(request: Request) -> Any:
@@ -207,7 +389,7 @@ def _critical_difference(request: Request) -> Any:
     wanted = request.parameters["metrics"]
     if wanted and len(wanted) > 1:
         raise click.UsageError("'critical-difference' draws one metric; name one with --metrics")
-    board = _board(request, wanted or [_RANKED_BY])
+    board = request.board(wanted or [_RANKED_BY])
     return plots.critical_difference(board.significance(wanted[0] if wanted else None), test=request.test)
 
 
@@ -215,7 +397,7 @@ def _ranks(request: Request) -> Any:
     from pateval import plots
 
     wanted = request.parameters["metrics"]
-    return plots.rank_heat_map(_board(request, wanted), metrics=wanted)
+    return plots.rank_heat_map(request.board(wanted), metrics=wanted)
 
 
 def _audit(request: Request) -> Any:
@@ -225,10 +407,9 @@ def _audit(request: Request) -> Any:
 
     measures = request.measures()
     read = read_labels(request.files, Reading(**request.columns, labels_only=True), measures.needs_times)
-    for note in read.notes:
-        tell(note)
-    options = {name: request.parameters[name] for name in ("metrics", "early", "delay", "window", "max_gap")}
-    found = audit(**options, **read.steps)
+    tell_all(read.notes)
+    given = {name: request.parameters[name] for name in ("metrics", "early", "delay", "window", "max_gap")}
+    found = audit(**given, **read.steps)
     tell(found.summary())
     return plots.audit_chart(found)
 
@@ -246,9 +427,9 @@ def _frontier(request: Request) -> Any:
     lengths = {name: request.parameters[name] for name in ("max_gap", "missing")}
     policy = Policy(early[0], delay[0])
     steps, notes = read_scored_steps(request.files, None, Reading(**request.columns), policy, **lengths)
-    for note in notes:
-        tell(note)
-    wanted = [one for one in steps if request.only is None or one.name in request.only]
+    tell_all(notes)
+    only = options.split(request.only)
+    wanted = [one for one in steps if only is None or one.name in only]
     if len(wanted) != 1:
         raise TableError(f"a frontier is of one detector; {len(wanted)} are there: choose one with --only NAME")
     rule, _, budget = str(request.parameters["threshold"]).partition(":")
@@ -269,122 +450,3 @@ DRAWINGS: dict[str, Callable[[Request], Any]] = {
     "ranks": _ranks,
     "audit": _audit,
 }
-
-
-def _read(request: Request, *, most: int, **changes: Any) -> tuple[Drawable, Measures]:
-    """Read the detectors of one figure, no more than it can show; ``changes`` are to what is computed."""
-    from pateval.cli.plot_data import drawable
-    from pateval.evaluation.files import ScoredFiles
-    from pateval.io import Reading
-    from pateval.io.plan import make_plan
-
-    given = request.parameters | changes
-    if not isinstance(given["early"], int):
-        request.require_one_unit(tuple(given["early"]), tuple(given["delay"]))
-    measures = request.measures(metrics="pate_f1", **changes)
-    reading = Reading(**request.columns)
-    plan = make_plan(request.files, reading, needs_times=measures.needs_times)
-    for note in plan.notes:
-        tell(note)
-    data = drawable(ScoredFiles.read(plan, measures).only(request.only, request.only_series), reading, request.value)
-    for note in data.notes:
-        tell(note)
-    if len(data.recordings) > most:
-        names = ", ".join(list(data.recordings)[:12]) + (", ..." if len(data.recordings) > 12 else "")
-        raise click.UsageError(
-            f"'{request.kind}' draws {'one detector' if most == 1 else f'at most {most} detectors'}, and there are "
-            f"{len(data.recordings)} ({names}); choose with --only or --score"
-        )
-    if not data.first.counted(data.first.labels).any():
-        what = "no anomaly" if not data.first.labels.any() else "no anomaly in the steps that count"
-        raise click.UsageError(f"{request.files[0]} holds {what}: nothing to draw")
-    return data, measures
-
-
-def _thresholds(data: Drawable, measures: Measures, *, quiet: bool = False) -> dict[str, float]:
-    """The threshold of each detector, said on standard error; none where series have thresholds of their own."""
-    say = (lambda _line: None) if quiet else tell
-    import numpy as np
-
-    from pateval.evaluation.values import Sample, with_predictions
-
-    found = {}
-    for name, recording in data.recordings.items():
-        own = measures.of_detector(name)
-        metric = own.metrics[0]
-        rule = own.rule(metric)
-        (recording,) = with_predictions([recording])
-        parts = [recording] if own.pooled else recording.parts()
-        levels = {Sample(part, own).predicted(metric).level for part in parts} - {None}
-        if recording.predictions is not None:
-            levels = {1.0}
-        if len(levels) != 1:
-            say(f"{name}: each series has a threshold of its own ({rule.description}); none is drawn")
-            continue
-        level = float(levels.pop() or 0.0)
-        say(f"{name}: predictions where score {rule.sign} {level:.6g} ({rule.description})")
-        found[name] = float(np.nextafter(level, np.inf)) if rule.strict else level
-    return found
-
-
-def _explanations(data: Drawable, measures: Measures) -> dict[str, Explanation]:
-    from pateval.evaluation.explanation import explain_recording
-
-    found = {
-        name: explain_recording(recording, measures.of_detector(name)) for name, recording in data.recordings.items()
-    }
-    for name, explanation in found.items():
-        tell(f"{name}: predictions where {explanation.predictions_from}")
-    return found
-
-
-def _limits(request: Request, data: Drawable) -> tuple[int, int] | None:
-    """The steps to draw; all of them for None."""
-    wanted = request.limits
-    if wanted is None:
-        return None
-    if not wanted.in_time:
-        if wanted.first >= len(data.first.labels):
-            raise click.UsageError(
-                f"--range begins at step {wanted.first}, and there are {len(data.first.labels)} steps"
-            )
-        return wanted.first, min(wanted.stop, len(data.first.labels))
-    times = data.axis.get("times")
-    if times is None or times.dtype.kind != "M":
-        raise click.UsageError(f"{request.files[0]} has no dates; give --range in steps, as in 1000..2000")
-    moments = times.view("int64")
-    if data.first.starts.size > 1 and (moments[1:] <= moments[:-1]).any():
-        raise click.UsageError(
-            "--range by dates needs series that do not overlap in time; choose one with --only-series"
-        )
-    first, stop = (int(place) for place in moments.searchsorted([wanted.first, wanted.stop]))
-    if first == stop:
-        known = f"from {_date_text(times[0])} to {_date_text(times[-1])}"
-        raise click.UsageError(f"no step lies in the --range given; the times of {request.files[0]} go {known}")
-    return first, stop
-
-
-def _date_text(time: Any) -> str:
-    return str(time.astype("datetime64[s]")).removesuffix("T00:00:00")
-
-
-def _board(request: Request, metrics: list[str] | None) -> Leaderboard:
-    """The leaderboard in a folder, or that of score files."""
-    from pathlib import Path
-
-    from pateval.leaderboards import Leaderboard, leaderboard
-
-    if len(request.files) == 1 and (Path(request.files[0]) / "run.json").is_file():
-        return Leaderboard.load(request.files[0])
-    board = leaderboard(
-        list(request.files),
-        **request.columns,
-        **(request.parameters | {"metrics": metrics, "pooled": False}),
-        workers=request.workers,
-        chance=0,
-        event_draws=0,
-        progress=True,
-    )
-    for line in (*board.notes, *board.failures):
-        tell(line)
-    return board

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pateval.cli.messages import tell
+from pateval.cli.options import AT_LEAST_1, option, was_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,74 +17,59 @@ if TYPE_CHECKING:
     from pateval.paper import ExperimentSettings
 
 DEFAULT_FOLDER = "pateval-results"
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 _ALL = "all"
 _PLACEHOLDERS = {"root": "FOLDER", "scores": "FOLDER", "ecg": "FILE", "authors_python": "PYTHON"}
 
 
-@click.command("reproduce", short_help="The paper's tables and figures, printed value beside ours.")
+@click.command("reproduce")
 @click.argument("name", required=False, metavar="[NAME|all]")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+@option(
+    "-o --output folder",
+    f"Where to write; {DEFAULT_FOLDER} in the current folder by default.",
+    type=_FOLDER,
     metavar="DIR",
-    help=f"Where to write; {DEFAULT_FOLDER} in the current folder by default.",
 )
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Folder the data sets are kept in.")
-@click.option(
+@option("--root", "Folder the known data sets are kept in.", type=_FOLDER, metavar="DIR")
+@option(
     "--scores",
-    type=click.Path(file_okay=False, path_type=Path),
+    "Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
+    type=_FOLDER,
     metavar="FOLDER",
-    help="Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
 )
-@click.option(
+@option(
     "--ecg",
+    "The paper's ECG segment, MBA_ECG14046_data_0, where you have it (real-world).",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The paper's ECG segment, MBA_ECG14046_data_0, where you have it (real-world).",
 )
-@click.option(
+@option(
     "--authors-python",
+    "Python of an environment that has the authors' package, to time it too (timing).",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PYTHON",
-    help="Python of an environment that has the authors' package, to time it too (timing).",
 )
-@click.option(
+@option(
     "--largest",
+    "Longest series that is timed (timing).",
     type=click.IntRange(min=1000),
     default=10_000_000,
-    show_default=True,
     metavar="STEPS",
-    help="Longest series that is timed (timing).",
 )
-@click.option(
+@option(
     "--train",
+    "First train what --scores FOLDER lacks: five detectors, both protocols, --seeds runs each (impact).",
     is_flag=True,
-    help="First train what --scores FOLDER lacks: five detectors, both protocols, --seeds runs each (impact).",
 )
-@click.option("--device", metavar="DEVICE", help="Where to train: cpu or cuda; an accelerator if there is one.")
-@click.option(
+@option("--device", "Where to train: cpu or cuda; an accelerator if there is one.", metavar="DEVICE")
+@option(
     "--seeds",
-    type=click.IntRange(min=1),
+    "Draws of what depends on chance; runs of each detector with --train.",
+    type=AT_LEAST_1,
     default=5,
-    show_default=True,
-    help="Draws of what depends on chance; runs of each detector with --train.",
 )
-@click.option("--overwrite", is_flag=True, help="Write into DIR whatever it holds.")
-def command(
-    name: str | None,
-    folder: Path | None,
-    root: Path | None,
-    scores: Path | None,
-    ecg: Path | None,
-    authors_python: Path | None,
-    largest: int,
-    train: bool,
-    device: str | None,
-    seeds: int,
-    overwrite: bool,
-) -> int:
+@option("--overwrite", "Write into DIR whatever it holds.", is_flag=True)
+def command(name: str | None, folder: Path | None, overwrite: bool, train: bool, **choices: Any) -> int:
     """Make a table or figure of the PATE paper again; without NAME, list what there is.
 
     Each experiment writes a folder below DIR: a page (README.md) with the printed value beside ours and every
@@ -113,17 +99,7 @@ def command(
     if folder is None:
         folder = Path(DEFAULT_FOLDER)
         tell(f"writing to {folder}; choose another folder with -o")
-    settings = ExperimentSettings(
-        root=root,
-        scores=scores,
-        ecg=ecg,
-        authors_python=authors_python,
-        largest=largest,
-        seeds=seeds,
-        train=train,
-        device=device,
-        tell=tell,
-    )
+    settings = ExperimentSettings(train=train, tell=tell, **choices)
     if name != _ALL:
         _make(name, folder, settings)
         return 0
@@ -156,16 +132,15 @@ def _make(name: str, folder: Path, settings: ExperimentSettings) -> None:
     click.echo(f"{name}: {made.summary} ({pages[0]})")
 
 
-def _typed(name: str) -> str:
+def _typed(experiment: str) -> str:
     """The command with the options given; a path is never written, a placeholder stands for it."""
     context = click.get_current_context()
-    words = [f"pateval reproduce {name}"]
-    for option in ("root", "scores", "ecg", "authors_python", "largest", "seeds", "train", "device"):
-        source = context.get_parameter_source(option)
-        if source is not None and source.name == "COMMANDLINE":
-            value = context.params[option]
-            flag = "--" + option.replace("_", "-")
-            words.append(flag if value is True else f"{flag} {_PLACEHOLDERS.get(option, value)}")
+    words = [f"pateval reproduce {experiment}"]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name not in ("name", "folder", "overwrite") and was_given(name):
+            value, flag = context.params[name], parameter.opts[0]
+            words.append(flag if value is True else f"{flag} {_PLACEHOLDERS.get(name, value)}")
     return " ".join(words)
 
 

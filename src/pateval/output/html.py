@@ -90,16 +90,7 @@ def fragment(
 ) -> str:
     """Put a piece of HTML together, for ``_repr_html_``.
 
-    Parameters
-    ----------
-    headline : str
-        One line above all.
-    pictures : sequence of str
-        Markup of our own, as `category_strip` and `curve_picture` make it.
-    tables : sequence of FragmentTable
-        What to show; everything in them is escaped.
-    lines, warnings : sequence of str
-        Remarks below.
+    ``pictures`` are markup of our own, as `category_strip` and `curve_picture` make it; everything else is escaped.
 
     Examples
     --------

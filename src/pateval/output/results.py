@@ -161,18 +161,7 @@ def columns_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, list[A
 
 
 def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Build a data frame from columns.
-
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-        The columns, of equal length.
-    backend : str, optional
-        "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
-
-    Returns
-    -------
-    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+    """Build a data frame from columns of equal length, as `Result.to_frame` does.
 
     Examples
     --------

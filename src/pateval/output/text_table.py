@@ -59,21 +59,12 @@ def render(
 
     Parameters
     ----------
-    columns : sequence of str
-        The header.
-    rows : iterable of sequences
-        One cell per column: numbers, strings, booleans or None.
+    columns, rows : sequence of str, iterable of sequences
+        The header, and one cell per column: numbers, strings, booleans or None.
     style : str
         ``table``, ``json``, ``csv``, ``markdown`` or ``latex``.
     width : int, optional
         Characters a line of ``table`` may have; see `fitted`. The other formats are whole always.
-    decimals : int
-        Of floats, in the formats for people.
-
-    Returns
-    -------
-    str
-        Without a newline at the end.
 
     Examples
     --------
@@ -119,18 +110,9 @@ def beside_names(
 def aligned(
     columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool], *, width: int | None = None
 ) -> str:
-    """Return cells that are text already as an aligned table.
+    """Return cells that are text already as an aligned table; ``to_the_right`` says which columns stand there.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        The header.
-    rows : sequence of sequences of str
-        The cells.
-    to_the_right : sequence of bool
-        Which columns stand to the right, as numbers do.
-    width : int, optional
-        Where the table is wider than that, names of columns are broken at spaces and underscores over several lines.
+    Where the table is wider than ``width``, names of columns are broken at spaces and underscores over several lines.
 
     Examples
     --------
