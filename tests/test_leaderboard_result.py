@@ -309,9 +309,23 @@ def test_text_markdown_json(paper):
     data = json.loads(paper.to_json())
     assert len(data["summary"]) == 20
     assert data["rank_by"] == data["significance"]["metric"] == paper.rank_by == next(iter(PAPER))
-    letters = render.group_letters(paper.significance("PATE"))
+    letters = render.alike_texts(paper.significance("PATE"))
     assert set(letters.values()) == {"a"}
     assert [render._letter(i) for i in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
+
+
+def test_many_detectors_are_alike_by_places():
+    chance = np.random.default_rng(0)
+    values = (0.15 * chance.normal(size=(40, 30, 1)) + np.linspace(0.8, 0.3, 40)[:, None, None]).clip(0, 1)
+    board = board_of(values, ["pate_ap"])
+    _, rows, remarks = board.overview()
+    found = board.significance()
+    for place, row in enumerate(rows):
+        alike = [other + 1 for other, p in enumerate(found.wilcoxon_holm_p[place]) if p >= 0.05]
+        written = [range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1) for part in row[2].split(",")]
+        assert [number for numbers in written for number in numbers] == alike
+    assert max(len(row[2]) for row in rows) < 20
+    assert remarks[2].endswith("; alike: the places of those not told apart (Wilcoxon-Holm, 5 %)")
 
 
 def test_many_metrics_show_the_best_known(paper):

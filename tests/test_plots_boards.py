@@ -7,6 +7,8 @@ import pytest
 
 import pateval as pv
 from pateval import plots
+from pateval.leaderboards.significance import compare_detectors
+from pateval.leaderboards.statistics import rank_table
 from support.figures import inside_figure, scored_series, texts
 from support.messages import raises_exactly
 
@@ -30,7 +32,7 @@ def board():
 class TestRanks:
     def test_critical_difference(self, board):
         significance = board.significance("pate_ap")
-        ax = plots.critical_difference(significance)
+        ax = plots.critical_difference(significance, test="nemenyi")
         written = " | ".join(text.get_text() for text in ax.texts)
         for name, rank in zip(significance.detectors, significance.mean_ranks, strict=True):
             assert name in written
@@ -41,9 +43,7 @@ class TestRanks:
         assert len(bars) == sum(len(group) > 1 for group in significance.nemenyi_groups)
         ranks = dict(zip(significance.detectors, significance.mean_ranks, strict=True))
         for bar, group in zip(bars, (g for g in significance.nemenyi_groups if len(g) > 1), strict=True):
-            low, high = bar.get_xdata()
-            assert low == pytest.approx(min(ranks[name] for name in group), abs=0.05)
-            assert high == pytest.approx(max(ranks[name] for name in group), abs=0.05)
+            assert list(bar.get_xdata()) == [ranks[name] for name in group]
         (ruler,) = (line for line in ax.get_lines() if line.get_label() == "critical difference")
         assert np.diff(ruler.get_xdata())[0] <= significance.nemenyi_difference + 1e-9
         assert inside_figure(ax)
@@ -53,6 +53,35 @@ class TestRanks:
         assert not any("critical difference" in text.get_text() for text in ax.texts)
         with raises_exactly(ValueError, "test must be one of 'nemenyi', 'wilcoxon'; got 't'"):
             plots.critical_difference(board.significance("pate"), test="t")
+
+    def test_the_figure_joins_whom_the_table_calls_alike(self):
+        # The first and the third differ by little but always, and the second from neither: it stands between them.
+        noise = np.random.default_rng(0).normal(size=12)
+        table = np.stack([np.full(12, 0.8), 0.79 + noise, np.full(12, 0.78)], axis=1)
+        found = compare_detectors("pate", ["a", "b", "c"], table, higher_is_better=True)
+        assert found.wilcoxon_groups == [["a", "b"], ["b", "c"]]
+        ax = plots.critical_difference(found)
+        bars = [line.get_xdata().tolist() for line in ax.get_lines() if line.get_label() == "group"]
+        ranks = dict(zip(found.detectors, found.mean_ranks, strict=True))
+        assert bars == [[ranks[name] for name in group] for group in found.wilcoxon_groups]
+        assert "(Wilcoxon with Holm's correction, level 0.05)" in ax.texts[-1].get_text()
+
+    @pytest.mark.parametrize("size", [16, 40, 130])
+    def test_many_detectors_are_a_matrix(self, size):
+        chance = np.random.default_rng(1)
+        table = 0.15 * chance.normal(size=(30, size)) + np.linspace(0.8, 0.3, size)
+        order = np.argsort(rank_table(table).mean, kind="stable")
+        names = [f"detector {number}" for number in range(size)]
+        found = compare_detectors("pate", names, table[:, order], higher_is_better=True)
+        ax = plots.critical_difference(found)
+        (mesh,) = ax.collections
+        expected = [
+            [row == column or p >= 0.05 for column, p in enumerate(ps)] for row, ps in enumerate(found.wilcoxon_holm_p)
+        ]
+        assert mesh.get_array().tolist() == expected
+        written = [tick.get_text().split("\N{FIGURE SPACE}")[0].strip() for tick in ax.get_yticklabels()]
+        assert [text.split("  ")[0] for text in written] == (names if size <= 60 else names[::3])
+        assert inside_figure(ax)
 
     def test_one_series_is_not_enough(self, sample):
         data = {"label": sample.labels.astype(int), **sample.scores}

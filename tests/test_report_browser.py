@@ -12,6 +12,7 @@ import pytest
 
 import pateval as pv
 from pateval.demo import demo_board, detector_scores, make_series
+from pateval.leaderboards.render import alike_texts
 from pateval.output.html import safe_json as as_json
 from support.browser import Browser, find_browser
 
@@ -130,6 +131,39 @@ class TestOpens:
         dots = page.evaluate(f"[...document.querySelectorAll('.chart a.item circle')].map({box})")
         inside = [any(top <= low and high <= bottom for top, bottom in shaded) for low, high in dots]
         assert inside == [number in (0, 2) for number in range(len(names))]
+
+    def test_many_detectors_are_a_matrix(self, browser, tmp_path):
+        chance = np.random.default_rng(0)
+        names = [f"detector {number}" for number in range(40)]
+        labels = np.tile(np.repeat([0, 1, 0], [40, 10, 50]), 3)
+        made = {
+            f"s{number}": {"label": labels}
+            | {name: labels + (0.5 + place / 8) * chance.normal(size=300) for place, name in enumerate(names)}
+            for number in range(30)
+        }
+        board = pv.leaderboard(made, metrics=["auc_roc"], chance=0, workers=1)
+        board.to_report(tmp_path / "many.html")
+        browser.open(tmp_path / "many.html")
+        found = board.significance()
+        assert len(set(alike_texts(found).values())) > 20
+        for view in ("#view=overview", "#view=metrics"):
+            browser.go(view)
+            browser.wait("document.querySelectorAll('rect.told-apart').length === 40")
+            titles = browser.evaluate(
+                "[...document.querySelectorAll('rect.not-told-apart title')].map((each) => each.textContent)"
+            )
+            expected = {
+                f"{name} is not told apart from place{'s' if '-' in part else ''} {part.replace('-', ' to ')}"
+                for name, text in alike_texts(found).items()
+                for part in text.split(",")
+            }
+            assert set(titles) == expected
+        browser.go("#view=table")
+        cells = browser.evaluate(
+            "[...document.querySelectorAll('table.board tbody tr')].map((row) => row.cells[2].innerText)"
+        )
+        assert cells == list(alike_texts(found).values())
+        assert browser.logged == []
 
     def test_charts_are_drawn(self, page):
         assert colours(page, "svg.chart") > 20

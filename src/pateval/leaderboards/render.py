@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
@@ -51,7 +54,7 @@ def make_overview(board: Leaderboard) -> Overview:
     shown = headline(board.metrics, main)
     rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
     found = None if board.pooled else board.significance()
-    letters = {} if found is None else group_letters(found)
+    letters = {} if found is None else alike_texts(found)
     body = []
     for detector in board.best_first(main):
         row = rows[detector, main]
@@ -126,8 +129,9 @@ def _remarks(
         p_value = found.friedman["f_p_value"]
         if not math.isnan(p_value):
             yield (
-                f"Friedman (Iman-Davenport) p = {p_value:.2g}; critical difference of ranks (Nemenyi, 5 %) "
-                f"{found.nemenyi_difference:.2f}; same letter: not told apart (Wilcoxon-Holm, 5 %)"
+                f"Friedman (Iman-Davenport) p = {p_value:.2g}; "
+                f"{'same letter:' if found.has_few else 'alike: the places of those'} "
+                "not told apart (Wilcoxon-Holm, 5 %)"
             )
     runs = [row.get("runs", 1) for row in rows]
     if any(number > 1 for number in runs):
@@ -159,8 +163,14 @@ def _remarks(
         yield f"{len(board.metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()"
 
 
-def group_letters(found: Significance) -> dict[str, str]:
-    """Give each detector the letters of its critical-difference groups; those who share one are not told apart."""
+def alike_texts(found: Significance) -> dict[str, str]:
+    """Say of each detector from whom it is not told apart: by letters of groups, or by places where those are many.
+
+    Those who share a letter are not told apart. Places are counted from the best mean rank, as in "2-5,7".
+    """
+    if not found.has_few:
+        is_alike = ~(np.array(found.wilcoxon_holm_p, dtype=np.float64) < found.alpha)
+        return {name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(found.detectors, is_alike, strict=True)}
     letters: dict[str, str] = dict.fromkeys(found.detectors, "")
     for number, group in enumerate(found.wilcoxon_groups):
         for name in group:
@@ -171,6 +181,12 @@ def group_letters(found: Significance) -> dict[str, str]:
 def _letter(number: int) -> str:
     first, second = divmod(number, 26)
     return chr(ord("a") + second) + (str(first) if first else "")
+
+
+def _ranges(places: npt.NDArray[np.intp]) -> str:
+    """Ascending places, neighbours as a range."""
+    runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+    return ",".join(str(run[0]) if run.size == 1 else f"{run[0]}-{run[-1]}" for run in runs if run.size)
 
 
 def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:

@@ -64,7 +64,7 @@ def ranks(settings: ExperimentSettings) -> Report:
             Figure(
                 f"critical-difference-{metric.lower()}",
                 f"{metric}, printed table.",
-                partial(plots.critical_difference, printed[metric]),
+                partial(plots.critical_difference, printed[metric], test="nemenyi"),
             )
             for metric in ("PATE", "PA-F1")
         ),

@@ -11,7 +11,7 @@ import numpy as np
 from pateval.catalog import find_metrics
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.values import Sample
-from pateval.leaderboards.render import group_letters, headline
+from pateval.leaderboards.render import alike_texts, headline
 from pateval.output.text_table import latex_text, plain
 from pateval.report.metrics import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
@@ -49,7 +49,7 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
         metric: {name: [plain(rows[detector, metric][name]) for detector in board.detectors] for name in _SUMMARY}
         for metric in metrics
     }
-    letters = {metric: group_letters(tests[metric]) if metric in tests else {} for metric in metrics}
+    alike = {metric: alike_texts(tests[metric]) if metric in tests else {} for metric in metrics}
     agreement = board.agreement().drop_columns(["metric"]).to_pydict()
     return {
         "format": FORMAT,
@@ -69,8 +69,9 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
             for metric in metrics
         },
         "verdicts": {metric: verdict(board, metric, tests.get(metric)) for metric in metrics},
-        "letters": {metric: [letters[metric].get(name, "") for name in places] for metric in metrics},
-        "groups": {metric: tests[metric].to_dict()["wilcoxon_groups"] if tests else [] for metric in metrics},
+        "alike": {metric: [alike[metric].get(name, "") for name in places] for metric in metrics},
+        # The groups of many detectors are many more: the page draws a matrix from the tests instead.
+        "groups": {metric: found.wilcoxon_groups if found.has_few else None for metric, found in tests.items()},
         "stability": {
             metric: over_halves(_table(board, metric), higher_is_better=board.facts[metric].higher_is_better)
             for metric in metrics
@@ -153,7 +154,6 @@ def _plain_tests(found: Significance | None) -> dict[str, Any]:
     return {
         **{name: tests[name] for name in ("detectors", "mean_ranks", "series_used", "series_dropped", "alpha")},
         "friedman_p": tests["friedman"].get("f_p_value"),
-        "critical_difference": tests["nemenyi_difference"],
         "p_raw": _short(tests["wilcoxon_p"]),
         "p_holm": _short(tests["wilcoxon_holm_p"]),
         "rank_biserial": _short(tests["rank_biserial"]),

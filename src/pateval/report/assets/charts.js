@@ -1,7 +1,7 @@
-// Charts in SVG: means with intervals, places over halves, ranks with critical difference, precision-recall, agreement.
+// Charts in SVG: means with intervals, places over halves, ranks and who is alike, precision-recall, agreement.
 
 import { ticks } from "./clock.js";
-import { figure, make, percent, shortNumber, svg } from "./elements.js";
+import { figure, make, percent, seriesCount, shortNumber, svg } from "./elements.js";
 
 function picture(width, height, label, ...children) {
   const attributes = { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label };
@@ -84,28 +84,22 @@ export function placesChart(rows, { width, label, places }) {
 }
 
 // Mean ranks on a line, bars over those that are not told apart.
-export function rankChart(names, ranks, groups, difference, { width, label }) {
+export function rankChart(names, ranks, groups, { width, label }) {
   const narrow = width < 560, side = narrow ? 12 : 170, size = names.length, half = Math.ceil(size / 2);
   const x = (rank) => side + ((rank - 1) / Math.max(1, size - 1)) * (width - 2 * side);
   const place = new Map(names.map((name, index) => [name, index]));
-  const shown = groups.filter((group) => group.length > 1).slice(0, 12);
-  const line = 44, parts = [];
+  const shown = groups.filter((group) => group.length > 1);
+  const line = 24, parts = [];
   for (let rank = 1; rank <= size; rank++) {
     parts.push(svg("line", { x1: x(rank), x2: x(rank), y1: line - 5, y2: line, class: "axis" }));
-    if (size <= 20 || rank % 5 === 0 || rank === 1) {
-      parts.push(text(x(rank), line - 9, String(rank), { class: "tick middle" }));
-    }
+    parts.push(text(x(rank), line - 9, String(rank), { class: "tick middle" }));
   }
   parts.push(svg("line", { x1: x(1), x2: x(size), y1: line, y2: line, class: "axis" }));
-  if (typeof difference === "number" && difference < size) {
-    const end = x(1 + difference);
-    parts.push(svg("line", { x1: x(1), x2: end, y1: 12, y2: 12, class: "critical" }));
-    parts.push(text(end + 6, 16, `critical difference ${figure(difference, 2)}`, { class: "tick" }));
-  }
+  // A detector between two others may be told apart from them: those of a group have a mark.
   shown.forEach((group, index) => {
-    const members = group.map((name) => ranks[place.get(name)]), y = line + 10 + index * 8;
-    const [from, to] = [x(Math.min(...members)) - 4, x(Math.max(...members)) + 4];
-    parts.push(svg("line", { x1: from, x2: to, y1: y, y2: y, class: "alike" }));
+    const members = group.map((name) => x(ranks[place.get(name)])), y = line + 10 + index * 8;
+    parts.push(svg("line", { x1: Math.min(...members), x2: Math.max(...members), y1: y, y2: y, class: "alike" }));
+    members.forEach((at) => parts.push(svg("circle", { cx: at, cy: y, r: 3, class: "member" })));
   });
   const first = line + 26 + shown.length * 8;
   if (narrow) {
@@ -125,6 +119,42 @@ export function rankChart(names, ranks, groups, difference, { width, label }) {
       { class: `row ${onLeft ? "end" : ""}` }));
   });
   return picture(width, first + half * 20 + 6, label, parts);
+}
+
+// Of many detectors: every one against every other, best first; dark is a pair that is not told apart.
+export function alikeChart(tests, metric) {
+  const { detectors: names, mean_ranks: ranks, p_holm: pValues, alpha } = tests, size = names.length;
+  const isAlike = (row, column) => row === column || !(pValues[row][column] !== null && pValues[row][column] < alpha);
+  const drawn = (width) => {
+    const isNarrow = width < 560, side = isNarrow ? 130 : 230, top = 18, step = 18, parts = [];
+    const cell = (width - side - 4) / size;
+    for (let place = 1; place <= size; place += place === 1 ? 4 : 5) {
+      parts.push(text(side + (place - 0.5) * cell, top - 5, String(place), { class: "tick middle" }));
+    }
+    names.forEach((name, row) => {
+      const y = top + row * step, rank = isNarrow ? "" : ` ${figure(ranks[row], 2)}`;
+      const called = `${shortened(name, isNarrow ? 14 : 22)}${rank}`;
+      parts.push(text(side - 26, y + 13, called, { class: "tick end" }));
+      parts.push(text(side - 5, y + 13, String(row + 1), { class: "tick end" }));
+      parts.push(svg("rect", { x: side, y, width: size * cell, height: step - 1, class: "told-apart" }));
+      for (let first = 0; first < size; first++) {
+        if (!isAlike(row, first)) continue;
+        let stop = first;
+        while (stop < size && isAlike(row, stop)) stop++;
+        const others = stop - first > 1 ? `places ${first + 1} to ${stop}` : `place ${stop}`;
+        parts.push(svg("rect", { x: side + first * cell, y, width: (stop - first) * cell, height: step - 1,
+          class: "not-told-apart" }, svg("title", {}, `${name} is not told apart from ${others}`)));
+        first = stop;
+      }
+    });
+    return picture(width, top + size * step + 4, `Detectors by mean rank under ${metric}, and who is not told apart`,
+      parts);
+  };
+  return make("div", {},
+    make("p", { class: "note" },
+      `A row for each detector: its mean rank over ${seriesCount(tests.series_used)}, its place, and dark `,
+      `the places of those it is not told apart from (Wilcoxon signed-rank, Holm, ${100 * alpha} %).`),
+    fitted(drawn));
 }
 
 // The precision-recall curve with a point that can be moved.

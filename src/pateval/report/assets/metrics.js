@@ -1,7 +1,7 @@
 // The metrics themselves: do they agree, whose choice changes the winner, and how can each be gamed on these labels.
 
 import { go } from "./address.js";
-import { agreementChart, fitted, rankChart } from "./charts.js";
+import { agreementChart, alikeChart, fitted, rankChart } from "./charts.js";
 import { chosenMetric, count, explained, figure, later, link, loadMetric, make, metricChooser, metricOf, metricText,
   numberCell, probability, seriesCount, table } from "./elements.js";
 import { downloads } from "./text_files.js";
@@ -24,16 +24,16 @@ export function metricsView(state) {
 }
 
 function ranksDrawn(tests, metric) {
-  const { detectors, mean_ranks: ranks, critical_difference: difference, friedman_p: p } = tests;
+  const { detectors, mean_ranks: ranks, friedman_p: p } = tests;
   if (detectors.length < 2) return make("p", {}, "There are not two detectors to rank.");
+  const friedman = p === null || p === undefined ? "" : `Friedman test (Iman-Davenport): p = ${probability(p)}.`;
+  if (!board.groups[metric]) return make("div", {}, alikeChart(tests, metric), make("p", { class: "note" }, friedman));
   const said = detectors.map((name, i) => `${name} ${figure(ranks[i], 2)}`).join(", ");
   const label = `Mean ranks under ${metric}: ${said}`;
   return make("div", {},
-    fitted((width) => rankChart(detectors, ranks, board.groups[metric], difference, { width, label })),
+    fitted((width) => rankChart(detectors, ranks, board.groups[metric], { width, label })),
     make("p", { class: "note" }, `Mean ranks over ${seriesCount(tests.series_used)}; 1 is best. `,
-      "Bars join detectors that are not told apart (Wilcoxon-Holm, 5 %). ",
-      p === null || p === undefined ? "" : `Friedman test (Iman-Davenport): p = ${probability(p)}. `,
-      "The critical difference is Nemenyi's."));
+      "Bars join the detectors marked on them, which are not told apart (Wilcoxon-Holm, 5 %). ", friedman));
 }
 
 function agreementSection(metric, state) {

@@ -1,9 +1,9 @@
 // The first screen: who wins, by how much, is it evidence, and what stands against it.
 
 import { addressOf, go } from "./address.js";
-import { fitted, meansChart, placesChart } from "./charts.js";
-import { chosenMetric, count, explained, figure, make, metricChooser, metricText, percent, seriesCount }
-  from "./elements.js";
+import { alikeChart, fitted, meansChart, placesChart } from "./charts.js";
+import { chosenMetric, count, explained, figure, later, loadMetric, make, metricChooser, metricText, percent,
+  seriesCount } from "./elements.js";
 import { board } from "./unpack.js";
 
 const MOST_SENTENCES = 8; // of one check
@@ -108,6 +108,10 @@ function doubtPart(metric, order) {
 }
 
 function groupsCard(metric) {
+  if (!board.groups[metric]) {
+    return make("section", { class: "card" }, make("h2", {}, "Who is not told apart"),
+      later(loadMetric(metric), (block) => alikeChart(block.tests, metric)));
+  }
   const groups = board.groups[metric].filter((group) => group.length > 1);
   const chips = (group) => group.map((name) => make("span", { class: "chip" }, name));
   return make("section", { class: "card" }, make("h2", {}, "Who is not told apart"),

@@ -27,9 +27,9 @@ function isHighBest(id, statistic) {
 
 function tableRows(state) {
   const statistic = shownStatistic(state), shown = shownMetrics(state);
-  const words = (state.filter ?? "").toLowerCase(), { rank_by: first, summary, letters, not_above_chance: low } = board;
+  const words = (state.filter ?? "").toLowerCase(), { rank_by: first, summary, not_above_chance: low } = board;
   const rows = board.detectors.map((name, d) => ({
-    name, d, rank: summary[first].mean_rank[d], alike: letters[first][d],
+    name, d, rank: summary[first].mean_rank[d], alike: board.alike[first][d],
     cells: shown.map((id) => summary[id][statistic][d]),
     isLow: shown.map((id) => statistic === "mean" && low[id].includes(d)),
   })).filter((row) => row.name.toLowerCase().includes(words));
