@@ -27,6 +27,10 @@ WORK = ROOT / "build" / "integrations"
 _OURS = ("numpy", "scipy", "narwhals")
 _COMMANDS = (*_OURS, "pyarrow", "click", "rich", "jinja2")
 PACKAGES = {
+    "scikit_learn_search": Peer("scikit-learn", "", "", (("scikit-learn", *_OURS),)),
+    "torchmetrics_epoch": Peer("torchmetrics", "", "", (("torchmetrics", "torch", *_OURS),)),
+    "lightning_module": Peer("lightning", "", "", (("lightning", "torchmetrics", "torch", *_OURS),)),
+    "optuna_study": Peer("optuna", "", "", (("optuna", *_OURS),)),
     "timeeval_metric": PEERS["TimeEval"],
     "dtaianomaly_metric": PEERS["dtaianomaly"],
     "darts_metric": Peer("darts", "", "", (("darts", *_OURS),)),
