@@ -110,6 +110,29 @@ def test_series_and_detectors_by_column():
     assert table["x"].recall_limits == pytest.approx(oracle.limits(whole)["recall_95"], abs=1e-9)
 
 
+def test_a_column_marks_rows_to_leave_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pages.csv").write_text("time,muted\n1,0\n5,1\n30,0\n")
+    (tmp_path / "incidents.csv").write_text("start,stop,drill\n4,6,0\n29,31,0\n")
+    options = ("alarms", "pages.csv", "--incidents", "incidents.csv", "--from", "0", "--to", "50", "--format", "json")
+    printed = console(*options, "--ignore", "muted")
+    (judged,) = json.loads(printed.out)["detectors"]
+    assert (judged["found"], judged["incidents"], judged["false"]) == (1, 2, 1)
+    assert printed.err == "pages.csv: left out 1 of 3 rows, as column 'muted' says\n"
+    status, printed = console_status(*options, "--ignore", "wartung.csv")
+    assert status == 2
+    assert printed.err == (
+        "pateval: 'wartung.csv' is to be ignored, and is neither a file of periods nor a column of 'pages.csv', "
+        "'incidents.csv'; name one of these\n"
+    )
+    status, printed = console_status(*options, "--ignore", "time")
+    assert status == 2
+    assert printed.err == (
+        "pateval: pages.csv: column 'time': the rows to ignore must be 0 or 1 at every step; found 5 in row 2 "
+        "(2 such values in 3)\n"
+    )
+
+
 def test_without_a_period_all_detectors_of_a_series_say_what_is_observed():
     table = pv.judge_alarm_files([{"time": [0]}, {"time": [100]}], {"time": [50]})
     assert [one.observed for one in table.judgements] == [100, 100]

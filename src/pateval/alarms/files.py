@@ -28,6 +28,7 @@ from pateval.output.results import Result, Rows, TableResult, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, beside_names, folded, plain
 from pateval.time.clocks import Duration
 from pateval.validation.arrays import choice
+from pateval.validation.wording import in_words, listed
 
 BY = ("kind", "series")
 
@@ -227,8 +228,9 @@ def judge_alarm_files(
     period : path, table or pairs, optional
         What was observed, as half-open periods, of all series or of each that its column names. By default, for each
         series, the time from its first to its last alarm or incident.
-    ignore : path, table or pairs, optional
-        Half-open periods to leave out, likewise.
+    ignore : path, table, pairs or str, optional
+        Half-open periods to leave out, likewise; or the name of a column of the alarms or the incidents, whose rows are
+        left out where it is 1.
     early, delay, merge, cooldown, within, time_unit
         As in `judge_alarms`.
     by : {"kind", "series"}, optional
@@ -258,12 +260,19 @@ def judge_alarm_files(
     """
     if by is not None:
         choice(by, "by", BY)
-    columns, beside = Columns(start, stop, series, detector, kind), Columns(series=series)
+    column = ignore if isinstance(ignore, str) and not os.path.exists(ignore) else None
+    columns, beside = Columns(start, stop, series, detector, kind, column), Columns(series=series)
+    ignore = ignore if column is None else None
     lists = [
         *_alarm_lists(alarms, columns),
         read_intervals(incidents, "incidents", columns),
         *(read_periods(given, name, beside) for given, name in ((period, "period"), (ignore, "ignore"))),
     ]
+    if column is not None and all(one.ignored is None for one in lists):
+        raise TableError(
+            f"{in_words(column)} is to be ignored, and is neither a file of periods nor a column of "
+            f"{listed([one.where for one in lists[:-2]], 4)}; name one of these"
+        )
     clock = common_clock(lists, time_unit)
     *fired, happened, periods, ignored = as_one_type(lists)
     policy = clock.policy(Policy(early, delay, merge, cooldown))

@@ -18,8 +18,9 @@ from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, g
 from pateval.io.series import is_time, why_no_time
 from pateval.io.source import is_missing, key_text, missing_column, nameless
 from pateval.time.clocks import Times, time_numbers, unit_nanoseconds
+from pateval.validation.arrays import binary_array
 from pateval.validation.containers import to_numpy
-from pateval.validation.wording import in_words, listed
+from pateval.validation.wording import InputError, InputTypeError, in_words, listed
 
 _TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
 _KINDS = (("kind", "type", "category", "class", "cause", "art"),)
@@ -38,6 +39,7 @@ class Intervals:
     detectors: npt.NDArray[Any] | None = None
     kinds: npt.NDArray[Any] | None = None
     name: str = ""  # the file's stem
+    ignored: int | None = None  # rows left out as a column says; None where there is no such column
     notes: tuple[str, ...] = ()  # liberties taken in reading
 
     def __len__(self) -> int:
@@ -83,6 +85,7 @@ class Columns:
     series: str | None = None
     detector: str | None = None
     kind: str | None = None
+    ignore: str | None = None
 
     def __post_init__(self) -> None:
         for role, name in vars(self).items():
@@ -174,7 +177,7 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
         raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
     bounds = np.stack([starts, stops], axis=1)
     _refuse_reversed(bounds, where, "row", 1)
-    return Intervals(
+    found = Intervals(
         where,
         bounds,
         kind,
@@ -184,6 +187,16 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
         name=table.name or "",
         notes=table.notes,
     )
+    if columns.ignore is None or columns.ignore not in table.columns:
+        return found
+    try:
+        is_ignored = binary_array(table.columns[columns.ignore], "the rows to ignore")
+    except (InputError, InputTypeError) as error:
+        text = error.sentence(place=None if error.step is None else f"in row {error.step + 1}")
+        raise TableError(f"{where}: column {columns.ignore!r}: {text}") from error
+    ignored = int(np.count_nonzero(is_ignored))
+    note = f"{where}: left out {ignored:,} of {table.rows:,} rows, as column {columns.ignore!r} says"
+    return replace(found.chosen(~is_ignored), ignored=ignored, notes=(*table.notes, note))
 
 
 def _first_missing(column: npt.NDArray[Any]) -> int | None:

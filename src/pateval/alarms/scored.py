@@ -24,8 +24,8 @@ from pateval.alarms.intervals import (
     read_periods,
 )
 from pateval.alarms.judgement import AlarmJudgement
-from pateval.alarms.matching import Number, Observed, Policy, joined, match, whole_lengths
-from pateval.io import Reading, ScoredSeries, Table, expand, guesses, read_table
+from pateval.alarms.matching import Matching, Number, Observed, Policy, joined, match, whole_lengths
+from pateval.io import NoRowsError, Reading, ScoredSeries, Table, expand, guesses, read_table
 from pateval.io.batches import read_jobs
 from pateval.io.plan import make_plan
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
@@ -52,7 +52,7 @@ class CountedSteps:
     observed: Observed  # its length is exact
     incidents: Intervals
 
-    def judge(self, threshold: float, policy: Policy) -> Any:
+    def judge(self, threshold: float, policy: Policy) -> Matching:
         """Hold the alarms at a threshold against the incidents; each step in alarm counts up to the next one."""
         flagged = run_times(self.scores >= threshold, self.times, self.is_parted)
         alarms, incidents = as_one_type([Intervals("", flagged), self.incidents])
@@ -289,7 +289,12 @@ def _recording(item: ScoredSeries, missing: str, max_gap: str | None) -> Recordi
 
 def looks_like_scores(path: str | os.PathLike[str]) -> bool:
     """Whether a file has a column that is called like scores, and so is no list of alarms."""
-    return any(guesses.is_score(name) for name in read_table(path).columns)
+    if not os.path.isfile(path) or not os.path.getsize(path):
+        return False  # which whoever reads it says
+    try:
+        return any(guesses.is_score(name) for name in read_table(path).columns)
+    except NoRowsError:
+        return False
 
 
 def _unlabelled(table: Table) -> Table:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pateval.alarms.files import AlarmTable
     from pateval.alarms.frontier import AlarmFrontier
 
-_LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
+_POLICY = ("early", "delay", "merge", "cooldown")
+LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 
 
 @click.command(
@@ -33,12 +34,14 @@ _LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 @click.option("--from", "first", metavar="DATE", help="Beginning of the observed time.")
 @click.option("--to", "last", metavar="DATE", help="End of it, which does not belong to it.")
 @click.option("--period", metavar="FILE", help="Observed periods, with start and stop, optionally of each series.")
-@click.option("--ignore", metavar="FILE|COLUMN", help="Periods to leave out; with scores, also a column of 0/1.")
-@click.option("--early", default="0", show_default=True, help="How long before its start an alarm counts.", **_LENGTH)
-@click.option("--delay", default="0", show_default=True, help="How long after its stop an alarm counts.", **_LENGTH)
-@click.option("--merge", help="Join alarms at most this far apart.", **_LENGTH)
-@click.option("--cooldown", help="Suppress alarms that start sooner than this after the last one.", **_LENGTH)
-@click.option("--within", help="Also tell the share found within this time.", **_LENGTH)
+@click.option(
+    "--ignore", metavar="FILE|COLUMN", help="Periods to leave out, or a column of 0/1 that marks rows to leave out."
+)
+@click.option("--early", default="0", show_default=True, help="How long before its start an alarm counts.", **LENGTH)
+@click.option("--delay", default="0", show_default=True, help="How long after its stop an alarm counts.", **LENGTH)
+@click.option("--merge", help="Join alarms at most this far apart.", **LENGTH)
+@click.option("--cooldown", help="Suppress alarms that start sooner than this after the last one.", **LENGTH)
+@click.option("--within", help="Also tell the share found within this time.", **LENGTH)
 @click.option("--by", type=click.Choice(["kind", "series"]), help="Tell kinds of incidents, or series, apart.")
 @click.option("--budget", metavar="N/TIME,...", help="Scores: the threshold for so many false alarms, as in 1/1d,5/1d.")
 @click.option("--threshold", type=float, metavar="X", help="Scores: judge the alarms at this threshold.")
@@ -70,25 +73,10 @@ def command(
     first: str | None,
     last: str | None,
     period: str | None,
-    ignore: str | None,
-    by: str | None,
-    budget: str | None,
-    threshold: float | None,
-    score: str | None,
-    label: str | None,
-    time: str | None,
-    stop: str | None,
-    series: str | None,
-    detector: str | None,
-    kind: str | None,
-    time_unit: str | None,
-    sort: bool,
-    max_gap: str | None,
-    missing: str,
     report: Path | None,
     figure: Path | None,
     result: Output,
-    **lengths: Any,
+    **settings: Any,
 ) -> None:
     """Hold alarms against incidents: what was found and missed, how soon, and at how many false alarms.
 
@@ -98,63 +86,13 @@ def command(
     """
     if report is not None:
         _refuse_report(report, files, incidents)
-    observed = _observed(first, last, period)
-    if budget is None and threshold is None and score is None:
-        from pateval.alarms.files import judge_alarm_files
-        from pateval.alarms.scored import looks_like_scores
-
-        if incidents is None:
-            raise click.UsageError("name the incidents with --incidents FILE")
-        for path in files:
-            if time is None and Path(path).is_file() and Path(path).stat().st_size and looks_like_scores(path):
-                raise click.UsageError(
-                    f"{path} holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X"
-                )
-        table = judge_alarm_files(
-            list(files),
-            incidents,
-            period=observed,
-            ignore=ignore,
-            by=by,
-            start=time,
-            stop=stop,
-            series=series,
-            detector=detector,
-            kind=kind,
-            time_unit=time_unit,
-            **lengths,
-        )
-        _announce(table.notes)
+    settings["period"] = _observed(first, last, period)
+    sliders: list[tuple[AlarmFrontier, float]] = []
+    if all(settings[name] is None for name in ("budget", "threshold", "score")):
+        table = _of_lists(files, incidents, settings)
         result.emit(table.rendered)
-        sliders: list[tuple[AlarmFrontier, float]] = []
     else:
-        from pateval.alarms.matching import Policy
-        from pateval.alarms.scored import read_scored_steps
-        from pateval.io import Reading
-
-        within, is_file = lengths.pop("within"), ignore is not None and Path(ignore).exists()
-        reading = Reading(
-            label=label,
-            score=options.score_columns(score),
-            series=series,
-            detector=detector,
-            time=time,
-            time_unit=time_unit,
-            ignore=None if is_file else ignore,
-            sort=sort,
-        )
-        steps, notes = read_scored_steps(
-            files,
-            incidents,
-            reading,
-            Policy(**lengths),
-            period=observed,
-            ignore=ignore if is_file else None,
-            max_gap=max_gap,
-            missing=missing,
-        )
-        _announce(notes)
-        sliders, table = _judged(steps, options.split(budget) or [], threshold, within, by)
+        sliders, table = _of_scores(files, incidents, settings)
         result.emit(lambda style, width: _rendered([one for one, _ in sliders], table, style, width))
     if figure is not None:
         _draw(sliders, figure)
@@ -165,20 +103,58 @@ def command(
         tell(f"wrote {report}")
 
 
-def _judged(
-    steps: list[Any], budgets: list[str], threshold: float | None, within: Any, by: str | None
+def _of_lists(files: tuple[str, ...], incidents: str | None, settings: dict[str, Any]) -> AlarmTable:
+    """Judge lists of alarms."""
+    from pateval.alarms.files import judge_alarm_files
+    from pateval.alarms.scored import looks_like_scores
+
+    if incidents is None:
+        raise click.UsageError("name the incidents with --incidents FILE")
+    for path in files:
+        if settings["time"] is None and looks_like_scores(path):
+            raise click.UsageError(
+                f"{path} holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X"
+            )
+    names = ("period", "ignore", "by", "stop", "series", "detector", "kind", "time_unit")
+    given = {name: settings[name] for name in (*names, *_POLICY, "within")}
+    table = judge_alarm_files(list(files), incidents, start=settings["time"], **given)
+    for note in table.notes:
+        tell(note)
+    return table
+
+
+def _of_scores(
+    files: tuple[str, ...], incidents: str | None, settings: dict[str, Any]
 ) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
     """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
     from pateval.alarms.files import AlarmTable
     from pateval.alarms.frontier import frontier_of
+    from pateval.alarms.matching import Policy
+    from pateval.alarms.scored import read_scored_steps
+    from pateval.io import Reading
 
-    chosen = []
-    for frontier in (frontier_of(one, budgets) for one in steps):
+    ignore = settings["ignore"]
+    is_file = ignore is not None and Path(ignore).exists()
+    columns = {name: settings[name] for name in ("label", "series", "detector", "time", "time_unit", "sort")}
+    reading = Reading(score=options.score_columns(settings["score"]), ignore=None if is_file else ignore, **columns)
+    steps, notes = read_scored_steps(
+        files,
+        incidents,
+        reading,
+        Policy(**{name: settings[name] for name in _POLICY}),
+        ignore=ignore if is_file else None,
+        **{name: settings[name] for name in ("period", "max_gap", "missing")},
+    )
+    for note in notes:
+        tell(note)
+    chosen, judgements = [], []
+    for frontier in (frontier_of(one, options.split(settings["budget"]) or []) for one in steps):
         # Above all scores nothing is flagged: that is what is left where no threshold keeps a budget.
-        levels = [threshold, *frontier.thresholds.values(), math.inf]
-        chosen.append((frontier, next(level for level in levels if level is not None)))
-    judgements = [frontier.judge(level, within=within) for frontier, level in chosen]
-    return chosen, AlarmTable(tuple(judgements), by)
+        levels = [settings["threshold"], *frontier.thresholds.values(), math.inf]
+        level = next(level for level in levels if level is not None)
+        chosen.append((frontier, level))
+        judgements.append(frontier.judge(level, within=settings["within"]))
+    return chosen, AlarmTable(tuple(judgements), settings["by"])
 
 
 def _draw(sliders: list[tuple[AlarmFrontier, float]], figure: Path) -> None:
@@ -238,8 +214,3 @@ def _refuse_report(report: Path, files: tuple[str, ...], incidents: str | None) 
         given and Path(given).exists() and report.samefile(given) for given in (*files, incidents)
     ):
         raise click.UsageError(f"--report {report}: the file is read by this command and cannot be its output, too")
-
-
-def _announce(notes: Any) -> None:
-    for note in notes:
-        tell(note)

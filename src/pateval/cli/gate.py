@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
+from pateval.cli.alarms import LENGTH
 from pateval.cli.messages import tell
 from pateval.cli.output import Output, result_options
 
 if TYPE_CHECKING:
     from pateval.alarms.gate import GateEvidence
-
-_LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 
 
 @click.command(
@@ -53,9 +52,13 @@ _LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 @options.threshold
 @click.option("--incidents", metavar="FILE", help="BASE and NEW are lists of alarms; these are the incidents.")
 @click.option("--period", metavar="FILE", help="Alarms: what was observed.")
-@click.option("--ignore", metavar="FILE", help="Alarms: periods to leave out.")
-@click.option("--merge", help="Alarms: join those at most this far apart.", **_LENGTH)
-@click.option("--cooldown", help="Alarms: suppress those sooner than this after the last one.", **_LENGTH)
+@click.option(
+    "--ignore",
+    metavar="FILE|COLUMN",
+    help="Alarms: periods to leave out, or a column of 0/1 that marks rows to leave out.",
+)
+@click.option("--merge", help="Alarms: join those at most this far apart.", **LENGTH)
+@click.option("--cooldown", help="Alarms: suppress those sooner than this after the last one.", **LENGTH)
 @click.option("--margin-missed", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="SHARE")
 @click.option("--margin-false", type=click.FloatRange(min=0), default=0.25, show_default=True, metavar="SHARE")
 @result_options

@@ -194,8 +194,8 @@ threshold = option(
     "How scores become predictions, for metrics that name no threshold: a number, oracle (the default: the best point "
     "F1 of each series), best (each metric's own best), quantile:0.01, standard-deviation:3, median-deviation:3, "
     "peaks-over-threshold, train-quantile:0.01 or train-test-quantile:0.01 (strictly above that of the training scores "
-    "in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or alarms:2/1d (in a day). "
-    "COLUMN=RULE is for one detector. May be repeated.",
+    "in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or alarms:2/1d (in a day), or "
+    "false-alarms:2/1d (two false ones; it sees the labels). COLUMN=RULE is for one detector. May be repeated.",
     callback=_threshold,
     multiple=True,
     metavar="X|RULE|COLUMN=RULE",
