@@ -7,12 +7,15 @@ Prints a Markdown table of ratios. ``--big`` adds 10**8 scores (several gigabyte
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 from side_by_side import cpu_seconds, labelled_scores, table
@@ -157,6 +160,32 @@ def grid() -> list[Row]:
     return rows
 
 
+def sets() -> list[Row]:
+    """Sets of buffers, events close together and far apart: the way that is taken against either way by itself."""
+    from pateval.pate import _counts
+
+    rows = []
+    for steps in (10**5, 10**6):
+        for gap in (40, 180, 2_000):
+            labels = np.resize(np.repeat([0, 1], [gap, 20]), steps)
+            scores = np.random.default_rng(0).random(steps) + 0.3 * labels
+            (one,) = cpu_seconds(lambda x=labels, s=scores: pv.pate(x, s, early=100, delay=100))
+            for number in (5, 11, 21, 41, 101):
+                buffers = np.linspace(0, 100, number).round().astype(int).tolist()
+
+                def seconds(most: float, some: list[int], x: Any = labels, s: Any = scores) -> float:
+                    with mock.patch.object(_counts, "_MAX_PAIRS_ONE_BY_ONE", most):
+                        return cpu_seconds(lambda: pv.pate(x, s, early=some, delay=some), rounds=2)[0]
+
+                taken, grid_way = seconds(_counts._MAX_PAIRS_ONE_BY_ONE, buffers), seconds(0, buffers)
+                few = buffers if number <= 11 else buffers[:: number // 5]  # one by one, each pair takes its time
+                one_by_one = seconds(math.inf, few) * number**2 / len(few) ** 2
+                cheaper = min(grid_way, one_by_one)
+                what = f"{number**2:,} pairs, {steps:,} steps, events every {gap + 20}"
+                rows.append((what, f"{taken / one:.1f} x", f"one pair; {taken / cheaper:.2f} x the cheaper way"))
+    return rows
+
+
 def growth() -> list[Row]:
     """Ten times the scores."""
     from sklearn.metrics import average_precision_score
@@ -218,6 +247,7 @@ PARTS = {
     "curves": curves,
     "clock": clock,
     "grid": grid,
+    "sets": sets,
     "growth": growth,
     "memory": memory,
     "start": start,

@@ -135,11 +135,12 @@ class TestAgainstOracle:
         options = dict(early=early, delay=delay, series=series)
         assert pv.pate(labels, scores, thresholds=thresholds, **options) == pytest.approx(expected, **EXACT)
 
-    @pytest.mark.parametrize("batch", [1, 64])
-    def test_grid_over_many_chunks(self, monkeypatch, batch):
+    @pytest.mark.parametrize("most_in_batches", [1, 64])
+    def test_grid_over_many_chunks(self, monkeypatch, most_in_batches):
         monkeypatch.setattr(_counts, "_MAX_PAIRS_ONE_BY_ONE", 0)
         monkeypatch.setattr(_grid, "_CHUNK", 16)
-        monkeypatch.setattr(_grid, "_BATCH", batch)
+        monkeypatch.setattr(_grid, "_MAX_PAIRS_IN_BATCHES", most_in_batches)
+        monkeypatch.setattr(_grid, "_BATCH_CELLS", 60)
         rng = np.random.default_rng(7)
         for _ in range(40):
             labels = np.repeat(rng.random(80) < 0.4, rng.integers(1, 14, 80)).astype(int)[:300]

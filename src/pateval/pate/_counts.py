@@ -26,8 +26,10 @@ from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 Array = npt.NDArray[np.float64]
 
-# More pairs are computed together. With 88,000 thresholds both ways take 0.2 s at about 90 pairs.
-_MAX_PAIRS_ONE_BY_ONE = 90
+# More pairs are computed together. Both ways take the same time at about 64 pairs where no zones of neighbours meet,
+# and at about 150 where half the steps lie in zones that do (python benchmarks/pate.py --only sets).
+_MAX_PAIRS_ONE_BY_ONE = 64
+_COST_OF_JOINT_ZONES = 2.7
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,13 @@ class ThresholdSteps:
     early: RankedZoneSteps
     limits: ZoneLimits
 
+    def is_joint(self, early: Lengths, delay: Lengths) -> BoolArray:
+        """Mark the early steps whose weight depends on both buffers, for some pair of these sets."""
+        return self.limits.depends_on_both(early, delay)[self.early.event]
+
     def true_positives(self, early: Lengths, delay: Lengths) -> Iterator[tuple[int, int, Array]]:
         """Weighted true positives at each threshold, for each pair of buffers, with their places in both sets."""
-        is_joint = self.limits.depends_on_both(early, delay)[self.early.event]
+        is_joint = self.is_joint(early, delay)
         own, joint = self.early.chosen(~is_joint), self.early.chosen(is_joint)
         own_gains = [self.gains(own, self.limits.early_reach(length, max(delay))) for length in early]
         for column, delay_length in enumerate(delay):
@@ -185,7 +191,8 @@ def mean_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     early_counts, delay_counts = Counter(early), Counter(delay)
     if not steps.missed.size:
         return 0.0  # No step that could count is ever detected.
-    if len(early_counts) * len(delay_counts) > _MAX_PAIRS_ONE_BY_ONE:
+    joint_share = steps.is_joint(early, delay).sum() / steps.missed.size
+    if len(early_counts) * len(delay_counts) > _MAX_PAIRS_ONE_BY_ONE * (1 + _COST_OF_JOINT_ZONES * joint_share):
         from pateval.pate._grid import grid_area  # Loading it takes time that a first number can do without.
 
         return grid_area(steps, early, delay, rule)

@@ -18,9 +18,9 @@ definition says. ``docs/grid.md`` derives the bound of the rounding error.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,14 +29,16 @@ from pateval.kernels.precision_recall import AreaRule, is_kept
 from pateval.pate._counts import RankedZoneSteps, ThresholdSteps
 from pateval.pate._zones import Numbers, zone_weight
 from pateval.time.clocks import Lengths
-from pateval.validation.arrays import BoolArray
+from pateval.validation.arrays import BoolArray, IntArray
 
 Array = npt.NDArray[np.float64]
 
 # The definition is followed until so many are detected, as a share of the anomalous steps found at all.
 _HEAD_SHARE = 1 / 8
 _CHUNK = 512  # thresholds prepared together
-_BATCH = 2**13  # cells (thresholds x pairs) divided together: small enough to stay in cache
+# Tables of more pairs are worked through one threshold at a time, and stay in cache; smaller ones in batches.
+_MAX_PAIRS_IN_BATCHES = 2**13
+_BATCH_CELLS, _MAX_BATCH = 2**16, 64  # thresholds x pairs, and thresholds, of a batch
 
 
 def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> float:
@@ -51,7 +53,7 @@ def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     total = _head_area(grid, dropped, found, head)
     if head < thresholds:
         total += _tail_area(grid, dropped, found, head)
-    return min(total + grid.mean(dropped.correction), 1.0)  # Rounding may pass 1.
+    return min(total + float(grid.mean(dropped.correction)), 1.0)  # Rounding may pass 1.
 
 
 @dataclass
@@ -66,13 +68,6 @@ class _TruePositives:
     def total(self) -> Array:
         """Sum of the parts: early buffers x delays."""
         return self.joint + self.own[:, None] + self.fixed
-
-    def add(self, fixed: Array, own: Array, joint: Iterable[Array]) -> None:
-        """Add what was gained; one sum for a chunk keeps rounding errors from adding up."""
-        self.fixed += fixed
-        self.own += own
-        for gain in joint:
-            self.joint += gain
 
 
 class _Grid:
@@ -94,7 +89,7 @@ class _Grid:
         self.delay, delay_counts = np.unique(delay, return_counts=True)
         self.early_share, self.delay_share = early_counts / len(early), delay_counts / len(delay)
         limits = steps.limits
-        is_joint = limits.depends_on_both(early, delay)[steps.early.event]
+        is_joint = steps.is_joint(early, delay)
         # What the delayed zone of the event before leaves of each early zone: delays x events.
         self._remaining_reach = np.stack([limits.early_limit(length) for length in self.delay.tolist()])
         self.own, self.joint = steps.early.chosen(~is_joint), steps.early.chosen(is_joint)
@@ -108,9 +103,9 @@ class _Grid:
         """Early buffers x delays."""
         return self.early.size, self.delay.size
 
-    def mean(self, values: Array) -> float:
-        """Mean over the grid of values for each early buffer and delay."""
-        return float(np.vecdot(np.vecdot(values, self.delay_share), self.early_share))
+    def mean(self, values: Array, rows: slice = slice(None)) -> Array:
+        """Mean over the grid of a table of values, or of each of several: early buffers x delays, 0 outside rows."""
+        return np.matmul(np.matmul(values, self.delay_share), self.early_share[rows])
 
     def fixed_gains(self, start: int, stop: int) -> Array:
         """True positives gained inside events and after them: thresholds x delays, 0 after the last threshold."""
@@ -123,19 +118,53 @@ class _Grid:
         """True positives gained before events, where the early buffer decides alone: thresholds x early buffers."""
         return _zone_gains(self.steps, self.own, self._remaining_reach[-1], self.early, start, stop)
 
-    def joint_gains(self, start: int, stop: int) -> dict[int, Array]:
-        """True positives gained before events, where both buffers decide, by threshold: early buffers x delays."""
-        limits = self.steps.limits
+    def joint_gains(self, start: int, stop: int) -> _JointGains:
+        """True positives gained before events, where both buffers decide, at the thresholds ``start`` to ``stop``."""
         joint = self.joint.between(start, stop)
-        distance = joint.distance[:, None]
-        half_length = limits.half_length[joint.event, None]
+        distance, half_length = joint.distance[:, None], self.steps.limits.half_length[joint.event, None]
         by_early = zone_weight(self.early, distance, half_length)
         by_delay = zone_weight(self._remaining_reach[:, joint.event].T, distance, half_length)
-        gains: dict[int, Array] = {}
-        for rank, early_weights, delay_weights in zip(joint.rank.tolist(), by_early, by_delay, strict=True):
-            gain = np.minimum(early_weights[:, None], delay_weights)
-            gains[rank] = gains[rank] + gain if rank in gains else gain
-        return gains
+        return _JointGains(joint.rank - start, by_early, by_delay, stop - start)
+
+
+class _Gains(NamedTuple):
+    """Joint gains of a batch: thresholds x early buffers x delays; shorter early buffers than ``rows`` gain nothing."""
+
+    places: IntArray
+    rows: slice
+    tables: Array
+
+
+class _JointGains:
+    """Steps worth the lower one of two weights: one for each early buffer, one for each delay.
+
+    Parameters
+    ----------
+    places : ndarray of int
+        The threshold at which each begins to count, of ``size``, ascending.
+    by_early, by_delay : ndarray of float
+        Steps x early buffers, steps x delays.
+    """
+
+    def __init__(self, places: IntArray, by_early: Array, by_delay: Array, size: int) -> None:
+        self._places, self._by_early, self._by_delay = places, by_early[:, :, None], by_delay[:, None]
+        self._edges = np.searchsorted(places, np.arange(size + 1)).tolist()
+        self._first_rows = np.count_nonzero(by_early == 0, axis=1)  # A longer buffer never weighs less.
+        self._none = _Gains(places[:0], slice(0), np.empty((0, 0, by_delay.shape[1])))
+
+    def between(self, start: int, stop: int) -> _Gains:
+        """Gains at the thresholds from ``start`` to ``stop``; places are counted from ``start``."""
+        first, last = self._edges[start], self._edges[stop]
+        if first == last:
+            return self._none
+        rows = slice(int(self._first_rows[first:last].min()), None)
+        places = self._places[first:last] - start
+        tables = np.minimum(self._by_early[first:last, rows], self._by_delay[first:last])
+        is_tied = places[1:] == places[:-1]  # Steps with the same score.
+        if is_tied.any():
+            firsts = np.flatnonzero(np.append(True, ~is_tied))
+            places, tables = places[firsts], np.add.reduceat(tables, firsts)
+        return _Gains(places, rows, tables)
 
 
 def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head: int) -> float:
@@ -144,15 +173,18 @@ def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
     for start in range(0, head, _CHUNK):
         stop = min(start + _CHUNK, head)
         fixed, own, joint = grid.fixed_gains(start, stop), grid.own_gains(start, stop), grid.joint_gains(start, stop)
-        for rank in range(start, stop):
-            found.add(fixed[rank - start], own[rank - start], [joint[rank]] if rank in joint else [])
+        for place, rank in enumerate(range(start, stop)):
+            gains = joint.between(place, place + 1)
+            found.fixed += fixed[place]
+            found.own += own[place]
+            found.joint[gains.rows] += gains.tables.sum(axis=0)
             recall_before, counts_before = recall, counts
             counts = found.total
             recall = counts / (counts + grid.steps.missed[rank])
             reward = grid.after[rank] * counts + grid.before[rank] * counts_before
             if rank == 0:
                 reward += grid.first_precision
-            total += grid.mean((recall - recall_before) * reward)
+            total += float(grid.mean((recall - recall_before) * reward))
             dropped.visit(rank, counts)
     return total
 
@@ -165,7 +197,7 @@ def _tail_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
     weight = grid.after[head] + grid.before[head]
     first = weight * (level - missed[head - 1])
     first += grid.after[head] * (grid.own_gains(head, head + 1)[0, :, None] + grid.fixed_gains(head, head + 1)[0])
-    total = grid.mean(first * (missed[head - 1] / level))
+    total = float(grid.mean(first * (missed[head - 1] / level)))
     inverse = 1 / level
     for start in range(head, missed.size, _CHUNK):
         chunk_total, inverse = _chunk_area(grid, dropped, found, start, min(start + _CHUNK, missed.size), inverse)
@@ -177,76 +209,85 @@ def _chunk_area(
     grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, start: int, stop: int, inverse: Array
 ) -> tuple[float, Array]:
     """Terms of some thresholds; ``inverse`` is 1 / X at the one before. Returns their sum and 1 / X at the last."""
-    missed = grid.steps.missed[start:stop]
+    missed, missed_before = grid.steps.missed[start:stop], grid.steps.missed[start - 1 : stop - 1]
     after, before = grid.after[start : stop + 1], grid.before[start : stop + 1]
     change = -np.diff(after + before)
     fixed, own = grid.fixed_gains(start, stop + 1), grid.own_gains(start, stop + 1)
-    joint = {rank - start: gain for rank, gain in grid.joint_gains(start, stop).items()}
     # What multiplies 1 / X, for sums over the early buffers and over the delays.
     by_delay = before[:-1, None] * fixed[:-1] + after[1:, None] * fixed[1:] + (change * missed)[:, None]
     by_early = before[:-1, None] * own[:-1] + after[1:, None] * own[1:]
     over_early, over_delay = np.empty_like(by_delay), np.zeros_like(by_early)
     has_early = set(np.flatnonzero(by_early.any(axis=1)).tolist())
     watched, total = dropped.watched(start, stop), 0.0
-    moves = fixed[:-1] + np.diff(grid.steps.missed[start - 1 : stop])[:, None]
-    sums = found.total + grid.steps.missed[start - 1]
-    found.add(fixed[:-1].sum(axis=0), own[:-1].sum(axis=0), joint.values())
-    for first, levels in _levels(sums, moves, own[:-1], joint):
+    moves = fixed[:-1] + (missed - missed_before)[:, None]
+    level = found.total + grid.steps.missed[start - 1]
+    for first, levels, gains in _levels(level, moves, own[:-1], grid.joint_gains(start, stop)):
         last = first + len(levels)
         for rank in sorted(watched.intersection(range(start + first, start + last))) if watched else ():
             dropped.visit(rank, levels[rank - start - first] - missed[rank - start])
         inverses = 1.0 / levels
-        if last - first == 1:  # Products of a single table cost less by themselves.
+        if len(levels) == 1:  # Products of a single table cost less by themselves.
             np.dot(grid.early_share, inverses[0], out=over_early[first])
             if first in has_early:
                 np.dot(inverses[0], grid.delay_share, out=over_delay[first])
         else:
             np.matmul(grid.early_share, inverses, out=over_early[first:last])
             np.matmul(inverses, grid.delay_share, out=over_delay[first:last])
-        if first in joint:
-            reward = (after[first] * grid.steps.missed[start + first - 1]) * inverse
-            reward += (before[first] * missed[first]) * inverses[0]
-            reward *= joint[first]
-            total += grid.mean(reward)
+        if gains.places.size:
+            found.joint[gains.rows] += gains.tables.sum(axis=0)
+            ranks = first + gains.places
+            former = inverse[None] if len(levels) == 1 else np.concatenate([inverse[None], inverses])[gains.places]
+            rewards = grid.mean(gains.tables * former[:, gains.rows], gains.rows)
+            total += float(rewards @ (after[ranks] * missed_before[ranks]))
+            if before[first]:  # Average precision has no such part.
+                rewards = grid.mean(gains.tables * inverses[gains.places, gains.rows], gains.rows)
+                total += float(rewards @ (before[ranks] * missed[ranks]))
         inverse = inverses[-1]
-    total += float(((np.vecdot(over_early * grid.delay_share, by_delay) - change) * missed).sum())
-    return total + float((np.vecdot(over_delay * grid.early_share, by_early) * missed).sum()), inverse
+    # One sum for a chunk keeps rounding errors from adding up.
+    found.fixed += fixed[:-1].sum(axis=0)
+    found.own += own[:-1].sum(axis=0)
+    total += float(((np.einsum("td,td->t", over_early * grid.delay_share, by_delay) - change) * missed).sum())
+    total += float((np.einsum("te,te->t", over_delay * grid.early_share, by_early) * missed).sum())
+    return total, inverse
 
 
-def _levels(sums: Array, moves: Array, own: Array, joint: dict[int, Array]) -> Iterator[tuple[int, Array]]:
+def _levels(level: Array, moves: Array, own: Array, joint: _JointGains) -> Iterator[tuple[int, Array, _Gains]]:
     """X of each threshold, early buffers x delays, for as many thresholds together as fit the cache.
 
-    Yields the number of the first of them and their tables, which are overwritten by the next. ``sums`` is X before
-    the first threshold; each moves it by a row, a column, and a table where there is a joint gain, which therefore
-    always comes first.
+    ``level`` is X before the first threshold, and is overwritten; each moves it by a row, a column, and a table where
+    there is a joint gain. Yields the number of the first threshold of a batch, their tables, which are overwritten by
+    the next, and their joint gains.
     """
-    width = _BATCH // sums.size
-    if width <= 1:
+    if level.size > _MAX_PAIRS_IN_BATCHES:
         # Where all delays move alike, adding one number is faster than adding a row.
-        is_uniform: set[int] = set(np.flatnonzero((moves == moves[:, :1]).all(axis=1)).tolist())
-        has_own: set[int] = set(np.flatnonzero(own.any(axis=1)).tolist())
-        first_moves: list[float] = moves[:, 0].tolist()
-        for place in range(len(moves)):
-            if place in joint:
-                sums += joint[place]
+        is_uniform: list[bool] = (moves == moves[:, :1]).all(axis=1).tolist()
+        has_own = set(np.flatnonzero(own.any(axis=1)).tolist())
+        for place, first_move in enumerate(moves[:, 0].tolist()):
+            gains = joint.between(place, place + 1)
+            if gains.places.size:
+                level[gains.rows] += gains.tables[0]
             if place in has_own:
-                sums += own[place, :, None]
-            if place not in is_uniform:
-                sums += moves[place]
-            elif first_moves[place]:
-                sums += first_moves[place]
-            yield place, sums[None]
+                level += own[place, :, None]
+            if not is_uniform[place]:
+                level += moves[place]
+            elif first_move:
+                level += first_move
+            yield place, level[None], gains
         return
-    edges = sorted({0, len(moves), *joint})
-    for start, stop in itertools.pairwise(edges):
-        if start in joint:
-            sums += joint[start]
-        for first in range(start, stop, width):
-            chosen = slice(first, min(first + width, stop))
-            levels = np.cumsum(own[chosen], axis=0)[:, :, None] + np.cumsum(moves[chosen], axis=0)[:, None]
-            levels += sums
-            yield first, levels
-            sums = levels[-1]
+    width = min(_BATCH_CELLS // level.size, _MAX_BATCH)
+    for first in range(0, len(moves), width):
+        chosen = slice(first, min(first + width, len(moves)))
+        gains = joint.between(chosen.start, chosen.stop)
+        levels = np.cumsum(own[chosen], axis=0)[:, :, None] + np.cumsum(moves[chosen], axis=0)[:, None]
+        levels += level
+        # NumPy's cumulative sum of tables takes many times as long as this loop.
+        gained = np.zeros(gains.tables.shape[1:])
+        following = np.append(gains.places, len(levels))[1:]
+        for first_place, stop_place, table in zip(gains.places, following, gains.tables, strict=True):
+            gained += table
+            levels[first_place:stop_place, gains.rows] += gained
+        yield first, levels, gains
+        level = levels[-1]
 
 
 def _zone_gains(
