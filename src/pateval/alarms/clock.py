@@ -25,6 +25,8 @@ class AlarmClock:
 
     nanoseconds: int | None = None  # length of a unit; None where numbers are steps, or have no unit
     has_dates: bool = False  # whether times are dates, in nanoseconds since 1970
+    date: str = ""  # one of them, where other dates are still to be held against them, and whether it has a time zone
+    has_zone: bool = False
 
     @property
     def rate_unit(self) -> str:
@@ -59,7 +61,7 @@ class AlarmClock:
                     f"{name}={in_words(value)} is a duration, and the times are numbers without a unit: say what one "
                     "unit is with time_unit"
                 )
-            exact = nanoseconds(value, name) / self.nanoseconds
+            exact = nanoseconds(value, name, endless=True) / self.nanoseconds
         elif isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
             if not 0 <= value <= _LONGEST:
                 raise ValueError(f"{name} must be a duration of 0 to 10**18 units; got {in_words(value)}")

@@ -209,6 +209,7 @@ def judge_alarm_files(
     cooldown: Duration | float | None = None,
     within: Duration | float | None = None,
     time_unit: str | None = None,
+    time_zone: str | None = None,
     by: str | None = None,
     start: str | None = None,
     stop: str | None = None,
@@ -231,7 +232,7 @@ def judge_alarm_files(
     ignore : path, table, pairs or str, optional
         Half-open periods to leave out, likewise; or the name of a column of the alarms or the incidents, whose rows are
         left out where it is 1.
-    early, delay, merge, cooldown, within, time_unit
+    early, delay, merge, cooldown, within, time_unit, time_zone
         As in `judge_alarms`.
     by : {"kind", "series"}, optional
         Also tell the kinds of incidents, or the series, apart.
@@ -261,7 +262,8 @@ def judge_alarm_files(
     if by is not None:
         choice(by, "by", BY)
     column = ignore if isinstance(ignore, str) and not os.path.exists(ignore) else None
-    columns, beside = Columns(start, stop, series, detector, kind, column), Columns(series=series)
+    columns = Columns(start, stop, series, detector, kind, column, time_zone)
+    beside = Columns(series=series, time_zone=time_zone)
     ignore = ignore if column is None else None
     lists = [
         *_alarm_lists(alarms, columns),

@@ -20,9 +20,11 @@ from pateval.output.text_table import plain
 from pateval.thresholds.false_alarms import lowest_allowed
 from pateval.thresholds.levels import read_alarm_rate
 from pateval.time.clocks import Duration
+from pateval.time.dates import date_text, has_zone
 from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import IntArray
 from pateval.validation.containers import to_numpy
+from pateval.validation.indexes import times_of
 from pateval.validation.wording import in_words
 
 _CELLS_AT_ONCE = 5_000_000  # times to detect held at once, incidents by thresholds
@@ -234,9 +236,10 @@ def alarm_frontier(
         if not isinstance(budget, str):
             raise TypeError(f"budgets must be texts such as '1/1d'; got {in_words(budget)}")
     truth = np.zeros(np.size(np.asarray(scores)), dtype=np.bool_) if labels is None else labels
+    times = times_of(times, labels=truth, scores=scores)
     recording = read_recording(
         truth, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
-    )
+    ).as_given()  # as incidents are
     recording = replace(recording, names=_series_names(series, recording.starts))
     policy = Policy(early, delay, merge, cooldown)
     return frontier_of(
@@ -260,7 +263,10 @@ def _clock(recording: Recording, times: object, time_unit: str | None) -> AlarmC
     # Numbers have no unit without time_unit; what else has one are dates, or differences in time, which are numbers.
     is_difference = getattr(getattr(times, "dtype", None), "kind", "") == "m"
     has_dates = recording.clock.nanoseconds is not None and time_unit is None and not is_difference
-    return AlarmClock(recording.clock.nanoseconds, has_dates)
+    if not has_dates:
+        return AlarmClock(recording.clock.nanoseconds)
+    dates = to_numpy(times, "times")
+    return AlarmClock(recording.clock.nanoseconds, True, date_text(dates), has_zone(dates))
 
 
 def frontier_of(steps: ScoredSteps, budgets: Sequence[str]) -> AlarmFrontier:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,17 +14,26 @@ import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
 from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, guesses, read_table
-from pateval.io.series import is_time, why_no_time
 from pateval.io.source import is_missing, key_text, missing_column, nameless
-from pateval.time.clocks import Times, time_numbers, unit_nanoseconds
+from pateval.time.clocks import unit_nanoseconds
+from pateval.time.dates import (
+    ZONE_REMEDY,
+    MixedZonesError,
+    Times,
+    date_text,
+    has_zone,
+    is_time,
+    require_zone,
+    time_numbers,
+    why_no_time,
+)
 from pateval.validation.arrays import binary_array
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, listed
 
 _TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
 _KINDS = (("kind", "type", "category", "class", "cause", "art"),)
-NUMBERS, _DATES, _DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
-_ZONE = re.compile(r":\d\d(?:[.,]\d+)?\s*(?:Z|[+-]\d\d:?\d\d)$|\d\s*Z$", re.IGNORECASE)
+NUMBERS, DATES, DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Intervals:
     where: str  # what messages call them
     bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # numbers: nanoseconds for dates
     kind_of_time: str = ""  # numbers, dates with a time zone, or without one; empty where there are no times
+    example: str = ""  # one of the dates
     series: npt.NDArray[Any] | None = None  # of each interval, where a column says so, as the next two
     detectors: npt.NDArray[Any] | None = None
     kinds: npt.NDArray[Any] | None = None
@@ -86,8 +95,11 @@ class Columns:
     detector: str | None = None
     kind: str | None = None
     ignore: str | None = None
+    time_zone: str | None = None  # where dates without a time zone were recorded
 
     def __post_init__(self) -> None:
+        if self.time_zone is not None:
+            require_zone(self.time_zone)
         for role, name in vars(self).items():
             if name is not None and not isinstance(name, str):
                 raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
@@ -106,7 +118,7 @@ def read_intervals(source: object, name: str, columns: Columns | None = None) ->
     if source is None:
         return Intervals(name)
     if not is_table(source):
-        return _of_array(source, name)
+        return _of_array(source, name, columns)
     path = source if isinstance(source, (str, os.PathLike)) else None
     try:
         # What Parquet holds is read as a whole: these are lists, not recordings.
@@ -126,16 +138,17 @@ def read_periods(source: object, name: str, columns: Columns | None = None) -> I
     return read_intervals(source, name, columns)
 
 
-def _of_array(source: object, name: str) -> Intervals:
-    array = to_numpy(source, name)
+def _of_array(source: object, name: str, columns: Columns | None) -> Intervals:
+    array, zone = to_numpy(source, name), None if columns is None else columns.time_zone
     if not array.size:
-        return Intervals(name, kind_of_time=_DATES if array.dtype.kind == "M" else "")
+        return Intervals(name, kind_of_time=DATES if array.dtype.kind == "M" else "")
     if array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 2):
         raise ValueError(f"{name} must be pairs of start and stop, or times; got an array of shape {array.shape}")
-    numbers, kind = _numbers(array.ravel(), name, getattr(getattr(source, "dtype", None), "time_zone", None))
+    is_utc = getattr(getattr(source, "dtype", None), "time_zone", None) is not None  # polars has this
+    numbers, kind = _numbers(array.ravel(), name, zone if not is_utc else "UTC")
     bounds = numbers.reshape(-1, 2) if array.ndim == 2 else np.stack([numbers, numbers], axis=1)
     _refuse_reversed(bounds, name, "index", 0)
-    return Intervals(name, bounds, kind)
+    return Intervals(name, bounds, kind, "" if kind == NUMBERS else date_text(array.ravel()))
 
 
 def _of_table(table: Table, where: str, columns: Columns, name: str) -> Intervals:
@@ -171,8 +184,8 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
                 f"among {listed(list(table.columns), 20)}"
             )
         start = dates[0]
-    starts, kind = _column_times(table, where, start)
-    stops, kind_of_stop = _column_times(table, where, stop or start)
+    starts, kind = _column_times(table, where, start, columns.time_zone)
+    stops, kind_of_stop = _column_times(table, where, stop or start, columns.time_zone)
     if kind != kind_of_stop:
         raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
     bounds = np.stack([starts, stops], axis=1)
@@ -181,6 +194,7 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
         where,
         bounds,
         kind,
+        "" if kind == NUMBERS else date_text(table.columns[start]),
         series=texts("series", columns.series, guesses.SERIES),
         detectors=texts("detector", columns.detector, guesses.DETECTORS),
         kinds=texts("kind", columns.kind, _KINDS),
@@ -207,7 +221,7 @@ def _first_missing(column: npt.NDArray[Any]) -> int | None:
     return int(missing[0]) + 1 if missing.size else None
 
 
-def _column_times(table: Table, where: str, name: str) -> tuple[Times, str]:
+def _column_times(table: Table, where: str, name: str, time_zone: str | None) -> tuple[Times, str]:
     """Times of a column as numbers, and what they are, as `Intervals.kind_of_time` has it."""
     column = table.columns[name]
     absent = _first_missing(column)
@@ -215,37 +229,26 @@ def _column_times(table: Table, where: str, name: str) -> tuple[Times, str]:
         raise TableError(
             f"{where}: column {name!r} is empty in row {absent}; fill it in (an instant stops as it starts)"
         )
-    return _numbers(column, f"{where}: column {name!r}")
+    return _numbers(column, f"{where}: column {name!r}", time_zone)
 
 
-def _numbers(values: npt.NDArray[Any], where: str, zone: object = None) -> tuple[Times, str]:
+def _numbers(values: npt.NDArray[Any], where: str, time_zone: str | None) -> tuple[Times, str]:
     try:
-        numbers, unit = time_numbers(values)
+        numbers, unit = time_numbers(values, zone=time_zone)
+    except MixedZonesError as error:
+        raise TableError(f"{where}: {error.in_rows(lambda place: place + 1)}") from error
     except (TypeError, ValueError):
         place = next((place for place, value in enumerate(values.tolist()) if not is_time(value)), 0)
         shown = in_words(values.tolist()[place])
         raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why_no_time(shown)}") from None
     if unit is None:
         return numbers, NUMBERS
-    return numbers, _DATES_WITH_ZONE if zone else kind_of_dates(values)
+    return numbers, kind_of_dates(values, time_zone)
 
 
-def kind_of_dates(values: npt.NDArray[Any]) -> str:
-    """Whether dates were written with a time zone; some with and some without are refused."""
-    if values.dtype.kind == "M":
-        return _DATES_WITH_ZONE if "zone" in (values.dtype.metadata or ()) else _DATES
-    if values.dtype.kind not in "OUT":
-        return _DATES
-    zoned = [
-        _ZONE.search(value) is not None if isinstance(value, str) else getattr(value, "tzinfo", None) is not None
-        for value in values.tolist()
-    ]
-    if any(zoned) and not all(zoned):
-        raise TableError(
-            f"some dates have a time zone and others have none, {in_words(str(values[zoned.index(False)]))} for "
-            "example; write all of them alike"
-        )
-    return _DATES_WITH_ZONE if any(zoned) else _DATES
+def kind_of_dates(values: npt.NDArray[Any], time_zone: str | None) -> str:
+    """Whether dates have a time zone, as `Intervals.kind_of_time` has it; all have where one is given."""
+    return DATES_WITH_ZONE if time_zone is not None or has_zone(values) else DATES
 
 
 def _refuse_reversed(bounds: Times, where: str, word: str, first: int) -> None:
@@ -262,11 +265,14 @@ def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmCloc
     known = [one for one in lists if one.kind_of_time]
     for one in known[1:]:
         if one.kind_of_time != known[0].kind_of_time:
-            words = [f"{each.where} has {each.kind_of_time}" for each in (known[0], one)]
+            pair = sorted([known[0], one], key=lambda each: each.kind_of_time == DATES)
+            words = [
+                f"{each.where} has {each.kind_of_time}{f' ({each.example})' if each.example else ''}" for each in pair
+            ]
             if NUMBERS in (one.kind_of_time, known[0].kind_of_time):
                 raise TableError(f"{words[0]}, and {words[1]}; write all times alike")
             raise TableError(
-                f"{words[0]}, and {words[1]}, so that nobody knows how they lie to each other; write both alike"
+                f"{words[0]}, and {words[1]}, so that nobody knows how they lie to each other; {ZONE_REMEDY}"
             )
     if time_unit is not None and (not known or known[0].kind_of_time == NUMBERS):
         return AlarmClock(unit_nanoseconds(time_unit, "time_unit"))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.intervals import as_one_type, common_clock, read_intervals, read_periods
+from pateval.alarms.intervals import Columns, as_one_type, common_clock, read_intervals, read_periods
 from pateval.alarms.matching import (
     FALSE,
     FIRST,
@@ -428,6 +428,7 @@ def judge_alarms(
     cooldown: Duration | float | None = None,
     within: Duration | float | None = None,
     time_unit: str | None = None,
+    time_zone: str | None = None,
 ) -> AlarmJudgement:
     """Hold alarms against incidents on one series: what was found, how soon, and at how many false alarms.
 
@@ -454,6 +455,9 @@ def judge_alarms(
         Also tell the share of incidents found that were found within this time.
     time_unit : str, optional
         Unit of times that are numbers, such as "s"; rates are then per day, otherwise per unit.
+    time_zone : str, optional
+        Where dates without a time zone were recorded, such as "Europe/Berlin"; without it dates with a zone and dates
+        without one do not go together.
 
     Returns
     -------
@@ -479,9 +483,10 @@ def judge_alarms(
     >>> found.times_to_detect
     array([-2])
     """
+    columns = Columns(time_zone=time_zone)
     lists = [
-        *(read_intervals(given, name) for given, name in ((alarms, "alarms"), (incidents, "incidents"))),
-        *(read_periods(given, name) for given, name in ((period, "period"), (ignore, "ignore"))),
+        *(read_intervals(given, name, columns) for given, name in ((alarms, "alarms"), (incidents, "incidents"))),
+        *(read_periods(given, name, columns) for given, name in ((period, "period"), (ignore, "ignore"))),
     ]
     clock = common_clock(lists, time_unit)
     fired, happened, periods, ignored = as_one_type(lists)

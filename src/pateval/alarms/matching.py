@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.time.clocks import Times
+from pateval.time.dates import Times
 from pateval.validation.arrays import BoolArray, IntArray
 
 Number = int | float | Fraction

@@ -19,7 +19,7 @@ from pateval.alarms.matching import ROLES, Matching, Observed
 from pateval.io.atomic import write_text
 from pateval.output.html import asset, render_page, safe_json
 from pateval.output.text_table import plain
-from pateval.time.clocks import Times
+from pateval.time.dates import Times
 
 Slider = tuple[AlarmFrontier, float]
 _PACKAGE = "pateval.alarms"

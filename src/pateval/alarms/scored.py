@@ -14,6 +14,8 @@ import numpy as np
 
 from pateval.alarms.clock import AlarmClock
 from pateval.alarms.intervals import (
+    DATES,
+    DATES_WITH_ZONE,
     NUMBERS,
     Columns,
     Intervals,
@@ -30,7 +32,8 @@ from pateval.io.batches import read_jobs
 from pateval.io.plan import make_plan
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.thresholds.false_alarms import step_lengths
-from pateval.time.clocks import Times, nanoseconds, read_clock
+from pateval.time.clocks import nanoseconds, read_clock
+from pateval.time.dates import Times, date_text
 from pateval.time.intervals import mark_intervals
 from pateval.time.timelines import Recording
 from pateval.time.timelines import joined as one_recording
@@ -186,12 +189,11 @@ def _given_incidents(incidents: object, names: tuple[str, ...], clock: AlarmCloc
 
 
 def _require_clock(lists: list[Intervals], clock: AlarmClock) -> None:
-    """Refuse incidents on another kind of clock than the steps; dates of arrays are in universal time."""
+    """Refuse incidents on another kind of clock than the steps."""
     known = [one for one in lists if one.kind_of_time]
-    if not clock.has_dates:
-        common_clock([Intervals("the scores", kind_of_time=NUMBERS), *known], None)
-    elif any(one.kind_of_time == NUMBERS for one in known):
-        common_clock([Intervals("the scores", kind_of_time=kind_of_dates(np.zeros(0, "M8[ns]"))), *known], None)
+    if not clock.has_dates or clock.date:
+        kind = DATES_WITH_ZONE if clock.has_zone else DATES if clock.has_dates else NUMBERS
+        common_clock([Intervals("the scores", kind_of_time=kind, example=clock.date), *known], None)
 
 
 def _series_steps(recording: Recording, name: str | None, incidents: Intervals | None) -> CountedSteps | None:
@@ -253,7 +255,7 @@ def read_scored_steps(
     Without incidents a column of labels marks them. Steps outside the periods, and inside the ignored ones, are left
     out.
     """
-    beside = Columns(series=reading.series)
+    beside = Columns(series=reading.series, time_zone=reading.time_zone)
     given = None if incidents is None else read_intervals(incidents, "incidents", beside)
     periods = None if period is None else read_periods(period, "period", beside)
     ignored = read_periods(ignore, "ignore", beside)
@@ -265,9 +267,12 @@ def read_scored_steps(
     clock = AlarmClock()
     for job, item in read_jobs(plan):
         recording = _recording(item, missing, max_gap)
-        kind = kind_of_dates(item.time_values) if item.has_dates and item.time_values is not None else NUMBERS
+        kind, example = NUMBERS, ""
+        if item.has_dates and item.time_values is not None:
+            kind = kind_of_dates(item.time_values, reading.time_zone)
+            example = date_text(item.time_values)
         unit = None if recording.clock is None else reading.time_unit
-        clock = common_clock([Intervals(item.where, kind_of_time=kind), *lists], unit)
+        clock = common_clock([Intervals(item.where, kind_of_time=kind, example=example), *lists], unit)
         recording = _less(recording, item.series, periods, ignored)
         notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
         parts.setdefault(f"{job.detector} {job.run}".strip(), []).append(recording)
@@ -280,7 +285,7 @@ def read_scored_steps(
 
 def _recording(item: ScoredSeries, missing: str, max_gap: str | None) -> Recording:
     """The series, by name where a column has names, on its clock; numbers of no unit are a clock, too."""
-    found = item.recording(missing=missing, max_gap=max_gap)
+    found = item.recording(missing=missing, max_gap=max_gap).as_given()  # as incidents are
     found = replace(found, names=() if item.layout.series is None else (item.series,))
     if found.clock is None and item.times is not None:
         return replace(found, clock=read_clock(item.times, len(found.labels), np.zeros(1, dtype=np.intp)))

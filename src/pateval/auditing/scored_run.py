@@ -174,7 +174,7 @@ def audit_scores(
         missing=missing,
         seed=seed,
     )
-    reading = Reading(label, score, series, detector, run, time, time_unit, ignore, sort)
+    reading = Reading(label, score, series, detector, run, time, time_unit, ignore=ignore, sort=sort)
     plan = make_plan(data, reading, needs_times=measures.needs_times)
     return audit_plan(plan, measures, draws=positive_integer(seeds, "seeds"), workers=workers, progress=progress)
 

@@ -53,6 +53,7 @@ LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 @click.option("--detector", metavar="COLUMN", help="Column that tells detectors apart.")
 @click.option("--kind", metavar="COLUMN", help="Column of the kind of an incident.")
 @click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@options.time_zone
 @click.option("--sort", is_flag=True, help="Scores: put the rows of each series in order of time.")
 @click.option("--max-gap", metavar="TIME", help="Scores: a longer hole ends alarms and is not observed.")
 @click.option(
@@ -115,7 +116,7 @@ def _of_lists(files: tuple[str, ...], incidents: str | None, settings: dict[str,
             raise click.UsageError(
                 f"{path} holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X"
             )
-    names = ("period", "ignore", "by", "stop", "series", "detector", "kind", "time_unit")
+    names = ("period", "ignore", "by", "stop", "series", "detector", "kind", "time_unit", "time_zone")
     given = {name: settings[name] for name in (*names, *_POLICY, "within")}
     table = judge_alarm_files(list(files), incidents, start=settings["time"], **given)
     for note in table.notes:
@@ -135,7 +136,8 @@ def _of_scores(
 
     ignore = settings["ignore"]
     is_file = ignore is not None and Path(ignore).exists()
-    columns = {name: settings[name] for name in ("label", "series", "detector", "time", "time_unit", "sort")}
+    names = ("label", "series", "detector", "time", "time_unit", "time_zone", "sort")
+    columns = {name: settings[name] for name in names}
     reading = Reading(score=options.score_columns(settings["score"]), ignore=None if is_file else ignore, **columns)
     steps, notes = read_scored_steps(
         files,

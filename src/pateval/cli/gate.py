@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pateval.alarms.gate import GateEvidence
 
 
+_SCORE_READING = ("score", "label", "time", "series", "time_unit", "time_zone")
+_ALARM_READING = ("merge", "cooldown", "period", "ignore", "series", "time_unit", "time_zone")
+
+
 @click.command(
     "gate",
     short_help="May a change go in? Not worse than before, beyond luck.",
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
 @click.option("--label", metavar="COLUMN", help="Column of labels.")
 @click.option("--time", metavar="COLUMN", help="Column of times.")
 @click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@options.time_zone
 @click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
 @click.option("--detector", metavar="NAME", help="The detector of a board that holds several.")
 @options.buffers_on_clock
@@ -101,7 +106,7 @@ def _of_alarms(base: str, new: str, incidents: str, settings: dict[str, Any]) ->
     from pateval.alarms.files import judge_alarm_files
     from pateval.alarms.gate import alarm_evidence
 
-    lengths = {name: settings[name] for name in ("merge", "cooldown", "period", "ignore", "series", "time_unit")}
+    lengths = {name: settings[name] for name in _ALARM_READING}
     lengths |= {name: _single(settings[name], name) for name in ("early", "delay")}
     sources = [_named(path, name) for path, name in ((base, "base"), (new, "new"))]
     table = judge_alarm_files(sources, incidents, start=settings["time"], **lengths)
@@ -180,7 +185,7 @@ def _of_scores(base: str, new: str, level: float, settings: dict[str, Any]) -> l
     from pateval.io import Reading, TableError
     from pateval.io.plan import make_plan
 
-    reading = Reading(**{name: settings[name] for name in ("score", "label", "time", "series", "time_unit")})
+    reading = Reading(**{name: settings[name] for name in _SCORE_READING})
     lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
     measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
     pair = []

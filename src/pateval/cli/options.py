@@ -121,10 +121,14 @@ _OF_SCORES = (
     option("--detector", "Column that tells detectors apart.", metavar="COLUMN"),
     option("--run", "Column that tells runs of a detector apart, such as seeds.", metavar="COLUMN"),
 )
+time_zone = option(
+    "--time-zone", "Where dates without a time zone were recorded: UTC, Europe/Berlin ...", metavar="ZONE"
+)
 _OF_STEPS = (
     option("--series", "Column that tells series apart.", metavar="COLUMN"),
     option("--time", "Column of times; guessed by name if not given, not used with 'none'.", metavar="COLUMN"),
     option("--time-unit", "What one unit of times that are numbers is: s, ms, min, h ...", metavar="UNIT"),
+    time_zone,
     option("--sort", "Put the rows of each series in order of time.", is_flag=True),
     option("--ignore", "Column of 0/1 that marks steps to leave out.", metavar="COLUMN"),
     option(

@@ -60,7 +60,7 @@ def _moment(text: str) -> int:
     """Nanoseconds since 1970 of a date."""
     import numpy as np
 
-    from pateval.time.clocks import time_numbers
+    from pateval.time.dates import time_numbers
 
     return int(time_numbers(np.array([text]))[0][0])
 

@@ -162,7 +162,8 @@ class Drawable:
         first = self.first
         found: dict[str, Any] = {"missing": first.missing, "series": first.series_of_steps, "ignore": first.ignore}
         if first.clock is not None:
-            found |= {"times": first.clock.times, "time_unit": first.clock.unit}
+            clock = first.clock.as_given()
+            found |= {"times": clock.times, "time_unit": clock.unit}
         return found | {"pooled": self.measures.pooled, "max_gap": self.measures.max_gap}
 
     def buffers(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from pateval.datasets import matrix
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
-from pateval.time.clocks import time_numbers
+from pateval.time.dates import time_numbers
 from pateval.time.windows import windows_in_a_row
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from pateval.io import guesses
 from pateval.io.content import TableError
 from pateval.io.source import Table, is_missing, key_text, nameless
-from pateval.time.clocks import Times, time_numbers
+from pateval.time.dates import ZONE_REMEDY, MixedZonesError, Times, date_text, has_zone, time_numbers
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray
 
@@ -33,6 +33,8 @@ class EventIntervals:
     closed: bool
     columns: tuple[str, str] = ("start", "stop")
     notes: tuple[str, ...] = ()
+    has_zone: bool = False  # whether dates were written with a time zone, as in the example
+    example: str = ""
 
     def describe(self) -> str:
         """Say in one line how the file was understood."""
@@ -76,11 +78,13 @@ class EventIntervals:
         return marked
 
 
-def read_events(table: Table, *, closed: bool = False, series: str | None = None) -> EventIntervals:
+def read_events(
+    table: Table, *, closed: bool = False, series: str | None = None, time_zone: str | None = None
+) -> EventIntervals:
     """Read a table of anomalies: columns of start and stop, and of series where there are several.
 
     If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked
-    for here by this name, too.
+    for here by this name, too. Dates without a time zone were recorded in ``time_zone``.
 
     Examples
     --------
@@ -98,11 +102,18 @@ def read_events(table: Table, *, closed: bool = False, series: str | None = None
                 f"{table.where}: {' and '.join(map(repr, keys))} both look like series; take one of them out"
             )
         key = keys[0] if keys else None
-    starts, dates = _bounds(table, start)
-    stops, stop_dates = _bounds(table, stop)
+    starts, dates = _bounds(table, start, time_zone)
+    stops, stop_dates = _bounds(table, stop, time_zone)
     if dates != stop_dates:
         raise TableError(
             f"{table.where}: of columns {start!r} and {stop!r} one holds dates and the other numbers; write both alike"
+        )
+    zoned = [has_zone(table.columns[name]) for name in (start, stop)] if dates and time_zone is None else [False, False]
+    if zoned[0] != zoned[1]:
+        first, other = (start, stop) if zoned[0] else (stop, start)
+        raise TableError(
+            f"{table.where}: dates of column {first!r} have a time zone, {date_text(table.columns[first])}, and those "
+            f"of {other!r} have none, {date_text(table.columns[other])}; {ZONE_REMEDY}"
         )
     wrong = np.flatnonzero(stops < starts if closed else stops <= starts)
     if wrong.size:
@@ -123,6 +134,8 @@ def read_events(table: Table, *, closed: bool = False, series: str | None = None
         closed=closed,
         columns=(start, stop),
         notes=table.notes,
+        has_zone=zoned[0],
+        example=date_text(table.columns[start]) if dates else "",
     )
 
 
@@ -135,14 +148,16 @@ def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str) -> str:
     return found[0]
 
 
-def _bounds(table: Table, name: str) -> tuple[Times, bool]:
+def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool]:
     """Starts or stops as numbers, and whether they are dates."""
     column = table.columns[name]
     absent = [row for row, value in enumerate(column.tolist(), start=1) if is_missing(value)]
     if absent:
         raise TableError(f"{table.where}: column {name!r} is empty in row {absent[0]}; an event has a start and a stop")
     try:
-        numbers, unit = time_numbers(column)
+        numbers, unit = time_numbers(column, zone=time_zone)
+    except MixedZonesError as error:
+        raise TableError(f"{table.where}: column {name!r}: {error.in_rows(lambda place: place + 1)}") from error
     except (TypeError, ValueError):
         raise TableError(
             f"{table.where}: column {name!r} holds neither dates such as 2024-01-31T12:00:00 nor numbers"

@@ -29,6 +29,7 @@ from pateval.io.source import (
     Column,
     ParquetFiles,
     Table,
+    concatenated,
     in_zone,
     missing_column,
     numpy_column,
@@ -278,7 +279,7 @@ def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where
         for column in names:
             if column not in table.columns:
                 raise missing_column(table.where, column, table.columns)
-    columns = {column: np.concatenate([table.columns[column] for table in tables]) for column in names}
+    columns = {column: concatenated([table.columns[column] for table in tables]) for column in names}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table(name, columns, where, notes, from_file=True, pieces=pieces)
 
@@ -348,6 +349,7 @@ def _from_frame(data: object, where: str) -> dict[str, Column]:
         else:
             columns[str(name)] = in_zone(np.asarray(series.to_numpy()), getattr(series.dtype, "time_zone", None))
     index = index_of(data)
+    index = index.to_timestamp() if type(index).__name__ == "PeriodIndex" else index
     if type(index).__name__ == "DatetimeIndex":
         name = "timestamp" if index.name is None else str(index.name)
         dates = np.asarray(index.tz_convert(None) if index.tz is not None else index)

@@ -169,12 +169,16 @@ def _by_channel(names: Iterable[str], pattern: re.Pattern[str]) -> dict[str, str
 
 def first_value(source: Source, name: str) -> object:
     """Return the first value of a column that is not missing; None where all are."""
+    return next(iter(first_entry(source, name)), None)
+
+
+def first_entry(source: Source, name: str) -> Column:
+    """Return the first value of a column that is not missing as an array, empty where all are."""
     for _, column in _values(source, name):
-        for value in column:
+        for place, value in enumerate(column):
             if not is_missing(value):
-                found: object = value
-                return found
-    return None
+                return column[place : place + 1]
+    return np.empty(0)
 
 
 def not_numbers(source: Source, name: str, kind: str) -> TableError:

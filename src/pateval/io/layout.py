@@ -12,11 +12,11 @@ from pateval.io import guesses
 from pateval.io.content import NoScoresError, TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import FILE_COLUMN, Source, as_table, read_table
-from pateval.io.series import is_time, why_no_time
 from pateval.io.source import Table, missing_column
 from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
-from pateval.time.clocks import is_day_first, unit_nanoseconds
+from pateval.time.clocks import unit_nanoseconds
+from pateval.time.dates import ZONE_REMEDY, date_text, has_zone, is_day_first, is_time, require_zone, why_no_time
 from pateval.validation.arrays import flag
 from pateval.validation.wording import in_words, listed
 
@@ -34,6 +34,7 @@ class Reading:
     run: str | None = None
     time: str | None = None  # "none" where no column is to be taken for it
     time_unit: str | None = None  # what one unit of times is that are numbers: "s", "ms", "min" and so on
+    time_zone: str | None = None  # where dates without a time zone were recorded, in the data and in the events
     ignore: str | None = None  # column of 0/1 that marks steps to leave out; never guessed
     sort: bool = False  # put the rows of each series in order of time, and do not refuse them when they are read
     positive: object = None  # the label or labels that mean an anomaly, where labels are words or classes
@@ -52,6 +53,8 @@ class Reading:
             if name is not None and not isinstance(name, str) and not several:
                 wanted = "the name of a column" + (", or a list of names" if role == "score" else "")
                 raise TypeError(f"{role} must be {wanted}; got {in_words(name)}")
+        if self.time_zone is not None:
+            require_zone(self.time_zone)
         flag(self.sort, "sort")
         flag(self.closed_events, "closed_events")
 
@@ -83,6 +86,7 @@ class Layout:
     positive: tuple[str, ...] = ()
     events: EventIntervals | None = None
     channels: tuple[str, ...] = ()
+    time_zone: str | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -160,6 +164,7 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         run=run,
         positive=positive,
         channels=tuple(channels),
+        time_zone=reading.time_zone,
     )
     return layout if reading.events is None else _with_events(source, layout, reading.events, reading.closed_events)
 
@@ -354,7 +359,7 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
     if not isinstance(events, EventIntervals):
         given = as_table(events, name=None if isinstance(events, (str, os.PathLike)) else "the events")
         table = given if isinstance(given, Table) else read_table(given.where)
-        events = read_events(table, closed=closed, series=layout.series)
+        events = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone)
     has_dates = layout.time is not None and not isinstance(
         guesses.first_value(source, layout.time), (int, float, np.number)
     )
@@ -362,6 +367,16 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
         raise TableError(
             f"{events.where}: events are given as dates, and {source.where} has no column of dates; name it with --time"
         )
+    if events.has_dates and layout.time_zone is None and layout.time is not None:
+        entry = guesses.first_entry(source, layout.time)
+        with_zone, without = f"{source.where} {date_text(entry)}", f"{events.where} {events.example}"
+        if events.has_zone:
+            with_zone, without = without, with_zone
+        if events.has_zone != has_zone(entry):
+            raise TableError(
+                f"{events.where}: of its dates and those of the data some have a time zone and others have none, in "
+                f"{with_zone} and in {without} for example; {ZONE_REMEDY}"
+            )
     if not events.has_dates and layout.time is not None and not has_dates:
         if layout.time_guessed:
             raise TableError(

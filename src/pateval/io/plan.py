@@ -386,7 +386,8 @@ def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence
     if events is None or events.where not in event_files:
         return
     try:
-        now = read_events(read_table(_found(events.where, places)), closed=events.closed, series=layout.series)
+        table = read_table(_found(events.where, places))
+        now = read_events(table, closed=events.closed, series=layout.series, time_zone=layout.time_zone)
         if (now.by_series, now.has_dates) != (events.by_series, events.has_dates):
             yield f"{events.where}: the events are not those that the leaderboard was computed from"
     except TableError as error:

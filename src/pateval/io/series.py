@@ -12,7 +12,8 @@ import numpy as np
 from pateval.io.content import TableError
 from pateval.io.source import Column, is_missing, without_times
 from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
-from pateval.time.clocks import FIRST_YEAR, LAST_YEAR, Times, read_clock, time_numbers, unit_nanoseconds
+from pateval.time.clocks import read_clock, unit_nanoseconds
+from pateval.time.dates import MixedZonesError, Times, is_time, time_numbers, why_no_time
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import (
     BoolArray,
@@ -31,31 +32,6 @@ if TYPE_CHECKING:
 
 _MOST_CLASSES = 20  # more distinct values than this are numbers, not classes
 _LONGEST_CLASS = 30  # characters
-
-
-def is_time(value: object) -> bool:
-    """Whether a value is a date, a date written as ISO 8601 has it, or a finite number."""
-    try:
-        time_numbers(np.array([value]))
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def why_no_time(value: object) -> str:
-    """Say why a value is no time.
-
-    Examples
-    --------
-    >>> why_no_time("31/01/2024")
-    'is neither a date such as 2024-01-31T12:00:00 nor a number'
-    >>> why_no_time("9999-12-31")
-    'lies outside the years 1678 to 2261'
-    """
-    year = re.match(r"(\d{4,})-\d\d-\d\d", str(value))
-    if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
-        return f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}"
-    return "is neither a date such as 2024-01-31T12:00:00 nor a number"
 
 
 _UNLABELLED = ": fill it in, or leave such steps out with --ignore COLUMN (ignore=...)"
@@ -287,7 +263,9 @@ class ScoredSeries:
                 f"such {'row' if len(absent) == 1 else 'rows'}); fill it in, or read without times by --time none"
             )
         try:
-            times, unit = time_numbers(values)
+            times, unit = time_numbers(values, zone=self.layout.time_zone)
+        except MixedZonesError as error:
+            raise TableError(f"{self._place(self.layout.time)}: {error.in_rows(self.row)}") from error
         except (TypeError, ValueError):
             place = next((place for place, value in enumerate(values) if not is_time(value)), None)
             if place is None:

@@ -89,6 +89,12 @@ def in_zone(dates: Column, zone: object) -> Column:
     return dates.view(np.dtype(dates.dtype.str, metadata={"zone": str(zone)}))
 
 
+def concatenated(parts: Sequence[Column]) -> Column:
+    """Put the parts of a column together; NumPy forgets that dates have a time zone."""
+    zone = (parts[0].dtype.metadata or {"zone": ""})["zone"]
+    return in_zone(np.concatenate(parts), zone) if len(parts) > 1 else parts[0]
+
+
 def object_array(values: Sequence[object]) -> Column:
     """Hold any values, lists included, in a one-dimensional object array."""
     array = np.empty(len(values), dtype=object)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.io.series import ScoredSeries
-from pateval.io.source import Column, is_missing, key_text, nameless, numpy_column, object_array
+from pateval.io.source import Column, concatenated, is_missing, key_text, nameless, numpy_column, object_array
 from pateval.validation.arrays import BoolArray
 from pateval.validation.wording import listed
 
@@ -115,7 +115,7 @@ def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str
     def joined(name: str | None) -> Column | None:
         if name not in pieces[0]:
             return None
-        return np.concatenate([piece[name] for piece in pieces]) if len(pieces) > 1 else pieces[0][name]
+        return concatenated([piece[name] for piece in pieces])
 
     labels, scores, none = joined(layout.label), joined(unit.score), np.empty(0)
     if layout.channels:

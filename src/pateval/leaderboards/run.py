@@ -57,6 +57,7 @@ def leaderboard(
     run: str | None = None,
     time: str | None = None,
     time_unit: str | None = None,
+    time_zone: str | None = None,
     ignore: str | None = None,
     sort: bool = False,
     positive: object = None,
@@ -104,6 +105,9 @@ def leaderboard(
         a series.
     time_unit : str, optional
         What one unit of times that are numbers is: "s", "ms", "min" and so on.
+    time_zone : str, optional
+        Where dates without a time zone were recorded, in the data and in the events: "UTC", "Europe/Berlin" and so on.
+        Without it dates with a zone and dates without one do not go together.
     ignore : str, optional
         Column of 0/1 that marks steps to leave out, as if they had never been recorded.
     sort : bool
@@ -210,6 +214,7 @@ def leaderboard(
         run=run,
         time=time,
         time_unit=time_unit,
+        time_zone=time_zone,
         ignore=ignore,
         sort=sort,
         positive=positive,

@@ -220,7 +220,7 @@ def _over_series(recording: Recording, compute: Callable[[Recording], Found], *,
 
 def _arguments(part: Recording) -> dict[str, Any]:
     """A recording as functions on PATE take it."""
-    clock = part.clock
+    clock = None if part.clock is None else part.clock.as_given()
     return {
         "labels": part.labels,
         "scores": part.scores,

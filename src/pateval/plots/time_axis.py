@@ -160,7 +160,7 @@ def time_axis(
 def _positions(clock: Clock, time_unit: str | None) -> tuple[Array, str | None]:
     """Times as numbers, and their unit: None for dates, which are matplotlib's count of days; empty if not known."""
     if clock.nanoseconds is None or time_unit is not None:
-        return clock.times.astype(np.float64), time_unit or ""
+        return clock.as_given().times.astype(np.float64), time_unit or ""
     from matplotlib.dates import date2num
 
     dates = clock.times.view("datetime64[ns]")

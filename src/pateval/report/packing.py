@@ -168,12 +168,15 @@ def pack_clock(clock: Clock, *, dates: bool) -> dict[str, Any]:
     >>> packed["first"], packed["tick"], packed["offsets"]["gaps"]
     ([1704067200, 0], 600000000000, [1, 2])
     """
-    times = clock.times
-    described: dict[str, Any] = {"dates": dates, "nanoseconds": clock.nanoseconds}
+    times, shown = clock.times, clock.as_given()
+    described: dict[str, Any] = {"dates": dates, "nanoseconds": shown.nanoseconds}
     if times.dtype.kind == "f":
         return described | {"first": 0, "tick": 1, "tolerance": clock.tolerance, "offsets": pack_numbers(times)}
     offsets = times - times[0]
     tick = int(np.gcd.reduce(offsets)) or 1
-    first = list(divmod(int(times[0]), 10**9)) if dates else int(times[0])
-    tolerance = clock.tolerance / tick
-    return described | {"first": first, "tick": tick, "tolerance": tolerance, "offsets": pack_numbers(offsets // tick)}
+    first = list(divmod(int(times[0]), 10**9)) if dates else shown.times[0].item()
+    described |= {"first": first, "offsets": pack_numbers(offsets // tick)}
+    if clock.given is None:
+        return described | {"tick": tick, "tolerance": clock.tolerance / tick}
+    # Floats that lie on a grid: a tick is no whole number of their unit, and rounding of its own.
+    return described | {"tick": tick * (clock.nanoseconds or 1) / clock.given, "tolerance": 1e-9}

@@ -8,7 +8,8 @@ import numpy as np
 
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.labels.events import find_events
-from pateval.time.clocks import Duration, Times, nanoseconds
+from pateval.time.clocks import Duration, nanoseconds
+from pateval.time.dates import Times
 from pateval.time.timelines import Timeline
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 

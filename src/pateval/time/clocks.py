@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Real
 from typing import Any, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
 
+from pateval.time.dates import Times, time_numbers
 from pateval.validation.arrays import IntArray, buffer_lengths, non_negative_integer, require_few
-from pateval.validation.containers import missing_mask, to_numpy
+from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words
 
-Times = npt.NDArray[Any]
 Duration = str | datetime.timedelta | np.timedelta64
 Lengths = tuple[int, ...] | tuple[float, ...]
 
@@ -37,9 +36,18 @@ _UNITS = {
     for name in names
 }
 WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
+_NUMPY_UNITS = {unit: Fraction(_UNITS[unit]) for unit in ("ns", "us", "ms", "s", "h")} | {
+    "m": Fraction(_UNITS["min"]),
+    "D": Fraction(_UNITS["d"]),
+    "W": Fraction(_UNITS["w"]),
+    "ps": Fraction(1, 10**3),
+    "fs": Fraction(1, 10**6),
+    "as": Fraction(1, 10**9),
+}
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
-FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nanoseconds
+_LONGEST = 2**63  # nanoseconds, some 292 years
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
+_GRIDS = tuple(_UNITS[name] for name in ("ns", "us", "ms", "s"))
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ class Clock:
     times: Times  # increasing within a series; integers of nanoseconds for dates, numbers as given otherwise
     nanoseconds: int | None  # length of one unit of the times; where it is not known no duration can be measured
     tolerance: float = 0.0  # differences below this are rounding
+    given: int | None = None  # nanoseconds of the unit of times that were floats, and are counted on a grid here
 
     @property
     def unit(self) -> str | None:
@@ -72,12 +81,36 @@ class Clock:
 
     def chosen(self, steps: IntArray | slice) -> Clock:
         """Some of the steps."""
-        return Clock(self.times[steps], self.nanoseconds, self.tolerance)
+        return replace(self, times=self.times[steps])
 
     def of_series(self, steps: slice) -> Clock:
         """The clock of one of several series, as if that had been read alone."""
         times = self.times[steps]
-        return Clock(times, self.nanoseconds, _tolerance(times, np.diff(times)))
+        return replace(self, times=times, tolerance=_tolerance(times, np.diff(times)))
+
+    def as_given(self) -> Clock:
+        """The clock in the unit of its times as they were given, for those who show them or hold others against them.
+
+        Examples
+        --------
+        >>> clock = read_clock([45000.25, 45000.5], 2, np.zeros(1, dtype=int), "d")
+        >>> clock.times, clock.unit, clock.as_given().times, clock.as_given().unit
+        (array([3888021600000000, 3888043200000000]), 'us', array([45000.25, 45000.5 ]), 'd')
+        """
+        if self.given is None or self.nanoseconds is None:
+            return self
+        is_finer = self.nanoseconds < self.given
+        scale = self.given // self.nanoseconds if is_finer else self.nanoseconds // self.given
+        times = self.times / scale if is_finer else self.times * float(scale)
+        return Clock(times, self.given, _tolerance(times, np.diff(times)))
+
+    @property
+    def in_nanoseconds(self) -> Times | None:
+        """Times in nanoseconds, as floats where 64 bits cannot count them; None where their unit is not known."""
+        if self.nanoseconds is None:
+            return None
+        is_countable = int(np.abs(self.times).max(initial=0)) * self.nanoseconds < _LONGEST
+        return self.times * (self.nanoseconds if is_countable else float(self.nanoseconds))
 
     def length(self, nanoseconds: Fraction) -> float:
         """Turn a duration into units of this clock."""
@@ -116,15 +149,42 @@ def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str
             f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
             f"steps by time and leave out repeated ones"
         )
-    return Clock(numbers, unit, _tolerance(numbers, differences[is_inside]))
+    counted = _on_grid(array, unit) if numbers.dtype.kind == "f" and unit is not None else None
+    if counted is not None and (np.diff(counted[0])[is_inside] > 0).all():
+        return Clock(*counted, given=unit)
+    return Clock(numbers, unit, _tolerance(numbers, differences[is_inside], array))
 
 
-def _tolerance(times: Times, intervals: Times) -> float:
-    return _ROUNDING * float(np.median(intervals)) if times.dtype.kind == "f" and intervals.size else 0.0
+def _on_grid(array: Times, unit: int) -> tuple[Times, int] | None:
+    """Count float times on the finest grid they lie on, of nanoseconds, us, ms or s; None where they lie on none.
+
+    Floats have a spacing, 0.24 us for seconds since 1970, and differ from the times that were meant by half of it, or
+    by all where they were added up. What lies that close to a grid is taken to lie on it, so that such a clock is as
+    exact as one of integers.
+    """
+    spacing, times = float(np.spacing(np.abs(array).max(initial=0))), array.astype(np.float64)
+    for grid in _GRIDS:
+        if grid < spacing * unit:
+            continue  # more than these floats can carry
+        scale = unit // grid if unit >= grid else grid // unit
+        counts = np.rint(times * scale if unit >= grid else times / scale)
+        carried = counts / scale if unit >= grid else counts * scale
+        # On a grid hardly wider than the spacing a whole one would take in anything.
+        if (np.abs(carried - times) <= (spacing if grid >= 8 * spacing * unit else spacing / 2)).all():
+            return counts.astype(np.int64), grid
+    return None
 
 
-def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
-    """Length of a duration.
+def _tolerance(times: Times, intervals: Times, given: Times | None = None) -> float:
+    """What differences of float times may be off by: rounding of the clock, and twice the spacing of its floats."""
+    if times.dtype.kind != "f" or not intervals.size:
+        return 0.0
+    spacing = float(np.spacing(np.abs(times if given is None else given).max()))
+    return max(_ROUNDING * float(np.median(intervals)), 2 * spacing)
+
+
+def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = False) -> Fraction:
+    """Length of a duration; unless it may be endless, one that 64 bits can count.
 
     Examples
     --------
@@ -138,7 +198,8 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
     if isinstance(value, np.timedelta64):
         if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
             raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {in_words(value)}")
-        total = Fraction(int(value.astype("timedelta64[ns]").astype(np.int64)))
+        unit, number = np.datetime_data(value.dtype)
+        total = int(value.astype(np.int64)) * number * _NUMPY_UNITS[unit]
     elif isinstance(value, datetime.timedelta):
         days = value.days * 86400 + value.seconds
         total = Fraction(days * 10**9 + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))
@@ -148,6 +209,8 @@ def nanoseconds(value: Duration, name: str = "the duration") -> Fraction:
         raise TypeError(f"{name} must be a duration such as '10min'; got {in_words(value)}")
     if total < 0:
         raise ValueError(f"{name} must not be negative; got {in_words(value)}")
+    if total >= _LONGEST and not endless:
+        raise ValueError(f"{name} must be shorter than 292 years; got {in_words(value)}")
     return total
 
 
@@ -249,15 +312,16 @@ def length_order(value: Any) -> Any:
 
 
 def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the duration") -> int:
-    """Number of steps nearest to a duration, at least one unless it is zero.
+    """Number of steps nearest to a duration, at least one unless it is zero; halves are rounded up.
 
     Examples
     --------
     >>> in_steps("10min", 120.0, Clock(np.array([0, 120]), 10**9)), in_steps("1s", 120.0, Clock(np.array([0]), 10**9))
     (5, 1)
     """
-    length = clock.length(nanoseconds(value, name))
-    return max(1, round(length / interval)) if length else 0
+    length = Fraction(clock.length(nanoseconds(value, name)))
+    # Up to rounding a half is a half in every unit.
+    return max(1, math.floor(length / Fraction(interval) + Fraction(1, 2) + Fraction(_ROUNDING))) if length else 0
 
 
 def single(value: Any, name: str) -> int | Duration:
@@ -300,103 +364,3 @@ def unit_nanoseconds(text: object, name: str) -> int:
             if word in _UNITS:
                 return _UNITS[word]
     raise ValueError(f"{name} must have a unit of ns, us, ms, s, min, h, d or w; got {in_words(text)}")
-
-
-def time_numbers(array: Times, unit: int | None = None) -> tuple[Times, int | None]:
-    """Integers of nanoseconds for dates, and otherwise the numbers themselves, with the length of their unit.
-
-    Examples
-    --------
-    >>> time_numbers(np.array(["1970-01-01T00:00:01"], dtype="datetime64[s]"))
-    (array([1000000000]), 1)
-    >>> time_numbers(np.array([0.5, 1.0]))
-    (array([0.5, 1. ]), None)
-    """
-    if array.dtype.kind == "O" or array.dtype.kind in "UST":
-        array = _dates(array)
-    if array.dtype.kind == "M":
-        if np.isnat(array).any():
-            raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(np.isnat(array)))}")
-        if unit is not None:
-            raise ValueError("time_unit is for times that are numbers; dates have a unit of their own")
-        return _whole_nanoseconds(array, "datetime64[ns]"), 1
-    if array.dtype.kind == "m":
-        return _whole_nanoseconds(array, "timedelta64[ns]"), 1
-    if array.dtype.kind in "iu":
-        if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
-            raise ValueError(f"times must be below 2**63 where they are integers; found {array.max()}")
-        return array.astype(np.int64), unit
-    if array.dtype.kind != "f":
-        raise TypeError(f"times must be dates or numbers; got {array.dtype} values")
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"times must be finite; found {array[~np.isfinite(array)][0]} at index "
-            f"{int(np.argmax(~np.isfinite(array)))}"
-        )
-    with np.errstate(over="ignore"):
-        times = array.astype(np.float64)
-    if not np.isfinite(times).all():
-        raise ValueError("times must be numbers that double precision can hold")
-    return times, unit
-
-
-def _whole_nanoseconds(array: Times, dtype: str) -> Times:
-    """Dates or differences as integers; NumPy would wrap around what 64 bits cannot count in nanoseconds."""
-    converted = array.astype(dtype)
-    wrapped = converted.astype(array.dtype) != array
-    if wrapped.any():
-        place = int(np.argmax(wrapped))
-        years = f"{FIRST_YEAR} and {LAST_YEAR}"
-        raise ValueError(f"times must lie between the years {years}; found {array[place]} at index {place}")
-    return converted.astype(np.int64)
-
-
-def _dates(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Dates of an array of text or objects."""
-    missing = missing_mask(array)
-    if missing.any():
-        raise ValueError(f"times must hold no missing values; found one at index {int(np.argmax(missing))}")
-    dates = []
-    for place, value in enumerate(array.tolist()):
-        try:
-            dates.append(_date(value))
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"times must be dates, such as datetime64 values, or numbers; got {in_words(value)} at index {place}"
-            ) from None
-    return np.array(dates, dtype="datetime64[ns]")
-
-
-# Dates with dots have the day first wherever they are written; with slashes it depends on the country.
-_DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T]+(\d{1,2})(?=:))?(?=$|:)")
-
-
-def is_day_first(value: object) -> bool:
-    """Whether a text is a date with dots, day before month.
-
-    Examples
-    --------
-    >>> [text for text in ("31.01.2024 8:30", "2024-01-31", "31/01/2024", "1.5") if is_day_first(text)]
-    ['31.01.2024 8:30']
-    """
-    return isinstance(value, str) and _DAY_FIRST.match(value) is not None
-
-
-def _year_first(found: re.Match[str]) -> str:
-    day, month, year, hour = found.groups()
-    return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}" if hour else "")
-
-
-def _date(value: Any) -> Any:
-    """A date without a time zone; one with a zone is moved to universal time."""
-    if isinstance(value, str):
-        value = datetime.datetime.fromisoformat(_DAY_FIRST.sub(_year_first, value))
-    if isinstance(value, datetime.date) and not FIRST_YEAR <= value.year <= LAST_YEAR:
-        raise ValueError("NumPy would wrap around what 64 bits cannot count in nanoseconds")
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        below_microsecond = np.timedelta64(getattr(value, "nanosecond", 0), "ns")  # pandas has this.
-        utc = datetime.datetime(*value.utctimetuple()[:6], value.microsecond)  # as NumPy wants it
-        return np.datetime64(utc, "ns") + below_microsecond
-    if isinstance(value, Real):
-        raise TypeError("numbers are no dates")
-    return np.datetime64(value, "ns")

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import runs
-from pateval.time.clocks import Times, read_clock, time_numbers
+from pateval.time.clocks import read_clock
+from pateval.time.dates import Times, date_text, has_zone, time_numbers
 from pateval.validation.arrays import BoolArray, IntArray, binary_array, count, flag
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words
@@ -80,6 +81,11 @@ def labels_from_intervals(
     numbers, unit = time_numbers(given.ravel())
     if given.size and (unit is None) != (clock.nanoseconds is None):
         raise TypeError("intervals and times must both be dates or both be numbers")
+    if unit is not None and has_zone(given.ravel()) != has_zone(times):
+        raise ValueError(
+            f"intervals and times must both have a time zone, or both none; got {date_text(given.ravel())} and "
+            f"{date_text(times)}: give both a zone, or neither"
+        )
     bounds = numbers.reshape(-1, 2)
     labels, counts = mark_intervals(bounds, clock.times, closed)
     _refuse_empty(bounds, counts, given, closed, f"the times {times[0]} to {times[-1]}")

@@ -177,9 +177,11 @@ class Recording:
     @property
     def nanoseconds(self) -> npt.NDArray[Any] | None:
         """When each step was recorded, in nanoseconds; None where that is not known."""
-        if self.clock is None or self.clock.nanoseconds is None:
-            return None
-        return self.clock.times * self.clock.nanoseconds
+        return None if self.clock is None else self.clock.in_nanoseconds
+
+    def as_given(self) -> Recording:
+        """The recording with its times as they were given."""
+        return self if self.clock is None else replace(self, clock=self.clock.as_given())
 
     def counted(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values of the steps that count, as if the others had never been recorded."""
@@ -306,10 +308,12 @@ def joined(recordings: Sequence[Recording]) -> Recording:
     clocks = [one.clock for one in recordings if one.clock is not None]
     clock = None
     if len(clocks) == len(recordings):
-        units = {one.nanoseconds for one in clocks}
-        times = [one.times * (cast(int, one.nanoseconds) if len(units) > 1 else 1) for one in clocks]
-        unit = "ns" if len(units) > 1 else clocks[0].unit
-        clock = read_clock(np.concatenate(times), sum(sizes), starts, unit)
+        # Of several units the finest, in which all of them are whole numbers.
+        finest = min(clocks, key=lambda one: one.nanoseconds or 0)
+        scales = [(one.nanoseconds or 1) // (finest.nanoseconds or 1) for one in clocks]
+        times = [one.times * scale for one, scale in zip(clocks, scales, strict=True)]
+        clock = read_clock(np.concatenate(times), sum(sizes), starts, finest.unit)
+        clock = replace(clock, given=clock.given or finest.given)
     names = tuple(name for one in recordings for name in one.names)
     training = tuple(level for one in recordings for level in one.training)
     of_steps = {name: together(name) for name in _OF_STEPS}
