@@ -1,6 +1,6 @@
 """Which small faults would no test notice? Put some into a package at random, one at a time, and run the tests.
 
-    python benchmarks/mutants.py PACKAGE [-n 20] [--seed 0] [--limit 300] [--tests 12] [--more-tests FILE ...]
+    python benchmarks/mutants.py PACKAGE [-n 20] [--seed 0] [--limit 300] [--seconds 60] [--map FILE] [--workers 1]
 
 PACKAGE is a package, a module or a folder of `src/pateval`: ``metrics``, ``evaluation/chance.py``; several are mutated
 together. A mutant is a kind of fault, drawn first, at a place drawn among all where it can be put:
@@ -13,20 +13,21 @@ return        None in place of what is returned
 argument      a keyword argument dropped, the first two arguments exchanged
 
 Texts, annotations and what only type checkers read are left alone. The working tree is not touched: the mutants live
-in a copy. Which tests reach a file is guessed, without coverage: the doctests of the file itself, and the test files
-that have its name, or speak of it or of a function or class that it defines; those that speak of it most come first,
-and --more-tests adds others, such as tests/test_one_answer.py.
-A mutant is killed where one of them fails. Survivors are printed at the end: each is a missing test, or an equivalent
-program. Mutants that run into the limit are counted by themselves, since a loop without end and slow tests look alike.
+in a copy. Which tests reach a line is measured, once, by coverage, and kept in --map (build/reached.json; remove it to
+measure again): all fast tests run with it, which takes some 15 minutes. Those that reach the line run, the fastest
+first, as many as --seconds hold; for a line that is met at import only, those that reach the file; and the doctests of
+the file where no test does. A mutant is killed where one of them fails. Survivors are printed at the end: each is a
+missing test, or an equivalent program. Mutants that run into the limit are counted by themselves, since a loop without
+end and slow tests look alike.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -34,8 +35,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PACKAGE = CHECKOUT / "src" / "pateval"
@@ -57,15 +61,16 @@ class Mutant(NamedTuple):
     stop: int
     text: str
     line: int
+    last_line: int
     shown: str
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: ``killed``, ``survived`` or ``limit``, after how long, and by how many test files."""
+    """What became of a mutant: ``killed``, ``survived`` or ``limit``, after how long, and by how many tests."""
 
     status: str
     seconds: float
-    test_files: int
+    tests: int
 
 
 def nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -127,7 +132,7 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
             if isinstance(changed, ast.expr):
                 text = f"({text})"
             shown = f"{' '.join(content[start:stop].decode().split())}  ->  {text}"
-            yield Mutant(file, kind, start, stop, text, node.lineno, shown)  # type: ignore[attr-defined]
+            yield Mutant(file, kind, start, stop, text, node.lineno, node.end_lineno, shown)  # type: ignore[attr-defined]
 
 
 def drawn(files: list[Path], number: int, seed: int) -> list[Mutant]:
@@ -143,25 +148,67 @@ def drawn(files: list[Path], number: int, seed: int) -> list[Mutant]:
     return list(chosen)
 
 
-def tests_of(file: Path, most: int) -> list[str]:
-    """Name the test files that seem to reach a file, those that speak of it most first."""
-    tree = ast.parse(file.read_bytes())
-    defined = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    module = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
-    stem = file.parent.name if file.stem == "__init__" else file.stem.strip("_")
-    names = [module, stem, *(name for name in defined if not name.startswith("_"))]
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted((CHECKOUT / "tests").rglob("test_*.py"))}
-    weights = {
-        path: 1000 * (f"_{stem.rstrip('s')}" in path.stem) + 100 * (f"_{file.parent.name.rstrip('s')}" in path.stem)
-        for path in texts
-    }
-    for name in names:
-        spoken = {path: len(re.findall(rf"\b{re.escape(name)}\b", text)) for path, text in texts.items()}
-        everywhere = sum(map(bool, spoken.values()))  # a word that many files use says little about each
-        for path, number in spoken.items():
-            weights[path] += number / max(everywhere, 1)
-    found = sorted((path for path, weight in weights.items() if weight), key=lambda path: -weights[path])
-    return [path.relative_to(CHECKOUT).as_posix() for path in found[:most]]
+class Reached(NamedTuple):
+    """Which tests reach which lines of a file, and how many seconds each test takes."""
+
+    lines: dict[str, dict[str, list[str]]]
+    seconds: dict[str, float]
+
+    @classmethod
+    def read(cls, path: Path) -> Reached:
+        """Read the map, after measuring it where there is none."""
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(measured()._asdict()), encoding="utf-8")
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+    def tests(self, mutant: Mutant, most_seconds: float) -> list[str]:
+        """Tests that reach a mutant, the fastest first, as many as fit; the file's doctests where there are none."""
+        inside = mutant.file.relative_to(CHECKOUT).as_posix()
+        by_line = self.lines.get(inside, {})
+        lines = range(mutant.line, mutant.last_line + 1)
+        tests = {test for line in lines for test in by_line.get(str(line), [])}
+        tests = tests or {test for tests in by_line.values() for test in tests}
+        chosen, seconds = [], 0.0
+        for test in sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test)):
+            seconds += self.seconds.get(test, 0.0)
+            if seconds > most_seconds and chosen:
+                break
+            chosen.append(test)
+        return chosen or [inside]
+
+
+def measured() -> Reached:
+    """Run all fast tests with coverage, and take from it which test reaches which line."""
+    import coverage
+
+    with tempfile.TemporaryDirectory() as folder:
+        data, junit = Path(folder) / "coverage", Path(folder) / "tests.xml"
+        environment = os.environ | {"COVERAGE_FILE": str(data), "HYPOTHESIS_PROFILE": "ci"}
+        tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", f"--junit-xml={junit}"]
+        recorded = ["--cov=pateval", "--cov-report=", "--cov-context=test"]
+        subprocess.run([*tests, *recorded], cwd=CHECKOUT, env=environment, check=False)
+        kept = coverage.CoverageData(str(data))
+        kept.read()
+        lines: dict[str, dict[str, list[str]]] = {}
+        for name in kept.measured_files():
+            by_line = {
+                str(line): sorted({context.split("|")[0] for context in contexts if context})
+                for line, contexts in kept.contexts_by_lineno(name).items()
+            }
+            inside = Path(name).resolve().relative_to(CHECKOUT).as_posix()
+            lines[inside] = {line: tests for line, tests in by_line.items() if tests}
+        seconds: dict[str, float] = {}
+        for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314  # written by pytest, just now
+            seconds[f"{case.get('classname')}.{case.get('name')}"] = float(case.get("time", 0))
+    reaching = {test for by_line in lines.values() for tests in by_line.values() for test in tests}
+    return Reached(lines, {test: seconds.get(dotted(test), 0.0) for test in reaching})
+
+
+def dotted(test: str) -> str:
+    """A test's name as pytest writes it into XML, from the one that it is called by."""
+    file, *names = test.split("::")
+    return ".".join([file.removesuffix(".py").replace("/", "."), *names])
 
 
 def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> Outcome:
@@ -169,8 +216,9 @@ def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> Outcome
     inside = mutant.file.relative_to(CHECKOUT)
     content = mutant.file.read_bytes()
     (copy / inside).write_bytes(content[: mutant.start] + mutant.text.encode() + content[mutant.stop :])
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(inside), *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}:{copy / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["HYPOTHESIS_PROFILE"] = "ci"
     begin = time.monotonic()
     # In a group of its own, so that the processes of tests end with it.
     process = subprocess.Popen(
@@ -188,6 +236,17 @@ def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> Outcome
     return Outcome(status, time.monotonic() - begin, len(tests))
 
 
+def copied(copy: Path) -> Path:
+    """Lay out a copy of the checkout: what mutants and tests touch is copied, the rest is linked to."""
+    copy.mkdir()
+    for path in CHECKOUT.iterdir():
+        if path.name in COPIED:
+            shutil.copytree(path, copy / path.name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif not path.name.startswith(".") and path.name != "build":
+            (copy / path.name).symlink_to(path)
+    return copy
+
+
 def main() -> None:
     """Try mutants, and print those that no test has noticed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -195,28 +254,33 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=20, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each mutant")
-    parser.add_argument("--tests", type=int, default=12, help="at most so many test files for each mutant")
-    parser.add_argument("--more-tests", nargs="*", default=[], help="test files to run besides, after the others")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of a mutant may take")
+    parser.add_argument("--map", type=Path, default=CHECKOUT / "build" / "reached.json", help="which tests reach what")
+    parser.add_argument("--workers", type=int, default=1, help="mutants tried at a time")
     given = parser.parse_args()
     places = [PACKAGE / name for name in given.packages]
     files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
     if not files:
         parser.error(f"no file of src/pateval is named by {', '.join(given.packages)}")
     chosen = drawn(files, given.n, given.seed)
-    outcomes: list[tuple[Mutant, Outcome]] = []
+    reached = Reached.read(given.map)
+
+    def outcome_of(mutant: Mutant) -> Outcome:
+        copy = copies.get()
+        try:
+            outcome = tried(mutant, copy, reached.tests(mutant, given.seconds), given.limit)
+        finally:
+            copies.put(copy)
+        where = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
+        print(f"{outcome.status:8s} {outcome.seconds:4.0f} s  {where}  {mutant.kind}", flush=True)
+        return outcome
+
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder)
-        for path in CHECKOUT.iterdir():
-            if path.name in COPIED:
-                shutil.copytree(path, copy / path.name, ignore=shutil.ignore_patterns("__pycache__"))
-            elif not path.name.startswith(".") and path.name != "build":
-                (copy / path.name).symlink_to(path)
-        for number, mutant in enumerate(chosen, start=1):
-            tests = list(dict.fromkeys([*tests_of(mutant.file, given.tests), *given.more_tests]))
-            outcome = tried(mutant, copy, tests, given.limit)
-            outcomes.append((mutant, outcome))
-            where = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
-            print(f"{number:4d} {outcome.status:8s} {outcome.seconds:4.0f} s  {where}  {mutant.kind}", flush=True)
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(given.workers):
+            copies.put(copied(Path(folder) / str(number)))
+        with ThreadPoolExecutor(given.workers) as pool:
+            outcomes = list(zip(chosen, pool.map(outcome_of, chosen), strict=True))
     killed, survived, limit = (
         [mutant for mutant in outcomes if mutant[1].status == status] for status in ("killed", "survived", "limit")
     )
@@ -226,7 +290,7 @@ def main() -> None:
     )
     for mutant, outcome in survived:
         where = f"{mutant.file.relative_to(CHECKOUT)}:{mutant.line}"
-        print(f"\n{where}  {mutant.kind}  ({outcome.test_files} test files)\n    {mutant.shown}")
+        print(f"\n{where}  {mutant.kind}  ({outcome.tests} tests)\n    {mutant.shown}")
 
 
 if __name__ == "__main__":
