@@ -9,6 +9,7 @@ import click
 from pateval.cli import options
 from pateval.cli.messages import tell, tell_all
 from pateval.cli.output import Output, result_options
+from pateval.cli.progress import progress_bar
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def compare(
     same = _on_same_steps(read, one, other, measures)
     measures.require_detectors(names)
     found = same.detectors()
-    result.emit(compare_runs(found[one], found[other], measures, names=(one, other), draws=draws).rendered)
+    with progress_bar("metrics resampled") as progress:
+        compared = compare_runs(found[one], found[other], measures, names=(one, other), draws=draws, progress=progress)
+    result.emit(compared.rendered)
 
 
 def _on_same_steps(read: ScoredFiles, one: str, other: str, measures: Measures) -> ScoredFiles:

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE, Metric
-from pateval.evaluation.bootstrap import event_blocks, mean_intervals
+from pateval.evaluation.bootstrap import mean_intervals
 from pateval.evaluation.measures import Measures, Metrics, Threshold
 from pateval.evaluation.notes import left_out_notes, require_clock
+from pateval.evaluation.pieces import Pieces, cut, draw_pieces
 from pateval.evaluation.result import BINARY
-from pateval.evaluation.values import Sample, Value, mean_values, values_of, with_predictions
+from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
 from pateval.labels.events import find_events
 from pateval.output.results import TableResult, columns_of
 from pateval.output.text_table import TERMINAL_WIDTH, beside_names, cut_in_the_middle, folded, plain
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, joined, leave_out_for_all, read_recording
-from pateval.validation.arrays import Buffers, non_negative_integer
+from pateval.validation.arrays import Buffers, FloatArray, IntArray, non_negative_integer
 from pateval.validation.wording import in_words
 
 LEVEL = 0.95
 _ARROW = "<"  # points to the value it stands behind
 _LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
 _MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
-_DRAWS_OF_PIECES = 200  # each computes all metrics anew
+_DRAWS_OF_PIECES = 200
 _DRAWS_OF_SERIES = 2000
 _TIE = 1e-12
 TIE = "tie"
@@ -218,10 +219,12 @@ def compare(
 ) -> Comparison:
     """Compare two detectors on the same labels.
 
-    One series is cut midway between its events, and the pieces are drawn with replacement and put end to end again in
-    the order of time, for both detectors alike; the limits are percentiles of the differences (Künsch 1989). With
-    several series each has its value, the difference is the mean over those where both detectors have one, and series
-    are drawn (BCa limits, Efron 1987). There are no limits with fewer than five pieces or series.
+    One series is cut midway between its events, and the pieces are drawn with replacement, for both detectors alike;
+    the limits are percentiles of the differences (Künsch 1989). Each piece is a series of its own: zones and alarms end
+    where it is cut, and what is counted on the pieces of a draw is added up. Metrics that are no function of counts are
+    computed on the pieces put end to end, or pooled where they can be. With several series each has its value, the
+    difference is the mean over those where both detectors have one, and series are drawn (BCa limits, Efron 1987).
+    There are no limits with fewer than five pieces or series.
 
     Parameters
     ----------
@@ -234,12 +237,12 @@ def compare(
     early, delay, window
         As in `evaluate`.
     threshold : float or str
-        How scores become predictions, as in `evaluate`; chosen on each series, and kept in the draws.
+        How scores become predictions, as in `evaluate`; chosen on each series, and kept in the draws, as are the
+        thresholds that VUS samples and the steps that durations become.
     series : array-like, optional
         Which series each step belongs to.
     times, time_unit, max_gap, ignore
-        The clock, and steps to leave out, as in `evaluate`. In the draws each step comes as long after the one before
-        it as it did.
+        The clock, and steps to leave out, as in `evaluate`.
     missing : {"error", "ignore", "normal"}
         What to do where a score is NaN or null, as in `evaluate`; "ignore" leaves out, for both detectors, steps at
         which one of them has no score.
@@ -302,6 +305,7 @@ def compare_runs(
     *,
     names: tuple[str, str],
     draws: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Compare two detectors, each with its runs; `compare` says what the parameters are.
 
@@ -319,19 +323,20 @@ def compare_runs(
     whole = [mean_values(list(found.values())) for found in by_series]
     if measures.pooled:
         whole = [
-            _mean_of_runs([[values_of(run, own)] for run in runs])[0]
-            for runs, own in zip(detectors, wanted, strict=True)
+            mean_values([values_of(run, own) for run in runs]) for runs, own in zip(detectors, wanted, strict=True)
         ]
     detectors = _on_common_series(detectors)
     recordings = [runs[0] for runs in detectors]
     several = recordings[0].starts.size > 1
+    pieces: list[list[Pieces]] = []
     if several:
         common = [series for series in by_series[0] if series in by_series[1]]
         table = [[found[series] for series in common] for found in by_series]
     else:
-        pieces = [[_Pieces(run, own) for run in runs] for runs, own in zip(detectors, wanted, strict=True)]
-        units = _cut(recordings[0])
-        table = [_mean_of_runs([[run.values(slice(*unit)) for unit in units] for run in runs]) for runs in pieces]
+        limits_of_pieces = cut(recordings[0])
+        for runs, own in zip(detectors, wanted, strict=True):
+            pieces.append([Pieces(run, own, limits_of_pieces) for run in runs])
+        table = [[mean_values(piece) for piece in zip(*(run.values() for run in runs), strict=True)] for runs in pieces]
     number = len(table[0])
     events = len(find_events(recordings[0].counted(recordings[0].labels), recordings[0].timeline.starts))
     enough = number >= _MIN_UNITS_FOR_LIMITS and (several or events >= _MIN_UNITS_FOR_LIMITS)
@@ -346,7 +351,7 @@ def compare_runs(
             name: _limits_of_means(values[0] - values[1], count, measures.seed) for name, values in columns.items()
         }
     else:
-        limits = _limits_of_pieces(pieces, units, measures, count)
+        limits = _limits_of_pieces(pieces, draw_pieces(number, count, measures.seed), progress)
     rows = [
         _row(
             metric,
@@ -373,7 +378,7 @@ def _by_series(runs: Sequence[Recording], measures: Measures) -> dict[object, di
     for run in runs:
         for place, part in enumerate(run.parts()):
             found.setdefault(part.names or place, []).append(values_of(part, measures))
-    return {series: _mean_of_runs([[values] for values in several])[0] for series, several in found.items()}
+    return {series: mean_values(several) for series, several in found.items()}
 
 
 def _on_common_series(detectors: Sequence[Sequence[Recording]]) -> list[list[Recording]]:
@@ -386,48 +391,6 @@ def _on_common_series(detectors: Sequence[Sequence[Recording]]) -> list[list[Rec
     ]
 
 
-def _mean_of_runs(runs: Sequence[Sequence[Mapping[str, Value]]]) -> list[dict[str, Value]]:
-    """Mean over the runs of a detector on each series or piece."""
-    return [mean_values(several) for several in zip(*runs, strict=True)]
-
-
-class _Pieces:
-    """One detector on one series, with its predictions fixed: those of the whole series, for each threshold."""
-
-    def __init__(self, recording: Recording, measures: Measures) -> None:
-        sample = Sample(recording, measures)
-        groups: dict[int | None, tuple[Recording, list[Metric]]] = {}
-        for metric in measures.metrics:
-            flags = sample.predicted(metric).flags if metric.needs_threshold else None
-            key = None if flags is None else id(flags)
-            if key not in groups:
-                everywhere = None if flags is None else recording.timeline.on_all_steps(flags)
-                groups[key] = replace(recording, predictions=everywhere), []
-            groups[key][1].append(metric)
-        self._groups = [(one, replace(measures, metrics=tuple(metrics))) for one, metrics in groups.values()]
-
-    def values(self, steps: slice | npt.NDArray[np.intp]) -> dict[str, Value]:
-        """Values on a piece, or on steps drawn with repetition."""
-        found: dict[str, Value] = {}
-        for recording, measures in self._groups:
-            part = recording.part(steps) if isinstance(steps, slice) else recording.drawn(steps)
-            if part.is_left_out is not None and part.is_left_out.all():
-                found |= dict.fromkeys(measures.ids, Value(math.nan, "no step of the piece counts"))
-            elif part.predictions is None:
-                no_cut = replace(measures, threshold=ORACLE)
-                found |= values_of(part, no_cut)
-            else:
-                found |= values_of(part, measures)
-        return found
-
-
-def _cut(recording: Recording) -> list[tuple[int, int]]:
-    """Cut one series midway between its events; events that only left-out steps part stay in one piece."""
-    found = event_blocks(recording.counted(recording.labels))
-    cuts = recording.timeline.original(np.array([start for start, _ in found[1:]], dtype=np.intp))
-    return list(pairwise([0, *cuts.tolist(), len(recording.labels)]))
-
-
 def _limits_of_means(differences: npt.NDArray[np.float64], draws: int, seed: int) -> tuple[float, float]:
     """Limits of the mean difference over the series where both have a value."""
     defined = differences[~np.isnan(differences)]
@@ -438,19 +401,30 @@ def _limits_of_means(differences: npt.NDArray[np.float64], draws: int, seed: int
 
 
 def _limits_of_pieces(
-    detectors: Sequence[Sequence[_Pieces]], units: Sequence[tuple[int, int]], measures: Measures, draws: int
+    detectors: Sequence[Sequence[Pieces]], weights: IntArray, progress: Callable[[int, int], None] | None
 ) -> dict[str, tuple[float, float]]:
-    """Percentiles of the differences on series put together from pieces that were drawn."""
-    generator = np.random.default_rng(measures.seed)
-    found: dict[str, list[float]] = {name: [] for name in measures.ids}
-    for _ in range(draws):
-        # In the order of time: a last piece that ends in an event never comes before a first that begins with one.
-        chosen = np.sort(generator.integers(0, len(units), len(units)))
-        drawn = np.concatenate([np.arange(*units[piece]) for piece in chosen])
-        one, other = (_mean_of_runs([[run.values(drawn)] for run in runs])[0] for runs in detectors)
-        for name in measures.ids:
-            found[name].append(one[name].value - other[name].value)
-    return {name: _percentiles(np.array(differences)) for name, differences in found.items()}
+    """Percentiles of the differences on draws, given how often each of the pieces comes in each of them."""
+    total, done = sum(map(len, detectors)), 0
+    means: list[dict[str, FloatArray]] = []
+    for runs in detectors:
+        found = []
+        for run in runs:
+            found.append(run.drawn(weights, None if progress is None else partial(_tell, progress, done, total)))
+            done += 1
+        means.append({name: _defined_mean([values[name] for values in found]) for name in found[0]})
+    return {name: _percentiles(means[0][name] - means[1][name]) for name in means[0]}
+
+
+def _tell(progress: Callable[[int, int], None], before: int, runs: int, done: int, metrics: int) -> None:
+    progress(before * metrics + done, runs * metrics)
+
+
+def _defined_mean(runs: Sequence[FloatArray]) -> FloatArray:
+    """Mean over the runs of a detector where they have a value."""
+    values = np.array(runs)
+    is_defined = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(is_defined, values, 0).sum(axis=0) / is_defined.sum(axis=0)
 
 
 def _percentiles(differences: npt.NDArray[np.float64]) -> tuple[float, float]:

@@ -34,6 +34,10 @@ class AreaRule:
     before: float
     start: float
 
+    def area(self, after: float, before: float) -> float:
+        """Area, from the sums of gains times the precision after and before them; rounding may pass 1."""
+        return min(self.after * after + self.before * before, 1.0)
+
 
 TRAPEZOID = AreaRule("trapezoid", after=0.5, before=0.5, start=1.0)
 AVERAGE_PRECISION = AreaRule("average-precision", after=1.0, before=0.0, start=0.0)
@@ -46,7 +50,11 @@ def is_kept(recall: Array, highest: Array) -> npt.NDArray[np.bool_]:
 
 
 def precision_recall_area(
-    true_positive: Array, false_negative: Array, detected: IntArray, detected_before: IntArray, rule: AreaRule
+    true_positive: Array,
+    false_negative: Array,
+    detected: IntArray | Array,
+    detected_before: IntArray | Array,
+    rule: AreaRule,
 ) -> float:
     """Area under the precision-recall curve, leaving out points whose recall is below an earlier one.
 
@@ -69,8 +77,20 @@ def precision_recall_area(
     >>> precision_recall_area(*counts, AVERAGE_PRECISION), round(precision_recall_area(*counts, TRAPEZOID), 4)
     (0.75, 0.7083)
     """
-    total = highest = recall_before = 0.0
-    precision_before = rule.start if detected_before[0] == 0 else 0.0
+    sums = precision_recall_sums(true_positive, false_negative, detected, detected_before, rule.start)
+    return rule.area(*sums)
+
+
+def precision_recall_sums(
+    true_positive: Array,
+    false_negative: Array,
+    detected: IntArray | Array,
+    detected_before: IntArray | Array,
+    start: float = 1.0,
+) -> tuple[float, float]:
+    """Gains in recall times the precision after, and times that before them, of which every rule makes its area."""
+    total_after = total_before = highest = recall_before = 0.0
+    precision_before = start if detected_before[0] == 0 else 0.0
     for start in range(0, true_positive.size, _CHUNK):
         chunk, next_chunk = slice(start, start + _CHUNK), slice(start + 1, start + 1 + _CHUNK)
         counted = true_positive[chunk]
@@ -84,6 +104,7 @@ def precision_recall_area(
         after = counted / np.maximum(detected[chunk][kept], 1)
         before = np.append(precision_before, counted / np.maximum(detected_before[next_chunk][kept], 1))
         # Not `@`: the threads of the linear algebra library would keep spinning for longer than all of this takes.
-        total += rule.after * float((gained * after).sum()) + rule.before * float((gained * before[:-1]).sum())
+        total_after += float((gained * after).sum())
+        total_before += float((gained * before[:-1]).sum())
         recall_before, precision_before = float(recall[-1]), float(before[-1])
-    return min(total, 1.0)  # Rounding may pass 1.
+    return total_after, total_before

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -75,13 +76,21 @@ class SoftCounts(NamedTuple):
         Worth of the flagged steps outside events.
     whole_slope : ndarray
         Worth of all steps outside events (one column).
-    existence : ndarray
-        Share of the zones with a flagged step.
+    found : ndarray
+        How many zones have a flagged step.
+    zones : ndarray
+        How many zones there are (one column).
     """
 
     slope: FloatArray
     whole_slope: FloatArray
-    existence: FloatArray
+    found: FloatArray
+    zones: FloatArray
+
+    @property
+    def existence(self) -> FloatArray:
+        """Share of the zones with a flagged step."""
+        return self.found / self.zones
 
 
 class _Nearby(NamedTuple):
@@ -107,34 +116,41 @@ def soft_counts(
     level[relevant] = number - np.searchsorted(thresholds[::-1], scores[relevant], side="right")
     nearby_level, code = level[nearby.steps], nearby.code.copy()
 
-    rows: list[tuple[FloatArray, FloatArray]] = []
+    halves = np.arange(widths[-1] // 2 + 1)
+    reached_by = np.searchsorted(nearby.reached, halves, side="right").tolist()
+    crowded_by = np.searchsorted(nearby.crowded_at, np.append(halves, halves[-1] + 1)).tolist()
+    rows: list[tuple[FloatArray, IntArray]] = []
     for half, zone_levels in enumerate(_zone_levels(level, events, widths[-1] // 2, variant)):
-        existence = np.cumsum(np.bincount(zone_levels, minlength=number + 1)) / zone_levels.size
-        reached = int(np.searchsorted(nearby.reached, half, side="right"))
-        crowded_from, crowded_to = np.searchsorted(nearby.crowded_at, [half, half + 1])
-        code[nearby.crowded[crowded_from:crowded_to]] = _FULL
+        zones_at = np.bincount(zone_levels, minlength=number + 1)
+        reached = slice(reached_by[half])
+        code[nearby.crowded[crowded_by[half] : crowded_by[half + 1]]] = _FULL
         for width in (2 * half, 2 * half + 1):
-            if width not in widths:
-                continue
-            worth = np.zeros(2 * largest + 1)
-            worth[_FULL] = 1.0
-            before = min(half, largest)
-            worth[1 : before + 1] = variant.slope(before, width)
-            after = min(max(half - variant.after_shorter, 0), largest)
-            worth[largest + 1 : largest + after + 1] = worth[1 : after + 1]
-            weights = worth.take(code[:reached])
-            worth_at = np.bincount(nearby_level[:reached], weights, minlength=number + 1)
-            rows.append((np.cumsum(worth_at, dtype=np.float64), existence))
-            if len(rows) * number >= _BLOCK:
-                yield _block(rows)
-                rows = []
+            if width in widths:
+                worth = _worth_by_code(largest, width, variant).take(code[reached])
+                rows.append((np.bincount(nearby_level[reached], worth, minlength=number + 1), zones_at))
+        if len(rows) * number >= _BLOCK:
+            yield _block(rows)
+            rows = []
     if rows:
         yield _block(rows)
 
 
-def _block(rows: list[tuple[FloatArray, FloatArray]]) -> SoftCounts:
-    slope, existence = (np.stack(columns) for columns in zip(*rows, strict=True))
-    return SoftCounts(slope[:, :-1], slope[:, -1:], existence[:, :-1])
+@lru_cache(maxsize=1024)
+def _worth_by_code(largest: int, width: int, variant: Variant) -> FloatArray:
+    """What a step is worth at a width, by its code as `_Nearby` has it."""
+    half, worth = width // 2, np.zeros(2 * largest + 1)
+    worth[_FULL] = 1.0
+    before = min(half, largest)
+    worth[1 : before + 1] = variant.slope(before, width)
+    after = min(max(half - variant.after_shorter, 0), largest)
+    worth[largest + 1 : largest + after + 1] = worth[1 : after + 1]
+    return worth
+
+
+def _block(rows: list[tuple[FloatArray, IntArray]]) -> SoftCounts:
+    slope, found = (np.cumsum(columns, axis=1, dtype=np.float64) for columns in zip(*rows, strict=True))
+    # No threshold reaches the last column, which is that of all steps and zones.
+    return SoftCounts(slope[:, :-1], slope[:, -1:], found[:, :-1], found[:, -1:])
 
 
 def _nearby(events: Events, size: int, largest: int, variant: Variant) -> _Nearby:
@@ -175,13 +191,16 @@ def _zone_levels(level: IntArray, events: Events, largest: int, variant: Variant
     """Yield, for the half widths 0 to ``largest``, the level at which each zone gets its first flagged step."""
     size = level.size - 1
     gaps = events.starts[1:] - events.stops[:-1]
+    nearest = int(gaps.min(initial=2 * size + 2 * largest))
     lowest = np.minimum.reduceat(level, np.stack([events.starts, events.stops], axis=1).ravel())[::2]
     for half in range(largest + 1):
         # A zone that runs into an end of the series stops there; the step at the end is already in it.
         after = max(half - variant.after_shorter, 0)
         lowest = np.minimum(lowest, level[np.maximum(events.starts - half, 0)])
         lowest = np.minimum(lowest, level[np.minimum(events.stops - 1 + after, size - 1)])
-        if variant.neighbours_add:
+        if 2 * half < nearest:  # no zone meets another
+            yield lowest
+        elif variant.neighbours_add:
             zone_starts = np.flatnonzero(gaps >= 2 * half) + 1
             yield np.minimum.reduceat(lowest, np.concatenate([[0], zone_starts]))
         else:

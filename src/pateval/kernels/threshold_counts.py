@@ -11,6 +11,7 @@ ranges of values, and each range is counted by itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ import numpy.typing as npt
 
 from pateval.validation.arrays import FloatArray, IntArray
 
+Array = npt.NDArray[np.float64]
+
+MAX_CELLS = 2**22  # counts of pieces or draws at thresholds that are held at once: 32 MB
 _CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
 _MAX_BUCKETS = 2**24
 _MAX_COMPARISONS = 3  # per score, before a binary search takes over
@@ -63,6 +67,44 @@ def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[Int
             above[start:stop] += higher
         start, higher = stop, higher + range_scores.size
     return at_or_above, above
+
+
+class PieceCounts:
+    """How many steps of each piece of a series have scores at or above the thresholds, and strictly above them.
+
+    Weighted sums of these are the counts of draws, in which a piece comes several times or not at all. The thresholds
+    fall; the pieces, of so many steps each, follow one another.
+    """
+
+    def __init__(self, scores: FloatArray, thresholds: FloatArray, sizes: IntArray) -> None:
+        ascending, self._sizes, self._number = thresholds[::-1], sizes, thresholds.size
+        # How many thresholds a step reaches, and how many it exceeds.
+        self._places = np.searchsorted(ascending, scores, side="right"), np.searchsorted(ascending, scores, side="left")
+        self._by_piece: list[Array] | None = None
+        shape = sizes.size, self._number + 1
+        if math.prod(shape) <= MAX_CELLS:
+            row = np.repeat(np.arange(sizes.size) * shape[1], sizes)
+            cells = [np.bincount(row + place, minlength=math.prod(shape)).reshape(shape) for place in self._places]
+            self._by_piece = [np.cumsum(counts[:, :0:-1], axis=1, dtype=np.float64) for counts in cells]
+
+    def of_draws(self, weights: IntArray) -> Iterator[tuple[Array, Array]]:
+        """For each draw, a row of how often each piece comes, the steps at each threshold, and those just before each.
+
+        The latter have one entry more: the steps after the last threshold.
+        """
+        together = max(1, MAX_CELLS // (self._number + 1))
+        for first in range(0, len(weights), together):
+            block = weights[first : first + together].astype(np.float64)
+            # The counts of all pieces at all thresholds may be too many to hold.
+            products = None if self._by_piece is None else [block @ counts for counts in self._by_piece]
+            for draw, times in enumerate(block):
+                reached, exceeded = self._of_draw(times) if products is None else (each[draw] for each in products)
+                yield reached, np.append(exceeded, reached[-1:])
+
+    def _of_draw(self, times: Array) -> Iterator[Array]:
+        often = np.repeat(times, self._sizes)
+        for place in self._places:
+            yield np.cumsum(np.bincount(place, often, minlength=self._number + 1)[:0:-1])
 
 
 def _scores_by_range(scores: FloatArray, buckets: _Buckets) -> Iterator[FloatArray]:

@@ -7,9 +7,20 @@ import numpy as np
 from pateval.kernels.affiliation_zones import affiliation_of_events
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
-from pateval.validation.checked import on_predictions
+from pateval.validation.checked import adds_up, on_predictions
 
 
+def _affiliation_sums(labels: BoolArray, predictions: BoolArray) -> tuple[float, int, float, int]:
+    """Sum and number of the precisions that are defined, and of the recalls, of single events."""
+    precision, recall = affiliation_of_events(labels, predictions)
+    return float(np.nansum(precision)), int(np.count_nonzero(~np.isnan(precision))), float(recall.sum()), recall.size
+
+
+def _from_sums(precision: float, defined: float, recall: float, events: float) -> PRF:
+    return PRF.of(precision / defined, recall / events) if defined else PRF(0.0, 0.0, 0.0)
+
+
+@adds_up(_affiliation_sums, _from_sums)
 @on_predictions()
 def affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Affiliation precision, recall and F1.
@@ -47,10 +58,7 @@ def affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     0.8125
     """
     require_anomaly(labels)
-    if not predictions.any():
-        return PRF(0.0, 0.0, 0.0)
-    precision, recall = affiliation_of_events(labels, predictions)
-    return PRF.of(float(np.nanmean(precision)), float(np.mean(recall)))
+    return _from_sums(*_affiliation_sums(labels, predictions))
 
 
 @on_predictions()

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, require_anomaly
-from pateval.validation.checked import on_predictions
+from pateval.validation.checked import adds_up, on_predictions
 from pateval.validation.options import BETA
 
-if TYPE_CHECKING:
-    pass
+
+def _composite_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int, int]:
+    counts = _count_events(labels, predictions)
+    return counts.predicted - counts.false_steps, counts.predicted, counts.found, counts.found + counts.missed
 
 
+def _composite_value(hits: float, predicted: float, found: float, events: float) -> PRF:
+    return PRF.of(ratio(hits, predicted), ratio(found, events))
+
+
+@adds_up(_composite_counts, _composite_value)
 @on_predictions()
 def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Composite F1: precision of steps, recall of events.
@@ -52,13 +58,15 @@ def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> composite([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
+    return _composite_value(*_composite_counts(labels, predictions))
+
+
+def _segment_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
     counts = _count_events(labels, predictions)
-    return PRF.of(
-        ratio(counts.predicted - counts.false_steps, counts.predicted),
-        ratio(counts.found, counts.found + counts.missed),
-    )
+    return counts.found, counts.false_runs, counts.missed
 
 
+@adds_up(_segment_counts, PRF.from_counts)
 @on_predictions()
 def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Segment-wise precision, recall and F1.
@@ -94,10 +102,20 @@ def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> segment([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
+    return PRF.from_counts(*_segment_counts(labels, predictions))
+
+
+def _event_wise_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int, int, int]:
     counts = _count_events(labels, predictions)
-    return PRF.from_counts(counts.found, counts.false_runs, counts.missed)
+    return counts.found, counts.missed, counts.false_runs, counts.false_steps, counts.normal
 
 
+def _event_wise_value(found: float, missed: float, false_runs: float, false_steps: float, normal: float) -> PRF:
+    precision = ratio(found, found + false_runs) * (1 - ratio(false_steps, normal))
+    return PRF.of(precision, ratio(found, found + missed))
+
+
+@adds_up(_event_wise_counts, _event_wise_value)
 @on_predictions()
 def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Event-wise precision, recall and F1: segments, with a price on flagged normal steps.
@@ -131,17 +149,15 @@ def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> event_wise([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
     """
-    return _event_wise(labels, predictions)
+    return _event_wise_value(*_event_wise_counts(labels, predictions))
 
 
-def _event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
+def _revised_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
     counts = _count_events(labels, predictions)
-    precision = ratio(counts.found, counts.found + counts.false_runs)
-    return PRF.of(
-        precision * (1 - ratio(counts.false_steps, counts.normal)), ratio(counts.found, counts.found + counts.missed)
-    )
+    return counts.found, counts.false_steps, counts.missed
 
 
+@adds_up(_revised_counts, PRF.from_counts)
 @on_predictions()
 def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Revised point adjustment: an event found or missed counts once, a flagged normal step once each.
@@ -174,8 +190,7 @@ def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> revised_point_adjusted([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.3333333333333333, recall=0.5, f1=0.4)
     """
-    counts = _count_events(labels, predictions)
-    return PRF.from_counts(counts.found, counts.false_steps, counts.missed)
+    return PRF.from_counts(*_revised_counts(labels, predictions))
 
 
 @on_predictions(beta=BETA)
@@ -218,7 +233,7 @@ def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float 
     >>> round(event_wise_f_beta([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0]), 4)
     0.2778
     """
-    return _event_wise(labels, predictions).f_beta(beta)
+    return _event_wise_value(*_event_wise_counts(labels, predictions)).f_beta(beta)
 
 
 @on_predictions()

@@ -6,9 +6,17 @@ import numpy as np
 
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, require_anomaly
-from pateval.validation.checked import on_predictions
+from pateval.validation.checked import adds_up, on_predictions
 
 
+def _point_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
+    """True positives, false positives and false negatives."""
+    anomalous, predicted = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
+    true_positive = int(np.count_nonzero(labels & predictions))
+    return true_positive, predicted - true_positive, anomalous - true_positive
+
+
+@adds_up(_point_counts, PRF.from_counts)
 @on_predictions()
 def point(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Precision, recall and F1 of single time steps.
@@ -38,6 +46,4 @@ def point(labels: BoolArray, predictions: BoolArray) -> PRF:
     PRF(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
     require_anomaly(labels)
-    anomalous, predicted = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
-    true_positive = int(np.count_nonzero(labels & predictions))
-    return PRF.from_counts(true_positive, predicted - true_positive, anomalous - true_positive)
+    return PRF.from_counts(*_point_counts(labels, predictions))

@@ -9,10 +9,16 @@ import numpy as np
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_predictions
+from pateval.validation.checked import adds_up, on_predictions
 from pateval.validation.options import PERCENTAGE, STEPS
 
 
+def _point_adjusted_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
+    counts = _count_hits(labels, predictions)
+    return counts.split(counts.lengths[counts.hits > 0].sum())
+
+
+@adds_up(_point_adjusted_counts, PRF.from_counts)
 @on_predictions()
 def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Precision, recall and F1 after point adjustment (PA).
@@ -57,8 +63,7 @@ def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> point_adjusted([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
     PRF(precision=0.8, recall=1.0, f1=0.888888888888889)
     """
-    counts = _count_hits(labels, predictions)
-    return counts.prf(counts.lengths[counts.hits > 0].sum())
+    return PRF.from_counts(*_point_adjusted_counts(labels, predictions))
 
 
 @on_predictions()
@@ -103,6 +108,12 @@ def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     return (1 + recall - ratio(counts.false_positive, labels.size - anomalous)) / 2
 
 
+def _point_adjusted_k_counts(labels: BoolArray, predictions: BoolArray, *, k: int) -> tuple[int, int, int]:
+    counts = _count_hits(labels, predictions)
+    return counts.split(np.where(100 * counts.hits > k * counts.lengths, counts.lengths, counts.hits).sum())
+
+
+@adds_up(_point_adjusted_k_counts, PRF.from_counts)
 @on_predictions(k=PERCENTAGE)
 def point_adjusted_k(labels: BoolArray, predictions: BoolArray, *, k: int = 20) -> PRF:
     r"""Precision, recall and F1 after point adjustment of the events hit for more than k percent (PA%K).
@@ -145,8 +156,7 @@ def point_adjusted_k(labels: BoolArray, predictions: BoolArray, *, k: int = 20) 
     >>> point_adjusted_k([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 0, 0], k=25).recall
     0.25
     """
-    counts = _count_hits(labels, predictions)
-    return counts.prf(np.where(100 * counts.hits > k * counts.lengths, counts.lengths, counts.hits).sum())
+    return PRF.from_counts(*_point_adjusted_k_counts(labels, predictions, k=k))
 
 
 @on_predictions()
@@ -188,6 +198,12 @@ def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
     return float(np.trapezoid(2 * true_positive / total) / 100)
 
 
+def _delay_adjusted_counts(labels: BoolArray, predictions: BoolArray, *, delay: int) -> tuple[int, int, int]:
+    counts = _count_hits(labels, predictions)
+    return counts.split(counts.lengths[(counts.hits > 0) & (counts.delays <= delay)].sum())
+
+
+@adds_up(_delay_adjusted_counts, PRF.from_counts)
 @on_predictions(delay=STEPS)
 def delay_adjusted(labels: BoolArray, predictions: BoolArray, *, delay: int = 7) -> PRF:
     """Precision, recall and F1 after point adjustment of the events that are hit in time.
@@ -226,8 +242,7 @@ def delay_adjusted(labels: BoolArray, predictions: BoolArray, *, delay: int = 7)
     >>> delay_adjusted([0, 1, 1, 1, 1, 0], [0, 0, 0, 1, 1, 0], delay=1).recall
     0.0
     """
-    counts = _count_hits(labels, predictions)
-    return counts.prf(counts.lengths[(counts.hits > 0) & (counts.delays <= delay)].sum())
+    return PRF.from_counts(*_delay_adjusted_counts(labels, predictions, delay=delay))
 
 
 @dataclass(frozen=True)
@@ -239,9 +254,9 @@ class _AdjustedCounts:
     delays: IntArray
     false_positive: int
 
-    def prf(self, true_positive: float) -> PRF:
-        """Precision and recall when that many anomalous steps count as predicted."""
-        return PRF.from_counts(true_positive, self.false_positive, self.lengths.sum() - true_positive)
+    def split(self, true_positive: int) -> tuple[int, int, int]:
+        """True and false positives, and false negatives, when that many anomalous steps count as predicted."""
+        return int(true_positive), self.false_positive, int(self.lengths.sum() - true_positive)
 
 
 def _count_hits(labels: BoolArray, predictions: BoolArray) -> _AdjustedCounts:

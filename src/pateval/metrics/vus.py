@@ -13,7 +13,7 @@ from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.output.results import Result
-from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import on_predictions, on_scores
 from pateval.validation.options import POSITIVE_INTEGER, WINDOW, word_of
 
@@ -384,9 +384,10 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
         return PRF(0.0, 0.0, 0.0)
     scores, only_level = predictions.astype(np.float64), np.ones(1)
     flagged, hit = np.count_nonzero(predictions), np.count_nonzero(labels & predictions)
+    anomalous = int(np.count_nonzero(labels))
     precisions, recalls = [], []
     for counts in soft_counts(labels, scores, only_level, range(window + 1), rules):
-        true_positive, positives = hit + counts.slope, _positives(labels, counts, rules)
+        true_positive, positives = hit + counts.slope, _positives(anomalous, counts, rules)
         precisions.append(true_positive / flagged)
         recalls.append(np.minimum(true_positive / positives, 1) * counts.existence)
     return PRF.of(np.concatenate(precisions).mean(), np.concatenate(recalls).mean())
@@ -405,35 +406,58 @@ def _areas(
     """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
     rules = VARIANTS[variant]
     require_anomaly(labels)
-    no_false_alarms = bool(labels.all())
     ascending = np.sort(scores)
     present = ascending[ascending > -np.inf]
-    levels = _corners(labels, scores, present, window // 2) if thresholds is None else _sampled(present, thresholds)
+    levels = (
+        _corners(labels, scores, present, window // 2) if thresholds is None else sampled_levels(present, thresholds)
+    )
     reachable = levels.size
     if present.size < ascending.size:
         # Missing scores tie below all others in the ROC curve; that of precision and recall ends above them.
         levels = np.append(levels, levels.dtype.type(-np.inf))
-    flagged, hit = at_least(ascending, levels), at_least(np.sort(scores[labels]), levels)
+    sums = ThresholdSums.of(labels, scores, ascending, levels)
     widths = range(window if single else 0, window + 1)
-    roc, pr = np.full((2, len(widths)), np.nan)
-    done = 0
-    for counts in soft_counts(labels, scores, levels, widths, rules):
-        rows = slice(done, done := done + len(counts.slope))
-        true_positive, positives = hit + counts.slope, _positives(labels, counts, rules)
-        recall = np.minimum(true_positive / positives, 1) * counts.existence
-        if only != "pr" and not no_false_alarms:
-            rate = (flagged - true_positive) / (labels.size - positives)
-            roc[rows] = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
-        if only != "roc":
-            area = steps if rules.precision_steps else trapezoids
-            precision = (true_positive / flagged)[:, :reachable]
-            pr[rows] = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
-    return VusAreas(np.minimum(roc, 1.0), np.minimum(pr, 1.0))  # rounding may pass 1
+    blocks = soft_counts(labels, scores, levels, widths, rules)
+    found = [areas_of(sums, counts, rules, reachable, only=only) for counts in blocks]
+    roc, pr = (np.concatenate(areas) for areas in zip(*found, strict=True))
+    return VusAreas(roc, pr)
 
 
-def _positives(labels: BoolArray, counts: SoftCounts, rules: Variant) -> FloatArray:
+class ThresholdSums(NamedTuple):
+    """Numbers of flagged steps, and of anomalous ones among them, at the thresholds; of anomalous and of all steps."""
+
+    flagged: FloatArray | IntArray
+    hit: FloatArray | IntArray
+    anomalous: float
+    steps: float
+
+    @classmethod
+    def of(cls, labels: BoolArray, scores: FloatArray, ascending: FloatArray, levels: FloatArray) -> ThresholdSums:
+        """Count what the thresholds flag, of scores that are also given in order."""
+        hit = at_least(np.sort(scores[labels]), levels)
+        return cls(at_least(ascending, levels), hit, int(np.count_nonzero(labels)), labels.size)
+
+
+def areas_of(
+    sums: ThresholdSums, counts: SoftCounts, rules: Variant, reachable: int, *, only: str | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Areas under both curves at a block of widths, the one that is not wanted NaN; so many thresholds are scores."""
+    true_positive, positives = sums.hit + counts.slope, _positives(sums.anomalous, counts, rules)
+    recall = np.minimum(true_positive / positives, 1) * counts.existence
+    roc, pr = np.full((2, len(recall)), np.nan)
+    if only != "pr" and sums.anomalous < sums.steps:
+        rate = (sums.flagged - true_positive) / (sums.steps - positives)
+        roc = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
+    if only != "roc":
+        area = steps if rules.precision_steps else trapezoids
+        precision = (true_positive / sums.flagged)[:, :reachable]
+        pr = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
+    return np.minimum(roc, 1.0), np.minimum(pr, 1.0)  # rounding may pass 1
+
+
+def _positives(anomalous: float, counts: SoftCounts, rules: Variant) -> FloatArray:
     """Half of the hard plus half of the soft mass, all of it or its flagged part."""
-    return np.count_nonzero(labels) + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
+    return anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
 
 
 def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
@@ -442,7 +466,7 @@ def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
     return np.concatenate([ends[0], curves, *ends[1:]], axis=1)
 
 
-def _sampled(ascending: FloatArray, number: int) -> FloatArray:
+def sampled_levels(ascending: FloatArray, number: int) -> FloatArray:
     """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
     if number > max(_MOST_SAMPLED, 2 * ascending.size):
         return distinct_descending(ascending)  # More thresholds than that reach every rank.

@@ -60,6 +60,25 @@ class RankedZoneSteps:
 
 
 @dataclass(frozen=True)
+class RankedEventSteps:
+    """Steps inside events, in the order in which they are detected.
+
+    Attributes
+    ----------
+    rank : ndarray of int
+        Number of the threshold at which each is detected, ascending.
+    place : ndarray of int
+        Its place among the steps inside events, numbered through event after event.
+    change : ndarray of float
+        What its detection adds to the weighted false negatives.
+    """
+
+    rank: IntArray
+    place: IntArray
+    change: Array
+
+
+@dataclass(frozen=True)
 class ThresholdSteps:
     """What happens at each threshold, from high to low, as far as all pairs of buffers share it.
 
@@ -79,6 +98,8 @@ class ThresholdSteps:
         Steps after and before events.
     limits : ZoneLimits
         How far the zones can reach.
+    inside_steps : RankedEventSteps
+        Steps inside events, one by one.
     """
 
     thresholds: FloatArray
@@ -89,6 +110,7 @@ class ThresholdSteps:
     delayed: RankedZoneSteps
     early: RankedZoneSteps
     limits: ZoneLimits
+    inside_steps: RankedEventSteps
 
     def is_joint(self, early: Lengths, delay: Lengths) -> BoolArray:
         """Mark the early steps whose weight depends on both buffers, for some pair of these sets."""
@@ -116,8 +138,18 @@ class ThresholdSteps:
 
     def gains(self, zone: RankedZoneSteps, reach: Numbers) -> Array:
         """True positives gained in zones at each threshold."""
-        weights = zone_weight(reach[zone.event], zone.distance, self.limits.half_length[zone.event])
+        weights = self.weights(zone, reach)
         return np.bincount(zone.rank, weights, minlength=self.missed.size).astype(np.float64, copy=False)
+
+    def weights_of_pair(self, early: float, delay: float) -> Array:
+        """Weight of each step inside events, after and before them, one after the other, for one pair of buffers."""
+        after = self.weights(self.delayed, self.limits.delayed_reach(delay))
+        before = self.weights(self.early, self.limits.early_reach(early, delay))
+        return np.concatenate([np.ones(self.inside_steps.rank.size), after, before])
+
+    def weights(self, zone: RankedZoneSteps, reach: Numbers) -> Array:
+        """Weight of each step of a zone."""
+        return zone_weight(reach[zone.event], zone.distance, self.limits.half_length[zone.event])
 
 
 def rank_steps(
@@ -183,6 +215,7 @@ def rank_steps(
         _ranked(rank[is_delayed], order[is_delayed] - inside.size, delayed),
         _ranked(rank[is_early], order[is_early] - inside.size - delayed.steps.size, ahead),
         limits,
+        RankedEventSteps(inside_rank, inside_order[: changes.size], changes),
     )
 
 

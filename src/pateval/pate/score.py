@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.coarse import warn_if_coarse
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_sums
+from pateval.kernels.threshold_counts import PieceCounts
 from pateval.output.prf import PRF
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.time.clocks import Duration, canonical_lengths
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
-from pateval.validation.arrays import BoolArray, Buffers, FloatArray, finite_array, positive_integer, require_anomaly
-from pateval.validation.checked import takes_options
+from pateval.validation.arrays import (
+    BoolArray,
+    Buffers,
+    FloatArray,
+    IntArray,
+    finite_array,
+    positive_integer,
+    require_anomaly,
+)
+from pateval.validation.checked import adds_up, takes_options
 from pateval.validation.options import OptionKind
 from pateval.validation.wording import in_words
 
@@ -215,6 +226,25 @@ def pate_ap(
     return area_on(truth, values, timeline, early=early, delay=delay, thresholds=levels, rule=AVERAGE_PRECISION)
 
 
+def _f1_counts(
+    labels: BoolArray, predictions: BoolArray, timeline: Timeline, *, early: Buffers, delay: Buffers
+) -> tuple[float, ...]:
+    """Predicted steps, weighted false negatives, and for each pair of buffers the weighted true positives."""
+    early, delay, clock = read_zone_buffers(timeline, early, delay)
+    only = np.ones(1, dtype=np.float32)
+    steps = rank_steps(predictions.astype(np.float32), timeline.events(labels), early, delay, only, clock)
+    true_positives = [float(counts[0]) for *_, counts in steps.true_positives(early, delay)]
+    return float(steps.detected[0]), float(steps.missed[0]), *true_positives
+
+
+def _f1_of_counts(detected: float, missed: float, *true_positives: float) -> float:
+    # Sums of weights may pass their limits by rounding: what is missed may fall below 0, what is found exceed the
+    # number of detected steps.
+    found = [min(count, detected) for count in true_positives]
+    return float(np.mean([PRF.from_counts(count, detected - count, max(0.0, missed)).f1 for count in found]))
+
+
+@adds_up(_f1_counts, _f1_of_counts)
 @takes_options(early=BUFFERS, delay=BUFFERS)
 def pate_f1(
     labels: npt.ArrayLike,
@@ -273,15 +303,8 @@ def pate_f1(
 
 def f1_on(labels: BoolArray, predictions: BoolArray, timeline: Timeline, *, early: Buffers, delay: Buffers) -> float:
     """PATE-F1 of checked predictions at the steps of a timeline."""
-    early, delay, clock = read_zone_buffers(timeline, early, delay)
     require_anomaly(labels)
-    only = np.ones(1, dtype=np.float32)
-    steps = rank_steps(predictions.astype(np.float32), timeline.events(labels), early, delay, only, clock)
-    # Sums of weights may pass their limits by rounding: what is missed may fall below 0, what is found exceed the
-    # number of detected steps.
-    detected, missed = float(steps.detected[0]), max(0.0, float(steps.missed[0]))
-    true_positives = [min(float(counts[0]), detected) for *_, counts in steps.true_positives(early, delay)]
-    return float(np.mean([PRF.from_counts(count, detected - count, missed).f1 for count in true_positives]))
+    return _f1_of_counts(*_f1_counts(labels, predictions, timeline, early=early, delay=delay))
 
 
 def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
@@ -308,6 +331,45 @@ def area_on(
     early, delay, clock = read_zone_buffers(timeline, early, delay)
     require_anomaly(labels)
     return mean_area(rank_steps(scores, timeline.events(labels), early, delay, levels, clock), early, delay, rule)
+
+
+def drawn_areas_on(
+    labels: BoolArray, scores: FloatArray, timeline: Timeline, weights: IntArray, *, early: Buffers, delay: Buffers
+) -> dict[AreaRule, npt.NDArray[np.float64]]:
+    """Mean areas by both rules for draws, each (row) with how often it holds each series (column) of the timeline.
+
+    Every step of an event or a zone adds its weight times how often its series is drawn.
+    """
+    early, delay, clock = read_zone_buffers(timeline, early, delay)
+    events = timeline.events(labels)
+    steps = rank_steps(scores, events, early, delay, clock=clock)
+    number, inside = steps.thresholds.size, steps.inside_steps
+    series = np.searchsorted(timeline.starts, events.starts, side="right") - 1
+    anomalous = np.bincount(series, events.lengths, minlength=timeline.starts.size)
+    inside_series = np.repeat(series, events.lengths)[inside.place]
+    ranks = np.concatenate([inside.rank, steps.delayed.rank, steps.early.rank])
+    owners = np.concatenate([inside_series, series[steps.delayed.event], series[steps.early.event]])
+    order = np.argsort(ranks, kind="stable")
+    pairs = []
+    for pair, share in Counter(product(early, delay)).items():
+        gains = steps.weights_of_pair(*pair)[order]
+        gains, own_ranks, own_series = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
+        first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
+        pairs.append((share / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
+    areas = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
+    detections = PieceCounts(scores, steps.thresholds, np.diff([*timeline.starts, scores.size]))
+    for draw, (detected, before) in enumerate(detections.of_draws(weights) if number else []):
+        times = weights[draw].astype(np.float64)
+        changes = np.bincount(inside.rank, inside.change * times[inside_series], minlength=number)
+        missed = np.cumsum(changes, dtype=np.float64) + times @ anomalous
+        for share, gains, own_series, first, levels in pairs:
+            gained = np.add.reduceat(gains * times[own_series], first)
+            reached = np.flatnonzero(gained)  # the thresholds of this draw
+            at, counted = levels[reached], np.cumsum(gained[reached], dtype=np.float64)
+            sums = precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1]))
+            for rule, values in areas.items():
+                values[draw] += share * rule.area(*sums)
+    return areas
 
 
 def trapezoid_area_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:

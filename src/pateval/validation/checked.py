@@ -65,6 +65,16 @@ def takes_options(**kinds: OptionKind) -> Callable[[Function], Function]:
     return declare
 
 
+def adds_up(count: Callable[..., Any], value: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Declare that a metric is the ``value`` of what ``count`` finds, and that counts of several series add up."""
+
+    def declare(function: Function) -> Function:
+        function.counts = count, value  # type: ignore[attr-defined]  # read where pieces of a series are resampled
+        return function
+
+    return declare
+
+
 def _checked(compute: Callable[..., R], check: Callable[..., Any], kinds: dict[str, OptionKind]) -> Callable[..., R]:
     signature = inspect.signature(compute)
     first, second, *others = signature.parameters.values()
