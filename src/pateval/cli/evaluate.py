@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell, tell_all
+from pateval.cli.messages import progress_bar, tell, tell_all
 from pateval.cli.output import Output, result_options
-from pateval.cli.progress import progress_bar
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:

@@ -119,7 +119,7 @@ def soft_counts(
     halves = np.arange(widths[-1] // 2 + 1)
     reached_by = np.searchsorted(nearby.reached, halves, side="right").tolist()
     crowded_by = np.searchsorted(nearby.crowded_at, np.append(halves, halves[-1] + 1)).tolist()
-    rows: list[tuple[FloatArray, IntArray]] = []
+    rows: list[tuple[IntArray | FloatArray, IntArray]] = []
     for half, zone_levels in enumerate(_zone_levels(level, events, widths[-1] // 2, variant)):
         zones_at = np.bincount(zone_levels, minlength=number + 1)
         reached = slice(reached_by[half])
@@ -147,7 +147,7 @@ def _worth_by_code(largest: int, width: int, variant: Variant) -> FloatArray:
     return worth
 
 
-def _block(rows: list[tuple[FloatArray, IntArray]]) -> SoftCounts:
+def _block(rows: list[tuple[IntArray | FloatArray, IntArray]]) -> SoftCounts:
     slope, found = (np.cumsum(columns, axis=1, dtype=np.float64) for columns in zip(*rows, strict=True))
     # No threshold reaches the last column, which is that of all steps and zones.
     return SoftCounts(slope[:, :-1], slope[:, -1:], found[:, :-1], found[:, -1:])

@@ -351,11 +351,11 @@ def drawn_areas_on(
     owners = np.concatenate([inside_series, series[steps.delayed.event], series[steps.early.event]])
     order = np.argsort(ranks, kind="stable")
     pairs = []
-    for pair, share in Counter(product(early, delay)).items():
+    for pair, number_of_times in Counter(product(early, delay)).items():
         gains = steps.weights_of_pair(*pair)[order]
         gains, own_ranks, own_series = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
         first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
-        pairs.append((share / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
+        pairs.append((number_of_times / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
     areas = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
     detections = PieceCounts(scores, steps.thresholds, np.diff([*timeline.starts, scores.size]))
     for draw, (detected, before) in enumerate(detections.of_draws(weights) if number else []):
