@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -72,12 +73,14 @@ def test_the_slider_says_what_python_says_at_every_threshold(page, policy):
     browser = page(AlarmTable((frontier.judge(start),)), [(frontier, start)])
     assert text(browser, "h1") == frontier.judge(start).sentence()
     levels = frontier.steps.thresholds
-    for rank in np.linspace(frontier.steps.lowest_candidate, levels.size - 1, 25).astype(int).tolist():
-        browser.evaluate(
-            f"(() => {{ const level = document.getElementById('level'); level.value = {rank}; "
-            "level.dispatchEvent(new Event('input')); })()"
-        )
-        judged = frontier.judge(levels[rank])
+    ranks = set()
+    for move in [*(f"level.value = {position}" for position in range(0, 1001, 40)), *["lower.click()"] * 3]:
+        browser.evaluate(f"(() => {{ {move}; }})()")
+        if move.startswith("level"):
+            browser.evaluate("level.dispatchEvent(new Event('input'))")
+        rank = browser.evaluate("state.rank")
+        ranks.add(rank)
+        judged = frontier.judge(levels[rank] if rank < levels.size else math.inf)
         assert text(browser, "h1") == judged.sentence()
         counts = browser.evaluate("figures(judged())")
         assert [counts[name] for name in ("found", "first", "repeat", "false")] == [
@@ -86,6 +89,8 @@ def test_the_slider_says_what_python_says_at_every_threshold(page, policy):
         assert browser.evaluate("judged().inAlarm") == pytest.approx(judged.share_in_alarm)
         low, high = browser.evaluate("judged().limits")
         assert (low, high) == pytest.approx(judged.false_rate_limits)
+    assert {frontier.steps.lowest_candidate, levels.size, levels.size - 3} <= ranks
+    assert len(ranks) > 20
 
 
 @needs_browser
@@ -118,8 +123,17 @@ def test_alarm_files_with_hostile_names_are_text(page):
     assert text(browser, "#shown") != before
     assert "2026-03-03" in text(browser, "#shown")
     assert browser.evaluate("document.querySelectorAll('svg.lane .missed').length") == 1
+    assert text(browser, "#incidents .chosen td") == "missed"
+    near = text(browser, "#shown")
+    browser.evaluate("document.getElementById('farther').click()")
+    assert text(browser, "#shown") != near
+    assert "03-03" in text(browser, ".axis")
     browser.evaluate("document.getElementById('whole').click()")
     assert text(browser, "#shown") == before
+    assert text(browser, "#incidents .chosen td") is None
+    assert text(browser, "#rules") == (
+        "an alarm belongs to an incident from 30 min before its start to its end; observed: 7 d."
+    )
 
 
 @needs_browser
@@ -130,7 +144,7 @@ def test_the_plant_from_the_command_line(browser, tmp_path, monkeypatch):
     printed = console("alarms", "werte.csv", *options, "--budget", "1/1d", "--report", "page.html")
     browser.open(tmp_path / "page.html", ready=DRAWN)
     assert " ".join(printed.out.split()).endswith(text(browser, "h1"))
-    assert text(browser, "button.budget") == "1/1d false alarms"
+    assert text(browser, "button.budget") == "1 false alarm per day"
 
 
 def test_what_is_packed_is_exact_to_the_nanosecond():

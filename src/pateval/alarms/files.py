@@ -294,7 +294,7 @@ def judge_alarm_files(
             part = match(alarm_bounds, to_find.bounds, observed, policy, series=name, kinds=to_find.kinds)
             parts[found].append(part)
     judgements = tuple(
-        AlarmJudgement(tuple(found), clock, asked, has_period=period is not None, name=name)
+        AlarmJudgement(tuple(found), clock, policy, asked, has_period=period is not None, name=name)
         for name, found in parts.items()
     )
     if (period is not None or ignore is not None) and not any(part.observed.length for part in judgements[0].parts):

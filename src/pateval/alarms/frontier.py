@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.judgement import AlarmJudgement, Figures, percent_limits, share
+from pateval.alarms.figures import Figures, percent_limits, share
+from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import Policy
 from pateval.alarms.scored import ScoredSteps, scored_steps
 from pateval.output.results import Rows, TableResult

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
+from pateval.alarms.figures import Figures, percent_limits, share
 from pateval.alarms.intervals import Columns, as_one_type, common_clock, read_intervals, read_periods
 from pateval.alarms.matching import (
     FALSE,
@@ -31,95 +31,8 @@ from pateval.output.text_table import plain
 from pateval.time.clocks import Duration
 
 ENDLESS = 0.2  # share of observed time in alarm above which the sentence opens with it
-_LEVEL = 0.95
 _MISSED_SHOWN = 5
 _COUNTS = ("alarms", "first", "repeat", "false", "set_aside", "dropped", "suppressed")
-LimitPair = tuple[float, float]
-
-
-def wilson_limits(successes: int, trials: int) -> LimitPair:
-    """Wilson's limits of a share at 95 %; NaN without trials.
-
-    By hand, since SciPy computes the p-value of a test with them, for each threshold of a frontier.
-
-    Examples
-    --------
-    >>> [round(limit, 3) for limit in wilson_limits(8, 10)]
-    [0.49, 0.943]
-    """
-    if not trials:
-        return math.nan, math.nan
-    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    scale = 1 + z * z / trials
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-
-
-def poisson_limits(events: int, length: float) -> LimitPair:
-    """Garwood's exact limits of a rate at 95 %: events in a length of time; NaN where the length is 0.
-
-    Examples
-    --------
-    >>> [round(limit, 3) for limit in poisson_limits(0, 2.0)]
-    [0.0, 1.844]
-    """
-    if not length:
-        return math.nan, math.nan
-    from scipy.special import gammaincinv  # half a quantile of chi-squared; scipy.stats takes longer to import
-
-    tail = (1 - _LEVEL) / 2
-    low = float(gammaincinv(events, tail)) if events else 0.0
-    return low / length, float(gammaincinv(events + 1, 1 - tail)) / length
-
-
-class Figures:
-    """Shares and rates with their limits at 95 %, of a judgement and of each threshold of a frontier.
-
-    Whatever inherits this has the counts ``incidents``, ``found``, ``alarms`` and ``false``, and ``days``, the observed
-    time that rates go over: in days wherever a unit of time is known, otherwise in units. What is undefined is NaN.
-    """
-
-    @property
-    def recall(self: Any) -> float:
-        """Share of the incidents that are found."""
-        return share(self.found, self.incidents)
-
-    @property
-    def recall_limits(self: Any) -> LimitPair:
-        """Wilson's limits of the recall."""
-        return wilson_limits(self.found, self.incidents)
-
-    @property
-    def precision(self: Any) -> float:
-        """Share of the alarms that are not false."""
-        return share(self.alarms - self.false, self.alarms)
-
-    @property
-    def precision_limits(self: Any) -> LimitPair:
-        """Wilson's limits of the precision."""
-        return wilson_limits(self.alarms - self.false, self.alarms)
-
-    @property
-    def false_rate(self: Any) -> float:
-        """False alarms per day, or per unit."""
-        return share(self.false, self.days)
-
-    @property
-    def false_rate_limits(self: Any) -> LimitPair:
-        """Garwood's exact limits of the rate of false alarms."""
-        return poisson_limits(self.false, self.days)
-
-    @property
-    def alarm_rate(self: Any) -> float:
-        """All alarms per day, or per unit."""
-        return share(self.alarms, self.days)
-
-    @property
-    def alarm_rate_limits(self: Any) -> LimitPair:
-        """Garwood's exact limits of the rate of alarms."""
-        return poisson_limits(self.alarms, self.days)
 
 
 @dataclass(frozen=True, repr=False)
@@ -139,12 +52,15 @@ class AlarmJudgement(Figures, TableResult):
         The time asked for, in units of the clock.
     has_period : bool
         Whether a period was given; without one, the time from the first to the last alarm or incident is observed.
+    policy : Policy
+        How alarms were counted, in units of the clock.
     name : str
         The detector.
     """
 
     parts: tuple[Matching, ...]
     clock: AlarmClock
+    policy: Policy
     within: Number | None = None
     has_period: bool = True
     name: str = "alarms"
@@ -338,13 +254,14 @@ class AlarmJudgement(Figures, TableResult):
         lists = {"incident_list": self.incident_list(), "alarm_list": self.alarm_list()}
         for row in (row for rows in lists.values() for row in rows):
             row |= {name: self.clock.written(row[name]) for name in ("start", "stop")}
-        found: dict[str, Any] = plain(self.figures() | {"sentence": self.sentence()} | lists)
+        words = {"rules": self.rules(), "sentence": self.sentence()}
+        found: dict[str, Any] = plain(self.figures() | words | lists)
         return found
 
     def table(self) -> Rows:
         """Columns and one row of the main figures, for people."""
         low, high = self.false_rate_limits
-        limits = "-" if math.isnan(low) else f"{self.clock.rate_in_words(low)} to {self.clock.rate_in_words(high)}"
+        limits = "-" if math.isnan(low) else f"{self.clock.rate_in_words(low)}–{self.clock.rate_in_words(high)}"
         columns = ["detector", "found", "95 %", f"false alarms per {self.clock.rate_words}", "95 %", "repeats"]
         found = [f"{self.found:,} of {self.incidents:,}", percent_limits(self.recall_limits)]
         cost = [self.clock.rate_in_words(self.false_rate), limits, f"{self.repeat:,}"]
@@ -366,8 +283,8 @@ class AlarmJudgement(Figures, TableResult):
             lines.append(f"missed: {len(missed) - _MISSED_SHOWN} more (--format json lists all)")
         if self.left_out:
             outside = by_outcome["left out"][0]
-            when = self.clock.interval(outside["start"], outside["stop"])
-            lines.append(f"left out, since no moment of them is observed: {self.left_out} ({when} first)")
+            when = self.clock.interval(outside["start"], outside["stop"]) + (" first" if self.left_out > 1 else "")
+            lines.append(f"left out, since no moment of them is observed: {self.left_out} ({when})")
         counts = {
             "dropped": "outside observed time",
             "suppressed": "suppressed by the cooldown",
@@ -381,9 +298,24 @@ class AlarmJudgement(Figures, TableResult):
             lines[-1] += f"; before the start: {self.early_share:.0%}"
             if self.within is not None:
                 lines[-1] += f"; within {self.clock.duration(self.within)}: {self.share_within:.0%}"
+        return [*lines, self.observed_words(), "", self.sentence()]
+
+    def observed_words(self) -> str:
+        """How long was observed, in words."""
         where = "" if self.has_period else ", from the first to the last alarm or incident (no period is given)"
-        lines.append(f"observed: {self.clock.duration(self.observed_length)}{where}")
-        return [*lines, "", self.sentence()]
+        return f"observed: {self.clock.duration(self.observed_length)}{where}"
+
+    def rules(self) -> str:
+        """How alarms were counted, in words."""
+        words, policy = self.clock.duration, self.policy
+        start = f"{words(policy.early)} before its start" if policy.early else "its start"
+        stop = f"{words(policy.delay)} after its end" if policy.delay else "its end"
+        found = [f"an alarm belongs to an incident from {start} to {stop}"]
+        if policy.merge is not None:
+            found.append(f"alarms at most {words(policy.merge)} apart are one")
+        if policy.cooldown is not None:
+            found.append(f"an alarm sooner than {words(policy.cooldown)} after the last one is suppressed")
+        return "; ".join(found)
 
     def sentence(self) -> str:
         """What it means, in one sentence."""
@@ -392,7 +324,8 @@ class AlarmJudgement(Figures, TableResult):
             much = f"{self.share_in_alarm:.0%}"
             opening = f"{self.name} is in alarm {much} of the time, and an endless alarm finds everything: "
         if self.incidents:
-            found = f"found {self.found:,} of {self.incidents:,} incidents ({percent_limits(self.recall_limits)})"
+            low, high = self.recall_limits
+            found = f"found {self.found:,} of {self.incidents:,} incidents ({low:.0%} to {high:.0%})"
         if self.found:
             median = self.detection_quantiles()[1]
             most = "" if not median else "at least " if median < 0 else "at most "
@@ -404,16 +337,6 @@ class AlarmJudgement(Figures, TableResult):
             cost = f", at {rate}: {worth if self.alarms else 'it never alarmed'}"
         subject = "" if not self.incidents else "it " if opening else f"{self.name} "
         return f"{opening}{subject}{found}{cost}."
-
-
-def percent_limits(limits: LimitPair) -> str:
-    """Limits of a share, in words."""
-    return "-" if math.isnan(limits[0]) else f"{limits[0]:.0%} to {limits[1]:.0%}"
-
-
-def share(part: float, whole: float) -> float:
-    """A share, or a rate; NaN of nothing."""
-    return part / whole if whole else math.nan
 
 
 def judge_alarms(
@@ -495,4 +418,4 @@ def judge_alarms(
     observed = observed_time(None if period is None else periods.bounds, ignored.bounds, moments)
     part = match(fired.bounds, happened.bounds, observed, policy, kinds=happened.kinds)
     asked = None if within is None else clock.length(within, "within")
-    return AlarmJudgement((part,), clock, asked, has_period=period is not None)
+    return AlarmJudgement((part,), clock, policy, asked, has_period=period is not None)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from pateval.alarms.figures import poisson_limits
 from pateval.alarms.files import AlarmTable
 from pateval.alarms.frontier import AlarmFrontier
-from pateval.alarms.judgement import AlarmJudgement, poisson_limits
+from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import ROLES, Matching, Observed
 from pateval.io.atomic import write_text
 from pateval.output.html import asset, render_page, safe_json
@@ -99,6 +100,9 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
     clock = table.judgements[0].clock
     axis = _Axis(arrays, clock.nanoseconds, clock.has_dates)
     is_small = sum(one.times.size for one in steps) <= _MOST_STEPS
+    tables = [table.table()] if len(table) > 1 and not sliders else []
+    if tables and table.difference is not None:
+        tables.append(table.difference.table(clock))
     chosen: Sequence[Slider | None] = sliders if sliders and is_small else [None] * len(table)
     found: dict[str, Any] = plain(
         {
@@ -106,6 +110,7 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
             "roles": ROLES,
             "rate": clock.rate_words,
             "tooLong": not is_small,
+            "tables": tables,
             "detectors": [_detector(judged, axis, one) for judged, one in zip(table.judgements, chosen, strict=True)],
         }
     )
@@ -116,6 +121,7 @@ def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dic
     return {
         "name": judged.name,
         "sentence": judged.sentence(),
+        "rules": [judged.rules(), judged.observed_words()],
         "rateLength": judged.days / (1000 if judged.clock.nanoseconds is None else 1),
         "limits": list(judged.false_rate_limits),
         "inAlarm": judged.share_in_alarm,

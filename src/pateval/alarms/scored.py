@@ -89,7 +89,7 @@ class ScoredSteps:
         """Judge the alarms at a threshold."""
         name = f"{self.name} >= {threshold:.6g}" if math.isfinite(threshold) else f"{self.name}, never"
         parts = tuple(one.judge(threshold, self.policy) for one in self.series)
-        return AlarmJudgement(parts, self.clock, within, name=name)
+        return AlarmJudgement(parts, self.clock, self.policy, within, name=name)
 
     def _together(self, name: str) -> Any:
         return np.concatenate([getattr(one, name) for one in self.series])

@@ -3,7 +3,8 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const [FIRST, REPEAT, FALSE, SET_ASIDE] = [0, 1, 2, 3];
 const WIDTH = 1200;
 const MOST_ROWS = 500;
-const state = { detector: 0, rank: null, view: null };
+const POSITIONS = 1000; // of the slider
+const state = { detector: 0, rank: null, view: null, chosen: null };
 
 /* ---- Words: as pateval.alarms.clock has them ---- */
 
@@ -50,6 +51,26 @@ function moment(time) {
   if (data.clock.origin === null) return digits(time, 10);
   const text = new Date(data.clock.origin + (time * data.clock.nanoseconds) / 1e6).toISOString();
   return `${text.slice(0, 10)} ${text.slice(11, text.slice(17, 23) === "00.000" ? 16 : 19)}`;
+}
+
+/* Round times for an axis: [time, words]; on a calendar whole days and hours. */
+function ticks([low, high]) {
+  const wanted = (high - low) / 7, found = [];
+  const hasDates = data.clock.origin !== null, unit = hasDates ? data.clock.nanoseconds : 1;
+  const day = 86400e9 / unit, intoDay = hasDates ? ((data.clock.origin % 86400e3) * 1e6) / unit : 0;
+  const round = (least, sizes) => sizes.find((size) => size >= least) ?? least;
+  const power = (length) => 10 ** Math.floor(Math.log10(length));
+  let step = [1, 2, 5, 10].map((size) => size * power(wanted)).find((size) => size >= wanted);
+  if (hasDates && wanted > 1e9 / unit) {
+    const sizes = [2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200].map((size) => (size * 1e9) / unit);
+    step = round(wanted, [...sizes, day, 2 * day, 7 * day, 14 * day]);
+    if (step > 14 * day) step = Math.ceil(step / day) * day;
+  }
+  for (let time = Math.ceil((low + intoDay) / step) * step - intoDay; time <= high; time += step) {
+    const words = moment(time);
+    found.push([time, !hasDates ? words : step >= day || words.slice(11, 19) === "00:00" ? words.slice(5, 10) : words.slice(11)]);
+  }
+  return found;
 }
 
 function rate(value) {
@@ -221,7 +242,7 @@ function lane(one, [low, high]) {
     const rect = bar(`incident ${kind}`, start, stop, 4, 26, 3);
     if (rect === null) return;
     rect.append(make("title", {}, `${moment(start)} to ${moment(stop)}`));
-    rect.addEventListener("click", () => zoomTo(start, stop));
+    rect.addEventListener("click", () => zoomTo({ series: one.name, start, stop }));
   });
   data.roles.forEach((name, role) => {
     const columns = new Set();
@@ -236,10 +257,32 @@ function lane(one, [low, high]) {
   return svg;
 }
 
-function zoomTo(start, stop) {
-  const margin = Math.max(3 * (stop - start), (span(judged())[1] - span(judged())[0]) / 200);
-  state.view = [start - margin, stop + margin];
+function zoomTo(row) {
+  const [low, high] = span(judged());
+  const margin = Math.max(3 * (row.stop - row.start), (high - low) / 200);
+  state.view = [row.start - margin, row.stop + margin];
+  state.chosen = key(row);
   draw();
+}
+
+function zoomBy(factor) {
+  const whole = span(judged()), [low, high] = state.view ?? whole;
+  const middle = (low + high) / 2, half = ((high - low) * factor) / 2;
+  state.view = 2 * half >= whole[1] - whole[0] ? null : [middle - half, middle + half];
+  draw();
+}
+
+function key(row) {
+  return JSON.stringify([row.series, row.start, row.stop]);
+}
+
+function axis(view) {
+  const place = (time) => `${(100 * (time - view[0])) / (view[1] - view[0])}%`;
+  return make("div", { class: "axis small quiet" }, ...ticks(view).map(([time, words]) => {
+    const mark = make("span", {}, words);
+    mark.style.left = place(time);
+    return mark;
+  }));
 }
 
 function incidentRows(detector) {
@@ -255,9 +298,10 @@ function table(detector) {
   const rows = incidentRows(detector);
   const hasSeries = rows.some((row) => row.series !== null), hasKind = rows.some((row) => row.kind !== null);
   const names = ["outcome", "start", "lasts", "alarm came", ...(hasKind ? ["kind"] : []), ...(hasSeries ? ["series"] : [])];
-  const body = rows.slice(0, MOST_ROWS).map((row) => make("tr", { class: row.outcome.replace(" ", "-"), tabindex: "0",
-    onclick: () => zoomTo(row.start, row.stop),
-    onkeydown: (event) => { if (event.key === "Enter") zoomTo(row.start, row.stop); } },
+  const body = rows.slice(0, MOST_ROWS).map((row) => make("tr", { tabindex: "0",
+    class: row.outcome.replace(" ", "-") + (key(row) === state.chosen ? " chosen" : ""),
+    onclick: () => zoomTo(row),
+    onkeydown: (event) => { if (event.key === "Enter") zoomTo(row); } },
     ...[row.outcome, moment(row.start), duration(row.stop - row.start), lead(row.time),
       ...(hasKind ? [row.kind ?? ""] : []), ...(hasSeries ? [row.series ?? ""] : [])].map((cell) => make("td", {}, cell))));
   const more = rows.length - body.length;
@@ -286,7 +330,8 @@ function draw() {
   const view = state.view ?? span(detector);
   document.getElementById("shown").textContent = `${moment(view[0])} to ${moment(view[1])}`;
   document.getElementById("timeline").replaceChildren(...detector.series.flatMap((one) => [
-    ...(one.name === null ? [] : [make("p", { class: "small quiet" }, one.name)]), lane(one, view)]));
+    ...(one.name === null ? [] : [make("p", { class: "small quiet" }, one.name)]), lane(one, view)]), axis(view));
+  document.getElementById("rules").textContent = `${detector.rules.join("; ")}.`;
   table(detector);
 }
 
@@ -304,21 +349,28 @@ function controls() {
   }
   const scores = data.detectors[state.detector].scores;
   if (scores) {
-    const most = scores.thresholds.length;
+    const most = scores.thresholds.length, lowest = Math.min(scores.lowest, most);
     const shown = make("output", { id: "threshold" });
+    /* The highest thresholds matter most: positions go with the logarithm of how many lie at or above. */
+    const fullest = Math.log1p(most - lowest) || 1;
     const move = (rank) => {
-      state.rank = rank;
-      slider.value = rank;
-      shown.textContent = rank < most ? `scores from ${digits(scores.thresholds[rank], 6)} on` : "never";
+      state.rank = Math.min(Math.max(rank, lowest), most);
+      slider.value = Math.round(POSITIONS * (1 - Math.log1p(most - state.rank) / fullest));
+      shown.textContent = state.rank < most ? `scores from ${digits(scores.thresholds[state.rank], 6)} on` : "never";
       draw();
     };
-    const slider = make("input", { type: "range", id: "level", min: Math.min(scores.lowest, most), max: most, step: 1,
-      oninput: (event) => move(Number(event.target.value)) });
-    fields.push(make("label", { class: "wide" }, "Threshold", slider), shown);
+    const moveTo = (position) => move(most - Math.round(Math.expm1(fullest * (1 - position / POSITIONS))));
+    const slider = make("input", { type: "range", id: "level", min: 0, max: POSITIONS, step: 1,
+      oninput: (event) => moveTo(Number(event.target.value)) });
+    const step = (words, name, by) => make("button", { type: "button", id: name, title: `the ${words} threshold`,
+      onclick: () => move(state.rank + by) }, by < 0 ? "−" : "+");
+    fields.push(make("label", { class: "wide" }, "Threshold", slider), step("next lower", "lower", -1),
+      step("next higher", "higher", 1), shown);
     for (const [budget, threshold] of Object.entries(scores.budgets)) {
       if (threshold === null) continue;
-      const rank = scores.thresholds.indexOf(threshold);
-      fields.push(make("button", { type: "button", class: "budget", onclick: () => move(rank) }, `${budget} false alarms`));
+      const rank = scores.thresholds.indexOf(threshold), [count, per] = budget.split("/");
+      const words = per === "1d" ? `${count} false alarm${count === "1" ? "" : "s"} per day` : `${budget} false alarms`;
+      fields.push(make("button", { type: "button", class: "budget", onclick: () => move(rank) }, words));
     }
     document.getElementById("controls").replaceChildren(...fields);
     move(scores.start);
@@ -330,15 +382,19 @@ function controls() {
 }
 
 function start() {
-  state.rank = null;
-  state.view = null;
+  Object.assign(state, { rank: null, view: null, chosen: null });
   controls();
 }
 
 for (const detector of data.detectors) if (detector.scores) unpack(detector.scores);
-document.getElementById("whole").addEventListener("click", () => { state.view = null; draw(); });
+document.getElementById("whole").addEventListener("click", () => { Object.assign(state, { view: null, chosen: null }); draw(); });
+document.getElementById("nearer").addEventListener("click", () => zoomBy(0.5));
+document.getElementById("farther").addEventListener("click", () => zoomBy(2));
+document.getElementById("tables").replaceChildren(...data.tables.map(([columns, rows]) => make("div", { class: "scroll" }, make("table", {},
+  make("thead", {}, make("tr", {}, ...columns.map((name) => make("th", {}, name)))),
+  make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell)))))))));
 document.getElementById("legend").replaceChildren(
-  ...[["incident", "incident found"], ["missed", "incident missed"], ["unobserved", "not observed"],
+  ...[["incident", "incident found"], ["missed", "incident missed"], ["left-out", "incident left out"], ["unobserved", "not observed"],
     ...data.roles.map((name) => [`role ${name.replace(" ", "-")}`, `${name} alarm`])].map(([kind, words]) =>
     make("span", {}, make("span", { class: `swatch ${kind}` }), words)));
 start();
