@@ -9,12 +9,13 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import sys
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pateval.validation.wording import shortened
+from pateval.validation.wording import in_words, shortened
 
 STANDARD_INPUT = "-"
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -39,6 +40,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
 )
 _BEGINNING = 4096  # bytes that tell text from anything else
+_NOT_SUPPORTED = re.compile(r"not (yet )?(built|supported|implemented)|unsupported|encrypted|password", re.IGNORECASE)
+_MOST_UNPACKED = 2 * 10**9  # bytes
+_UNPACKED_VARIABLE = "PATEVAL_MOST_UNPACKED"
 
 
 class TableError(ValueError):
@@ -161,9 +165,13 @@ def damaged(where: Path | str, kind: str, error: Exception, data: bytes = b"") -
     detail = "".join(letter if letter.isprintable() else "?" for letter in " ".join(str(error).split()))
     # Libraries begin with the path, which is said already, and add sentences of advice.
     detail = detail.split(f"'{where}': ")[-1].split(". ")[0].rstrip(".")
+    name, detail = _NAMES.get(kind, kind), shortened(detail, 160)
+    if isinstance(error, MemoryError):
+        return TableError(f"{where}: the {name} file does not fit into memory; write it in parts, or as Parquet")
+    if isinstance(error, NotImplementedError) or _NOT_SUPPORTED.search(detail):
+        return TableError(f"{where}: the {name} file uses something that is not read here ({detail}); write it without")
     return TableError(
-        f"{where}: not a readable {_NAMES.get(kind, kind)} file, perhaps truncated or damaged "
-        f"({shortened(detail, 160)}); write or fetch it again"
+        f"{where}: not a readable {name} file, perhaps truncated or damaged ({detail}); write or fetch it again"
     )
 
 
@@ -182,16 +190,42 @@ def _is_text(beginning: bytes) -> bool:
         return False
 
 
+def require_bounded(where: Path | str, packed: int, unpacked: int) -> None:
+    """Refuse what grows beyond a limit when it is decompressed; it would fill the memory."""
+    limit = most_unpacked()
+    if unpacked > limit:
+        raise TableError(
+            f"{where}: its {packed:,} bytes grow to more than {limit:,} when decompressed; decompress the file, or "
+            f"raise the limit by {_UNPACKED_VARIABLE}={max(2 * limit // 10**9, 1)}GB in the environment"
+        )
+
+
+def most_unpacked() -> int:
+    """How many bytes compressed content may have, from the environment where that says so."""
+    given = os.environ.get(_UNPACKED_VARIABLE, "")
+    if not given:
+        return _MOST_UNPACKED
+    number = re.fullmatch(r"\s*(\d{1,9})\s*([MG]B)\s*", given, re.IGNORECASE)
+    if number is None:
+        raise TableError(f"{_UNPACKED_VARIABLE} must be a size such as 500MB or 8GB; got {in_words(given)}")
+    return int(number[1]) * (10**6 if number[2].upper() == "MB" else 10**9)
+
+
 def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
     import gzip
     import io
 
-    import pyarrow as pa
-
+    most = most_unpacked()
     try:
         if packed == "gzip":
-            return gzip.decompress(data)
-        with pa.input_stream(io.BytesIO(data), compression=packed) as stream:
-            return bytes(stream.read())
-    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                content = file.read(most + 1)
+        else:
+            import pyarrow as pa
+
+            with pa.input_stream(io.BytesIO(data), compression=packed) as stream:
+                content = bytes(stream.read(most + 1))
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # those of Arrow are of these
         raise damaged(path, packed, error, data) from error
+    require_bounded(path, len(data), len(content))
+    return content

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.io.content import TableError, damaged
+from pateval.io.content import TableError, damaged, require_bounded
 from pateval.io.source import (
     EXACT_INTEGERS,
     Column,
@@ -159,6 +159,7 @@ def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Colu
                 ) from None
             raise damaged(where, "CSV", error) from error
     refuse_repeated(table.column_names, where)
+    _refuse_open_quote(where, data, table)
     # A column of empty cells has no type; it counts as missing numbers.
     columns = {name: numpy_column(table.column(name)) for name in table.column_names}
     # Arrow makes floats of integers that are too long for it; as integers they are refused where they are used.
@@ -168,6 +169,19 @@ def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Colu
         pairs = zip(columns[name].tolist(), written.column(name).to_pylist(), strict=True)
         columns[name] = object_array([int(cell) if _INTEGER.fullmatch(cell or "") else value for value, cell in pairs])
     return columns
+
+
+def _refuse_open_quote(where: str, data: bytes, table: Any) -> None:
+    """Refuse a quote that nothing closes: the rest of the file would be one cell, and its rows gone without a word."""
+    if data.count(b'"') % 2 == 0 or not table.num_rows:
+        return
+    last, end = [table.column(name)[-1].as_py() for name in table.column_names], data.rstrip()
+    # A mark within a cell, as of inches, is one like any other; a cell that is closed is not what the file ends with.
+    if any(isinstance(cell, str) and "\n" in cell and end.endswith(cell.rstrip().encode()) for cell in last):
+        raise TableError(
+            f"{where}: the quote that opens in row {table.num_rows} is never closed, and takes in the rows after it; "
+            "close it, or take it out"
+        )
 
 
 def _may_hold_long_integers(column: Any) -> bool:
@@ -275,8 +289,12 @@ def read_npz(content: Content) -> tuple[Columns, Notes]:
     try:
         # Object arrays would need pickle, which can run code: they are refused.
         archive = np.load(io.BytesIO(content.data), allow_pickle=False)
+        if hasattr(archive, "zip"):
+            require_bounded(where, len(content.data), sum(member.file_size for member in archive.zip.infolist()))
         for name in getattr(archive, "files", ()):
             arrays[name] = archive[name]
+    except TableError:
+        raise
     except _BROKEN as error:
         if "allow_pickle" in str(error) and name:
             raise TableError(

@@ -90,6 +90,8 @@ def why_no_time(value: object) -> str:
     >>> why_no_time("9999-12-31")
     'lies outside the years 1678 to 2261'
     """
+    if isinstance(value, int):
+        return "is more than 64 bits can count"
     year = re.match(r"(\d{4,})-\d\d-\d\d", str(value))
     if year and not FIRST_YEAR <= int(year[1]) <= LAST_YEAR:
         return f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}"
