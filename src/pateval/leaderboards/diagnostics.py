@@ -11,7 +11,7 @@ import numpy as np
 from pateval.evaluation.buffers import long_buffers
 from pateval.io import TableError
 from pateval.io.batches import read_jobs
-from pateval.leaderboards.significance import ALPHA
+from pateval.leaderboards.significance import ALPHA, smallest_p_value
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> 
 
 
 def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
-    """With n series the signed-rank test cannot go below 2 / 2**n, and Holm multiplies by the number of pairs."""
+    """Say so where no pair of detectors could differ significantly, whatever its values."""
     detectors = len(board.detectors)
     if detectors < 2:
         return
@@ -147,7 +147,7 @@ def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
         (int((~np.isnan(board.values[:, :, m])).all(axis=0).sum()) for m in range(len(board.metrics))), default=0
     )
     pairs = detectors * (detectors - 1) // 2
-    smallest = min(1.0, 2.0 ** (1 - used) * pairs)
+    smallest = smallest_p_value(detectors, used)
     if smallest >= ALPHA:
         pair = "pair" if pairs == 1 else "pairs"
         yield BoardCheck(

@@ -232,7 +232,7 @@ def places_by_rank(table: Values, facts: MetricFacts) -> Values:
     found = rank_detectors(table, facts)
     places = np.full(table.shape[1], np.nan)
     # Mean ranks that mean the same number may differ in the last digits.
-    means = np.round(found.means, 9)
+    means = np.round(found.means[found.ranked], 9)
     places[found.ranked] = [1 + np.count_nonzero(means < own) for own in means]
     if found.used == 0:
         places[:] = np.nan

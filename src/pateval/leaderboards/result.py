@@ -261,7 +261,7 @@ class Leaderboard(Result):
             names,
             self._table(metric)[:, order],
             higher_is_better=self.facts[metric].higher_is_better,
-            left_out=[name for name in self.detectors if name not in names],
+            left_out=[name for d, name in enumerate(self.detectors) if d not in set(order)],
             alpha=alpha,
         )
 
@@ -272,11 +272,7 @@ class Leaderboard(Result):
         """
         import pyarrow as pa
 
-        rankings = np.full((len(self.metrics), len(self.detectors)), np.nan)
-        for m, metric in enumerate(self.metrics):
-            found = self._ranks(metric)
-            rankings[m, found.ranked] = found.means
-        tau = statistics.kendall(rankings)
+        tau = statistics.kendall([self._ranks(metric).means for metric in self.metrics])
         columns = {metric: pa.array(tau[:, m], from_pandas=True) for m, metric in enumerate(self.metrics)}
         return pa.table({"metric": list(self.metrics)} | columns)
 
@@ -300,8 +296,8 @@ class Leaderboard(Result):
             order = np.argsort(np.where(np.isnan(values), np.inf, sign * values), kind="stable").tolist()
         else:
             order = self._ranks(metric).best_first()
-        names = [self.detectors[d] for d in order]
-        return [*names, *(name for name in self.detectors if name not in names)]
+        first = dict.fromkeys(self.detectors[d] for d in order)
+        return [*first, *(name for name in self.detectors if name not in first)]
 
     def label(self, metric: str) -> str:
         """Name of a metric for tables, with "(oracle)" or "(best)" where its threshold has used the labels."""

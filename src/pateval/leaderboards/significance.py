@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ALPHA = 0.05
+MOST_IN_PAIRS = 1_000
+"""Detectors up to which every pair is kept: time, memory and files grow with the square of their number."""
+_OF_PAIRS = ["nemenyi_p", "wilcoxon_p", "wilcoxon_holm_p", "rank_biserial", "cliffs_delta", "wins", "ties", "losses"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Significance(Result):
     nemenyi_difference : float
         Critical difference of mean ranks at ``alpha``.
     nemenyi_p, wilcoxon_p, wilcoxon_holm_p : list of lists
-        p-values of all pairs.
+        p-values of all pairs; these and the following are empty where there are more than 1,000 detectors.
     rank_biserial, cliffs_delta : list of lists
         Effect sizes, positive where the row is better.
     wins, ties, losses : list of lists
@@ -77,23 +80,14 @@ class Significance(Result):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of a table with a row per pair of detectors, the better mean rank first."""
-        size = len(self.detectors)
+        size = len(self.nemenyi_p)
         pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
         columns: dict[str, list[Any]] = {
             "metric": [self.metric] * len(pairs),
             "detector": [self.detectors[i] for i, _ in pairs],
             "other": [self.detectors[j] for _, j in pairs],
         }
-        for name in (
-            "nemenyi_p",
-            "wilcoxon_p",
-            "wilcoxon_holm_p",
-            "rank_biserial",
-            "cliffs_delta",
-            "wins",
-            "ties",
-            "losses",
-        ):
+        for name in _OF_PAIRS:
             matrix = getattr(self, name)
             columns[name] = [matrix[i][j] for i, j in pairs]
         return columns
@@ -113,12 +107,21 @@ def compare_detectors(
     Rows with a NaN are left out; ``left_out`` names the detectors without any value.
     """
     ranks = statistics.rank_table(table, higher_is_better=higher_is_better)
-    pairs = pairwise(table, higher_is_better=higher_is_better)
-    nemenyi = statistics.nemenyi(ranks)
+    difference = statistics.nemenyi_difference(len(detectors), ranks.used, alpha=alpha)
+    pairs: dict[str, Any] = dict.fromkeys(_OF_PAIRS, np.empty((0, 0)))
+    if len(detectors) <= MOST_IN_PAIRS:
+        pairs = {"nemenyi_p": statistics.nemenyi(ranks), **pairwise(table, higher_is_better=higher_is_better)}
+        nemenyi = statistics.groups_alike(pairs["nemenyi_p"], ranks.mean, alpha=alpha)
+        wilcoxon = statistics.groups_alike(pairs["wilcoxon_holm_p"], ranks.mean, alpha=alpha)
+    else:
+        nemenyi = statistics.groups_within(ranks.mean, difference)
+        wilcoxon = statistics.groups_within(ranks.mean, np.inf)  # all of them
+        if smallest_p_value(len(detectors), ranks.used) < alpha:
+            _, corrected, _ = _signed_rank_tests(complete_rows(table)[0])
+            wilcoxon = statistics.groups_alike(np.minimum(corrected, corrected.T), ranks.mean, alpha=alpha)
 
-    def groups(p_values: npt.NDArray[np.float64]) -> list[list[str]]:
-        found = statistics.groups_alike(p_values, ranks.mean, alpha=alpha) if detectors else []
-        return [[detectors[i] for i in group] for group in found]
+    def named(groups: list[tuple[int, ...]]) -> list[list[str]]:
+        return [[detectors[i] for i in group] for group in groups]
 
     return Significance(
         metric,
@@ -128,13 +131,23 @@ def compare_detectors(
         ranks.dropped,
         ranks.mean.tolist(),
         asdict(statistics.friedman(ranks)),
-        statistics.nemenyi_difference(len(detectors), ranks.used, alpha=alpha),
-        nemenyi.tolist(),
-        nemenyi_groups=groups(nemenyi),
-        wilcoxon_groups=groups(pairs["wilcoxon_holm_p"]),
+        difference,
+        nemenyi_groups=named(nemenyi),
+        wilcoxon_groups=named(wilcoxon),
         alpha=alpha,
         **{name: matrix.tolist() for name, matrix in pairs.items()},
     )
+
+
+def smallest_p_value(detectors: int, series: int) -> float:
+    """The smallest p-value that any pair can have: 2 / 2**n by the signed-rank test, times the number of pairs by Holm.
+
+    Examples
+    --------
+    >>> smallest_p_value(3, 7)
+    0.046875
+    """
+    return min(1.0, 2.0 ** (1 - series) * (detectors * (detectors - 1) // 2))
 
 
 _MOST_IN_GROUPS = 15  # detectors: 24 had 12 groups, 40 had 21, 120 had 144 on made scores
@@ -159,18 +172,11 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> dict[str
     values, _ = complete_rows(table)
     values = values if higher_is_better else -values
     detectors = values.shape[1]
-    one, other = np.triu_indices(detectors, 1)
-    raw = np.ones((detectors, detectors))
-    corrected = raw.copy()
-    biserial, delta = np.zeros((detectors, detectors)), np.zeros((detectors, detectors))
-    if values.size and one.size:
-        step = max(1, _NUMBERS_AT_ONCE // values.shape[0])
-        for first in range(0, one.size, step):
-            i, j = one[first : first + step], other[first : first + step]
-            raw[i, j], biserial[i, j] = signed_ranks((values[:, i] - values[:, j]).T)
+    raw, corrected, biserial = _signed_rank_tests(values)
+    delta = np.zeros((detectors, detectors))
+    if values.size:
         delta = np.array([cliffs_delta(values, values[:, j]) for j in range(detectors)]).T
         delta[np.tril_indices(detectors)] = 0
-        corrected[one, other] = holm(raw[one, other])
     wins = np.array([(values[:, [i]] > values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
     ties = np.array([(values[:, [i]] == values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
     wins, ties = wins.reshape(detectors, detectors), ties.reshape(detectors, detectors)
@@ -184,6 +190,20 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> dict[str
         "ties": ties,
         "losses": wins.T,
     }
+
+
+def _signed_rank_tests(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P-values of all pairs, the same corrected by Holm, and effects, above the diagonal of a matrix each."""
+    detectors = values.shape[1]
+    one, other = np.triu_indices(detectors, 1)
+    raw, corrected, biserial = np.ones((3, detectors, detectors))
+    biserial[:] = 0
+    step = max(1, _NUMBERS_AT_ONCE // max(len(values), 1))
+    for first in range(0, one.size if len(values) else 0, step):
+        i, j = one[first : first + step], other[first : first + step]
+        raw[i, j], biserial[i, j] = signed_ranks((values[:, i] - values[:, j]).T)
+    corrected[one, other] = holm(raw[one, other])
+    return raw, corrected, biserial
 
 
 def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
