@@ -87,6 +87,19 @@ def test_a_single_series_has_limits_over_its_events():
     }
 
 
+def test_no_limits_over_events_of_very_many_detectors_unless_asked_for(monkeypatch):
+    monkeypatch.setattr("pateval.leaderboards.run._MOST_DETECTORS_WITH_EVENT_DRAWS", 1)
+    labels = np.tile([0, 0, 0, 1, 1, 0, 0, 0], 10)
+    one = {"label": labels, "a": np.arange(80.0), "b": -np.arange(80.0)}
+    board = leaderboard(one, metrics=["auc_roc"], chance=0)
+    assert board.intervals == {}
+    assert board.notes[-1] == (
+        "no limits over events for as many as 2 detectors: event_draws=200 (--event-draws 200) computes them"
+    )
+    asked = leaderboard(one, metrics=["auc_roc"], chance=0, event_draws=5)
+    assert set(asked.intervals) == {("a", "auc_roc"), ("b", "auc_roc")}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -158,9 +171,7 @@ def test_a_fresh_series_computes_only_itself(tmp_path):
 
 def test_importing_is_light():
     heavy = ["scipy", "pandas", "polars", "pyarrow", "rich", "dask", "distributed", "multiprocessing.pool"]
-    code = (
-        f"import sys, pateval.leaderboards, pateval.cli.leaderboard; print([m for m in {heavy!r} if m in sys.modules])"
-    )
+    code = f"import sys, pateval.leaderboards, pateval.cli.board; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -331,3 +331,22 @@ def test_statistics_import_no_scipy():
     code = "import sys, pateval.leaderboards.statistics, pateval.evaluation.bootstrap; print('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_thousands_of_detectors_in_one_group_and_in_a_chain_of_them():
+    ranks = np.arange(1500.0)
+    assert stats.groups_alike(np.ones((1500, 1500)), ranks) == [tuple(range(1500))]
+    neighbours = np.where(np.abs(ranks[:, None] - ranks) <= 1, 1.0, 0.0)
+    assert stats.groups_alike(neighbours, ranks) == [(first, first + 1) for first in range(1499)]
+
+
+@given(tables)
+def test_letters_of_many_detectors_are_those_of_all_pairs(table):
+    names = [f"d{column}" for column in range(table.shape[1])]
+    few = pairs.compare_detectors("m", names, table, higher_is_better=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "MOST_IN_PAIRS", 0)
+        many = pairs.compare_detectors("m", names, table, higher_is_better=True)
+    assert (many.nemenyi_groups, many.wilcoxon_groups) == (few.nemenyi_groups, few.wilcoxon_groups)
+    assert (many.wilcoxon_p, many.wins, many.columns()["wins"]) == ([], [], [])
+    assert many.mean_ranks == pytest.approx(few.mean_ranks, nan_ok=True)

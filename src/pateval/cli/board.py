@@ -45,6 +45,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @options.option("--dask", "Compute on a Dask cluster, for example tcp://host:8786.", metavar="ADDRESS")
 @options.option("--cache", "Finished work is kept here; by default in the output's cache.", type=_FOLDER, metavar="DIR")
 @options.option("--keep-going", "Leave out what cannot be read, evaluate the rest, and exit with 1.", is_flag=True)
+@options.option(
+    "--event-draws",
+    "Resamples of events for the limits of a single series; 0 skips them. By default 200, for up to 1,000 detectors.",
+    type=options.AT_LEAST_0,
+)
 @options.doubt
 @options.option("--report", "Write the report, an HTML page, here (see `pateval report`).", metavar="FILE|DIR/")
 @output.overwrite
@@ -112,6 +117,7 @@ def _computed(
     *,
     cache: Path | None,
     doubt: int | str | None,
+    event_draws: int | None,
     dask: str | None,
     workers: int | None,
     **others: Any,
@@ -121,7 +127,7 @@ def _computed(
     from pateval.leaderboards.run import choose, make_board
 
     is_named = options.names_metrics(parameters["metrics"])
-    settings = choose(Measures.of(**parameters), is_named=is_named, cache=cache, doubt=doubt)
+    settings = choose(Measures.of(**parameters), is_named=is_named, cache=cache, event_draws=event_draws, doubt=doubt)
     with ExitStack() as stack:
         executor, threads = (None, None) if dask is None else _cluster(dask, stack)
         others |= {"executor": executor, "workers": workers or threads}

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pateval.validation.arrays import Buffers
 
 EVENT_DRAWS = 200
+_MOST_DETECTORS_WITH_EVENT_DRAWS = 1_000  # by default: 200 draws of 2,000 steps take about .4 s for each detector
 # Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
 EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")
 
@@ -78,7 +79,7 @@ def leaderboard(
     output: str | os.PathLike[str] | None = None,
     keep_going: bool = False,
     chance: int = CHANCE_DRAWS,
-    event_draws: int = EVENT_DRAWS,
+    event_draws: int | None = None,
     doubt: int | Duration | None = None,
     doubt_draws: int = DOUBT_DRAWS,
     seed: int = 0,
@@ -153,9 +154,10 @@ def leaderboard(
     chance : int
         Random score vectors per series for the chance level; 0 skips it. They are cut by the threshold rule; where a
         threshold is a number or comes from training scores, as many steps are predicted as the detector predicts.
-    event_draws : int
+    event_draws : int, optional
         Where all is one series: resamples of its events for confidence limits, of the metrics named, or else of a few
-        quick ones; 0 skips them. Several series are resampled themselves, which costs nothing.
+        quick ones; 0 skips them. By default 200, and none for more than 1,000 detectors, which ``notes`` say. Several
+        series are resampled themselves, which costs nothing.
     doubt : int or duration, optional
         How far the edges of events may lie elsewhere: steps, or a duration such as "10min" where there are times (at
         least one step, by the median interval of each series). Every edge is moved by a number of steps drawn uniformly
@@ -275,7 +277,7 @@ def choose(
     *,
     is_named: bool = True,
     cache: str | os.PathLike[str] | None = None,
-    event_draws: int = EVENT_DRAWS,
+    event_draws: int | None = None,
     doubt: int | Duration | None = None,
     doubt_draws: int = DOUBT_DRAWS,
 ) -> Settings:
@@ -285,7 +287,8 @@ def choose(
         {metric.id: metric.cache_token() for metric in measures.metrics},
         cache=None if cache is None else result_cache.checked_folder(cache),
         code=result_cache.fingerprint(),
-        event_draws=count(event_draws, "event_draws"),
+        event_draws=EVENT_DRAWS if event_draws is None else count(event_draws, "event_draws"),
+        most_resampled=_MOST_DETECTORS_WITH_EVENT_DRAWS if event_draws is None else None,
         event_metrics=tuple(metric for metric in measures.ids if is_named or metric in EVENT_METRICS),
         doubt=read_doubt(doubt),
         doubt_draws=count(positive_integer(doubt_draws, "doubt_draws"), "doubt_draws"),
@@ -333,7 +336,7 @@ def compute(
     if settings.measures.pooled:
         board = _pooled_board(plan, settings, rank_by)
         return replace(board, run=run_record(plan, settings, None, pool, clock.perf_counter() - started))
-    settings = _fitted(settings, plan, rank_by)
+    settings, skipped = _fitted(settings, plan, rank_by)
     workers = pool.decide_workers(plan.steps, len(plan.jobs))
     elsewhere, here, notes = divided(settings, pool)
     parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
@@ -358,7 +361,7 @@ def compute(
     left_out = diagnostics.left_out_lines(plan, collector.steps, settings.measures.missing)
     return replace(
         board,
-        notes=(*board.notes, *notes, *binary_note(binary), *left_out),
+        notes=(*board.notes, *notes, *binary_note(binary), *left_out, *skipped),
         warnings=(*(check.sentence for check in checks), *state.cache_errors(), *partial.warnings),
         checks=tuple(checks),
         run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
@@ -398,16 +401,24 @@ def binary_note(binary: frozenset[str]) -> list[str]:
     return [f"{names} {are} taken as predictions, and no threshold rule is applied"]
 
 
-def _fitted(settings: Settings, plan: Plan, rank_by: str) -> Settings:
-    """Decide what depends on the number of series, and on the metric that ranks.
+def _fitted(settings: Settings, plan: Plan, rank_by: str) -> tuple[Settings, list[str]]:
+    """Decide what depends on the number of series and detectors, and on the metric that ranks, with notes on it.
 
     Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
     """
+    notes = []
     if settings.doubt:
         settings = replace(settings, doubt_metrics=tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))))
     else:
         settings = replace(settings, doubt_metrics=(), doubt_draws=0)
-    return settings if len(plan.series) == 1 else replace(settings, event_draws=0)
+    if len(plan.series) > 1:
+        settings = replace(settings, event_draws=0)
+    elif settings.most_resampled is not None and len(plan.detectors) > settings.most_resampled:
+        draws = settings.event_draws
+        asking = f"event_draws={draws} (--event-draws {draws}) computes them"
+        notes = [f"no limits over events for as many as {len(plan.detectors):,} detectors: {asking}"]
+        settings = replace(settings, event_draws=0)
+    return settings, notes
 
 
 def _signatures(

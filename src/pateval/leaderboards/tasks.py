@@ -58,6 +58,7 @@ class Settings:
     cache: str | None = None  # folder of finished results
     code: str = ""  # how this package evaluates; a worker that runs other code refuses
     event_draws: int = 0  # resamples of events for the confidence limits of a single series
+    most_resampled: int | None = None  # detectors up to which that is done
     event_metrics: tuple[str, ...] = ()  # those that get such limits
     doubt: int | str = 0  # how far the edges of events may move, in steps or as a duration
     doubt_draws: int = 0  # how often they are moved
