@@ -107,40 +107,37 @@ def _advise(questions: str, result: Output) -> None:
     result.emit(text)
 
 
-def _table(metrics: list[Metric], style: str, width: int | None) -> str:
+def _table(metrics: list[Metric], style: str, width: int | None, *more: str) -> str:
     """The table of some metrics; a terminal has room for some of its columns."""
-    columns, rows = _columns(style), [_row(metric, style) for metric in metrics]
+    rows = [_cells(metric, style) for metric in metrics]
+    columns = [name for name in rows[0] if name != "faults" or name in more]
     if style == "table" and width is not None:
-        places = [columns.index(name) for name in _ON_A_TERMINAL]
-        columns, rows = list(_ON_A_TERMINAL), [[row[place] for place in places] for row in rows]
-    return render(columns, rows, style, width=width)
+        columns = list(_ON_A_TERMINAL)
+    return render(columns, [[row[name] for name in columns] for row in rows], style, width=width)
 
 
-def _columns(style: str) -> list[str]:
-    """Columns of the table; a page has room for more than a terminal."""
-    columns = ["metric", "takes", "range", "better", "threshold", "properties", "paper"]
-    return [*columns, "options", "definition"] if style == "markdown" else columns
-
-
-def _row(metric: Metric, style: str) -> list[str]:
+def _cells(metric: Metric, style: str) -> dict[str, str]:
+    """What the table says of one metric, by column; a page has room for more than a terminal."""
     from pateval.catalog import initials
     from pateval.catalog.option_text import value_text
 
+    is_page = style == "markdown"
     paper, link = _paper(metric)
-    options_text = ", ".join(
+    accepted = ", ".join(
         f"`{name}={value_text(default)}`" + ("*" if name in metric.global_options else "")
         for name, default in metric.parameters.items()
     )
-    row = [
-        metric.id,
-        metric.takes,
-        _range(metric),
-        _better(metric),
-        "needed" if metric.needs_threshold else "-",
-        initials(metric.properties),
-        f"[{paper}]({link})" if style == "markdown" and link else paper,
-    ]
-    return [*row, options_text or "-", str(metric.definition)] if style == "markdown" else row
+    return {
+        "metric": metric.id,
+        "takes": metric.takes,
+        "range": _range(metric),
+        "better": _better(metric),
+        "threshold": "needed" if metric.needs_threshold else "-",
+        "properties": initials(metric.properties),
+        "paper": f"[{paper}]({link})" if is_page and link else paper,
+        **({"options": accepted or "-", "definition": str(metric.definition)} if is_page else {}),
+        "faults": metric.faults,
+    }
 
 
 def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -> str:
@@ -152,8 +149,7 @@ def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -
             faults.setdefault(metric.faults, []).append(metric.id)
         named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
         return "\n".join([_table(found, style, width), "", *named])
-    rows = [[*_row(metric, style), metric.faults] for metric in found]
-    return render([*_columns(style), "faults"], rows, style)
+    return _table(found, style, None, "faults")
 
 
 def _before_the_table() -> str:
