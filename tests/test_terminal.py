@@ -20,7 +20,8 @@ from pateval.catalog import catalogue
 from pateval.catalog.option_text import split_outside_brackets
 from pateval.cli import COMMANDS, pateval
 from pateval.cli.audit import _board_command
-from pateval.output.text_table import fitted, latex_text, render
+from pateval.output.harmless import latex_text
+from pateval.output.text_table import fitted, render
 
 WIDTH = 80
 RNG = np.random.default_rng(3)

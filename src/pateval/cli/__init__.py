@@ -12,7 +12,7 @@ from importlib import import_module
 
 import click
 
-from pateval.cli.messages import tell
+from pateval.cli.messages import abandon_stdout, not_said, stand_in_for_closed_streams, tell
 
 # Where each command lies, and what `pateval --help` says of it without importing any of them.
 COMMANDS = {
@@ -92,6 +92,7 @@ def pateval(context: click.Context) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; every expected error becomes one line on standard error."""
+    stand_in_for_closed_streams()
     try:
         status = pateval.main(args=arguments, prog_name="pateval", standalone_mode=False)
         sys.stdout.flush()
@@ -107,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
         tell("interrupted")  # commands that keep finished work have said so themselves
         sys.exit(130)
     except BrokenPipeError:
-        _abandon_stdout()  # the reader (head, less) has seen enough
+        abandon_stdout()  # the reader (head, less) has seen enough
         sys.exit(0)
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         if os.environ.get("PATEVAL_DEBUG"):
@@ -115,6 +116,8 @@ def main(arguments: list[str] | None = None) -> None:
         notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
         _fail((_sentence(error) or type(error).__name__) + notes)
     else:
+        if refused := not_said():
+            _fail(refused)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -138,15 +141,10 @@ def _sentence(error: BaseException) -> str:
     return str(error)
 
 
-def _abandon_stdout() -> None:
-    """Keep the interpreter from complaining at exit about what standard output did not take."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _fail(message: str, status: int = 2) -> None:
     tell(f"pateval: {' '.join(message.split())}")
     try:
         sys.stdout.flush()
     except OSError:
-        _abandon_stdout()
+        abandon_stdout()
     sys.exit(status)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options, output
-from pateval.cli.messages import tell, tell_all
+from pateval.cli.messages import say, tell, tell_all
 from pateval.output.text_table import TERMINAL_WIDTH
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def leaderboard(
             raise click.ClickException(str(error)) from error
         tell_all((*board.failures, *board.warnings))
     # Printed before the files are written: a disk that is full takes no answer away.
-    click.echo(board.rendered(style, None if wide else TERMINAL_WIDTH))
+    say(board.rendered(style, None if wide else TERMINAL_WIDTH), style)
     if folder is not None:
         board.save(folder)
     if report is not None:
@@ -227,7 +227,7 @@ def verify(folder: Path, style: str, **choice: Any) -> None:
     from pateval.leaderboards.verification import verify
 
     found = verify(folder, progress=True, **choice)
-    click.echo(found.to_json() if style == "json" else repr(found))
+    say(found.to_json() if style == "json" else repr(found), style)
     if not found.agrees:
         raise click.exceptions.Exit(1)
 
@@ -295,7 +295,7 @@ def report(
     if len(written.left_out) > 10:
         tell(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them")
     tell_all(f"no timeline, since its input is gone or has changed: {name}" for name in written.missing[:10])
-    click.echo(written.sentence())
+    say(written.sentence())
 
 
 def _title_of(files: tuple[str, ...]) -> str:

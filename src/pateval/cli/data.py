@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pateval.cli.messages import console, for_terminal, progress_bar
+from pateval.cli.messages import console, for_terminal, progress_bar, say
 from pateval.cli.options import option, root
 from pateval.cli.output import Output, result_options
 
@@ -131,7 +131,7 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
             where.print(for_terminal(line), markup=False)
 
         fetch(known, folder, timeout=timeout, tell=tell, progress=progress)
-    click.echo(str(folder))
+    say(str(folder))
 
 
 @click.command("check")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli.messages import detection_progress, tell, tell_all
+from pateval.cli.messages import detection_progress, say, tell, tell_all
 from pateval.cli.options import AT_LEAST_1, option, root
 from pateval.validation.wording import listed
 
@@ -150,7 +150,7 @@ def _list() -> None:
     width = max(map(len, REGISTRY))
     for key, entry in REGISTRY.items():
         needs = f" (needs {entry.needs})" if entry.needs else ""
-        click.echo(hanging(f"{key:<{width}}  ", f"{entry.about}{needs}"))
+        say(hanging(f"{key:<{width}}  ", f"{entry.about}{needs}"))
 
 
 def _verdicts(paths: Sequence[str]) -> None:
@@ -160,7 +160,7 @@ def _verdicts(paths: Sequence[str]) -> None:
     columns = ("file", "detector", "series", "run", "verdict")
     # Text, so that a table of files without seeds stays readable.
     rows = [["" if row[name] is None else str(row[name]) for name in columns] for row in training_verdicts(paths)]
-    click.echo(render(columns, rows, width=TERMINAL_WIDTH))
+    say(render(columns, rows, width=TERMINAL_WIDTH))
 
 
 def _known(detector: str, title: str, parsed: Sequence[Setting], **given: Any) -> Candidate:
@@ -295,7 +295,7 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
         raise
     for result in results:
         if result.path is not None:
-            click.echo(str(result.path))
+            say(str(result.path))
     failed = sum(len(result.failures) for result in results)
     stopped = sum(result.stopped for result in results)
     if stopped:

@@ -6,12 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
+from pateval.output.harmless import visible, visible_json, visible_lines
 from pateval.output.progress import reporter
 
 if TYPE_CHECKING:
@@ -22,11 +23,49 @@ if TYPE_CHECKING:
 _INDENT = "  "  # of the lines a message goes on in: where the next one begins is seen
 # Seconds between two lines about the same training where standard error is no terminal.
 _SECONDS_BETWEEN_LINES = 10.0
+_refused: list[str] = []  # why standard output could not be written, where it could not
+
+
+def stand_in_for_closed_streams() -> None:
+    """Put the null device where the shell has closed a stream, so that no file takes its number and is written to."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, this one
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+            if name == "stdout":
+                _refused.append("it is closed")
+
+
+def say(text: str, style: str = "table") -> None:
+    """Write a result to standard output; where that fails, the work goes on, and `not_said` tells at the end."""
+    if _refused:
+        return
+    try:
+        click.echo(visible_json(text) if style == "json" else visible_lines(text))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_stdout()  # the reader (head, less) has seen enough
+    except OSError as error:
+        _refused.append(str(error.strerror))
+        abandon_stdout()
+
+
+def not_said() -> str:
+    """Return why a result could not be written to standard output, as a sentence; empty where it was."""
+    return f"standard output could not be written ({_refused.pop()})" if _refused else ""
+
+
+def abandon_stdout() -> None:
+    """Keep the interpreter from complaining at exit about what standard output did not take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def tell(text: str) -> None:
-    """Write a message to standard error, as `for_terminal` has it."""
-    click.echo(for_terminal(text), err=True)
+    """Write a message to standard error, as `for_terminal` has it; one that cannot be written is lost, not the work."""
+    with suppress(OSError):
+        click.echo(for_terminal(text), err=True)
 
 
 def tell_all(lines: Iterable[str]) -> None:
@@ -37,6 +76,7 @@ def tell_all(lines: Iterable[str]) -> None:
 
 def for_terminal(text: str) -> str:
     """Break a message between words where standard error is a terminal; a file or pipe gets one line each, as given."""
+    text = visible_lines(text)
     if not sys.stderr.isatty():
         return text
     from pateval.output.text_table import folded
@@ -104,7 +144,7 @@ def detection_progress() -> Iterator[Callable[[DetectionProgress], None]]:
             left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
             is_training = progress.state == "training"
             note = f": {progress.message}{left}" if is_training else ""
-            bar.update(task, completed=progress.done, total=progress.total, description=f"{who}{note}")
+            bar.update(task, completed=progress.done, total=progress.total, description=visible(f"{who}{note}"))
             if progress.state == "failed":
                 say(f"{progress.detector} failed on {progress.series}: {progress.message}")
             elif progress.collapse:

@@ -8,6 +8,7 @@ import click
 
 from pateval.cli.options import metric_names, option
 from pateval.cli.output import Output, result_options
+from pateval.output.harmless import Markup
 from pateval.output.text_table import folded, hanging, render
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _cells(metric: Metric, style: str) -> dict[str, str]:
         "better": _better(metric),
         "threshold": "needed" if metric.needs_threshold else "-",
         "properties": initials(metric.properties),
-        "paper": f"[{paper}]({link})" if is_page and link else paper,
+        "paper": Markup(f"[{paper}]({link})") if is_page and link else paper,
         **({"options": accepted or "-", "definition": str(metric.definition)} if is_page else {}),
         "faults": metric.faults,
     }

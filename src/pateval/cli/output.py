@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pateval.cli.messages import say
 from pateval.cli.options import option, together, was_given
-from pateval.output.text_table import FORMATS, TERMINAL_WIDTH, render
+from pateval.output.harmless import visible_lines
+from pateval.output.text_table import FORMATS, TERMINAL_WIDTH
 
 _STYLE_OF_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
@@ -40,29 +42,14 @@ class Output:
     file: Path | None = None
     file_style: str = "table"
 
-    def show(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Show one table; `pateval.output.text_table` says what each format does with numbers."""
-        body = [list(row) for row in rows]
-        self.emit(lambda style, width: render(columns, body, style, width=width))
-
     def emit(self, make: Callable[[str, int | None], str]) -> None:
-        """Show what a function makes of a format and a width; None is any width.
-
-        The result is printed before it is written, so that a disk that is full takes no answer away.
-        """
-        refused: OSError | None = None
-        try:
-            click.echo(make(self.style, None if self.wide else TERMINAL_WIDTH))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            refused = OSError(f"standard output could not be written ({error.strerror})")
+        """Show what a function makes of a format and a width; None is any width."""
+        say(make(self.style, None if self.wide else TERMINAL_WIDTH), self.style)
         if self.file is not None:
             from pateval.io.atomic import write_text
 
-            write_text(make(self.file_style, None) + "\n", self.file)
-        if refused is not None:
-            raise refused
+            text = make(self.file_style, None)
+            write_text((text if self.file_style == "json" else visible_lines(text)) + "\n", self.file)
 
 
 def result_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell_all
+from pateval.cli.messages import say, tell_all
 from pateval.cli.options import option
 from pateval.output.text_table import hanging
 from pateval.validation.wording import in_words
@@ -114,7 +114,7 @@ def command(kind: str, files: tuple[str, ...], target: Path | None, overwrite: b
     with style(), _notes_on_stderr():  # without matplotlib this says so before anything is computed
         drawn = DRAWINGS[kind](Request(kind, files, **asked))
         save(drawn, target, creator=creator)
-    click.echo(str(target))
+    say(str(target))
 
 
 def _check_target(target: Path, creator: str, overwrite: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pateval.cli.messages import tell
+from pateval.cli.messages import say, tell
 from pateval.cli.options import AT_LEAST_1, option, was_given
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def command(name: str | None, folder: Path | None, overwrite: bool, train: bool,
     if name is None:
         width = max(map(len, EXPERIMENTS))
         for experiment, entry in EXPERIMENTS.items():
-            click.echo(hanging(f"{experiment.ljust(width)}  ", entry.about))
-        click.echo(f"{_ALL.ljust(width)}  All of them.")
+            say(hanging(f"{experiment.ljust(width)}  ", entry.about))
+        say(f"{_ALL.ljust(width)}  All of them.")
         return 0
     if name != _ALL and name not in EXPERIMENTS:
         import difflib
@@ -129,7 +129,7 @@ def _make(name: str, folder: Path, settings: ExperimentSettings) -> None:
     started = time.perf_counter()
     made = compute(name, settings)
     pages = write(made, folder, command=_typed(name), started=started)
-    click.echo(f"{name}: {made.summary} ({pages[0]})")
+    say(f"{name}: {made.summary} ({pages[0]})")
 
 
 def _typed(experiment: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval.output.text_table import csv_cell
+from pateval.output.harmless import csv_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -22,6 +22,7 @@ from pateval.io.atomic import write_csv, write_parquet, write_text
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
+from pateval.output.harmless import csv_text
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, named_error, one_line, shortened
 
@@ -225,7 +226,7 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
         doubt=_doubt(folder, run, axes, means, facts),
         coverage=coverage if "coverage" in table.column_names else None,
         coarse=tuple(run["coarse"]),
-        timings=_read_csv(folder / TIMINGS),
+        timings=_read_csv(folder / TIMINGS, (*detectors, *series)),
         notes=tuple(run["notes"]),
         warnings=tuple(run["warnings"]),
         checks=tuple(BoardCheck(**check) for check in run["checks"]),
@@ -233,7 +234,7 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
         run={name: value for name, value in run.items() if name not in ("format", *_DESCRIBED, "digests", "digest")},
         digests={
             (row["detector"], row["series"], row.get("run") or ""): row["digest"]
-            for row in _read_csv(folder / CONTENTS).to_pylist()
+            for row in _read_csv(folder / CONTENTS, (*detectors, *series)).to_pylist()
         },
     )
 
@@ -267,8 +268,11 @@ def _measures(run: Mapping[str, Any]) -> Measures | None:
 _KINDS = {"detector": "string", "series": "string", "run": "string", "digest": "string", "seconds": "float64"}
 
 
-def _read_csv(path: Path) -> Any:
-    """Read what was written as text (pyarrow Table), without columns where there is no such file."""
+def _read_csv(path: Path, names: Sequence[str]) -> Any:
+    """Read what was written as text (pyarrow Table), without columns where there is no such file.
+
+    ``names`` are those of detectors and series as they are: the file has them as spreadsheets may read them.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
@@ -276,9 +280,15 @@ def _read_csv(path: Path) -> Any:
         return pa.table({})
     try:
         kinds = csv.ConvertOptions(column_types={name: pa.type_for_alias(kind) for name, kind in _KINDS.items()})
-        return csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=kinds)
+        table = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=kinds)
     except (OSError, pa.ArrowException) as error:
         raise TableError(f"{path}: it cannot be read ({one_line(error, 100)})") from error
+    raw = {written: name for name in names if (written := csv_text(name)) != name}
+    for place, column in enumerate(table.column_names) if raw else ():
+        if column in ("detector", "series"):
+            cells = [raw.get(cell, cell) for cell in table[column].to_pylist()]
+            table = table.set_column(place, column, pa.array(cells, pa.string()))
+    return table
 
 
 def _chance(folder: Path, axes: tuple[tuple[str, ...], ...]) -> ChanceLevels | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
+from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
 from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, latex, markdown
 
@@ -212,7 +213,7 @@ def as_latex(overview: Overview) -> str:
 def as_markdown(overview: Overview) -> str:
     """Render the overview as a Markdown table."""
     table = markdown(overview.header, overview.rows, overview.to_the_right)
-    return "\n".join([table, "", *(f"{remark}  " for remark in overview.remarks)]).rstrip()
+    return "\n".join([table, "", *(f"{markdown_text(remark)}  " for remark in overview.remarks)]).rstrip()
 
 
 def as_html(overview: Overview, warnings: Sequence[str]) -> str:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Any
 
+from pateval.output.harmless import csv_cell, latex_text, markdown_text, visible
+
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 # What every terminal has; tables for people fit it unless all of them is asked for.
 TERMINAL_WIDTH = 80
@@ -21,26 +23,6 @@ _LONGEST_NAME = (
 )
 _SHORT_WORD = 9  # characters; such names of columns, pate_ap for example, are never broken
 _MOST_HEADER_LINES = 4  # of the name of a column, where there is room for that
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\textasciigrave{}",
-    # After the end of a row a bracket would be read as the space to leave below it.
-    "[": "{[}",
-    # Two in a row would become a dash.
-    "-": "-{}",
-}
 
 
 def render(
@@ -100,7 +82,7 @@ def beside_names(
 
     The parameters are those of `render`; the format is ``table``, ``markdown`` or ``latex``.
     """
-    texts = [[cell_text(cell).strip() if style != "table" else cell_text(cell) for cell in row] for row in rows]
+    texts = [[cell_text(cell) for cell in row] for row in rows]
     sides = [place > 0 for place in range(len(columns))]
     if style == "table" and width is not None:
         return fitted(columns, texts, sides, width)
@@ -126,6 +108,7 @@ def aligned(
     --------------
     a          0.5
     """
+    columns, rows = _visible(columns, rows)
     cells = _cell_widths(rows, len(columns))
     headers = [[name] for name in columns]
     # Names are broken into few lines where that is enough, and wherever they can be where it is not.
@@ -165,7 +148,7 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
     --------------
     pate      0.50
     """
-    names = list(columns)
+    names, rows = _visible(columns, rows)
     longest = min(_LONGEST_NAME, max(width // 2, max(map(len, _words(names[0])), default=0)))
     first = [cut_in_the_middle(row[0], longest) for row in rows]
     room = width - 2 - max(map(len, (*_words(names[0]), *first)), default=0)
@@ -206,7 +189,7 @@ def how_many_fit(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
     >>> how_many_fit(["detector", "pate", "point_f1 (oracle)"], [["a", "0.5000", "0.2000"]], 25)
     2
     """
-    least = _least_widths(columns, rows)
+    least = _least_widths(*_visible(columns, rows))
     return next((count for count in range(len(columns), 1, -1) if _total(least[:count]) <= width), 1)
 
 
@@ -253,6 +236,10 @@ def cut_in_the_middle(text: str, longest: int) -> str:
         return text
     tail = (longest - 1) // 2
     return f"{text[: longest - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def _visible(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
+    return list(map(visible, columns)), [list(map(visible, row)) for row in rows]
 
 
 def _cell_widths(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
@@ -302,7 +289,7 @@ def _broken(name: str, room: int) -> list[str]:
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
     """Return cells that are text already as a Markdown table; see `aligned` for the parameters."""
     lines = [columns, ["---:" if right else "---" for right in to_the_right], *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(markdown_text, line))} |" for line in lines)
 
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
@@ -328,18 +315,6 @@ def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: S
     return "\n".join([*head, *map(line, rows), r"\bottomrule", r"\end{tabular}"])
 
 
-def latex_text(text: str) -> str:
-    r"""Return a text as LaTeX shows it unchanged.
-
-    Examples
-    --------
-    >>> print(latex_text("50 % of a_b & {c}"), latex_text("[3, 7)"), latex_text("s--o"))
-    50 \% of a\_b \& \{c\} {[}3, 7) s-{}-o
-    """
-    escaped = "".join(_LATEX.get(mark, mark) for mark in " ".join(text.split()))
-    return re.sub(r"-\{\}(?!-)", "-", escaped)  # a single hyphen, or the last, needs no help
-
-
 def cell_text(cell: Any, decimals: int = 4) -> str:
     """Return one cell as people read it.
 
@@ -354,19 +329,7 @@ def cell_text(cell: Any, decimals: int = 4) -> str:
         return f"{cell:.{decimals}f}" if abs(cell) < 1000 else f"{cell:,.0f}"
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return str(cell)
-
-
-def csv_cell(text: str) -> str:
-    """Return a text as a cell of a CSV file, in quotes where it needs them.
-
-    Examples
-    --------
-    >>> print(csv_cell("a"), csv_cell("a,b"))
-    a "a,b"
-    """
-    # Python's writer leaves a carriage return without quotes, which its reader then takes for the end of the row.
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\n\r') else text
+    return cell if isinstance(cell, str) else str(cell)
 
 
 def plain(value: Any) -> Any:
@@ -397,7 +360,13 @@ def _as_json(columns: list[str], rows: list[list[Any]]) -> str:
 
 def _as_csv(columns: list[str], rows: list[list[Any]]) -> str:
     cells = [columns, *([_finite(cell) for cell in row] for row in rows)]
-    return "\n".join(",".join("" if cell is None else csv_cell(str(cell)) for cell in row) for row in cells)
+    return "\n".join(",".join(_csv_text(cell) for cell in row) for row in cells)
+
+
+def _csv_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return str(cell) if isinstance(cell, (bool, int, float)) else csv_cell(str(cell))
 
 
 def _finite(cell: Any) -> Any:

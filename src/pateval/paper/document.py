@@ -25,6 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pateval import plots
 from pateval.io.atomic import write_text
+from pateval.output.harmless import Markup
 from pateval.output.text_table import render
 
 REPRODUCES, IN_PART, DIFFERS, CANNOT = "reproduces", "in part", "differs", "cannot be had"
@@ -317,7 +318,11 @@ def overview_text(folder: Path) -> str:
     read = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in kept.items()}
     records = {name: record for name, record in read.items() if record.get("format") == _FORMAT}
     listed = [
-        {"experiment": f"[{name}]({name}/{PAGE})", "of the paper": EXPERIMENTS[name].place, "result": record["summary"]}
+        {
+            "experiment": Markup(f"[{name}]({name}/{PAGE})"),
+            "of the paper": EXPERIMENTS[name].place,
+            "result": record["summary"],
+        }
         for name, record in records.items()
     ]
     absent = [

@@ -12,7 +12,8 @@ from pateval.catalog import find_metrics
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.values import Sample
 from pateval.leaderboards.render import alike_texts, headline
-from pateval.output.text_table import latex_text, plain
+from pateval.output.harmless import latex_text
+from pateval.output.text_table import plain
 from pateval.report.metrics import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
 from pateval.report.verdict import over_halves, under_doubt, verdict
