@@ -50,6 +50,20 @@ class TestThePlant:
         assert (judged["found"], judged["false"]) == (row["found"], row["false"])
         assert row["false_rate"] <= 1 < row["false_rate_high"]
 
+    @pytest.mark.usefixtures("plant")
+    def test_what_is_asked_of_scores_is_what_is_shown(self):
+        options = ("alarms", "werte.csv", "--incidents", "stoerungen.csv", "--early", "30min", "--max-gap", "1h")
+        at_a_threshold = console(*options, "--threshold", "3.5", "--cooldown", "1h")
+        assert "werte >= 3.5 found 10 of 10 incidents" in " ".join(at_a_threshold.out.split())
+        assert "threshold" not in at_a_threshold.out
+        assert console(*options, "--threshold", "3.5", "--format", "csv").out.startswith("detector,incidents,found")
+        frontier = console(*options, "--score", "Score")
+        assert frontier.out.splitlines()[1].startswith("threshold ")
+        assert "werte >=" not in frontier.out
+        rows = console(*options, "--budget", "1/1d", "--format", "csv").out.splitlines()
+        assert rows[0].startswith("detector,threshold,found,incidents,recall,recall_low,recall_high")
+        assert len(rows) > 5
+
     def test_every_format_and_a_file(self, plant):
         options = ("alarms", "alarme.csv", "--incidents", "stoerungen.csv", *MONTH)
         data = json.loads(console(*options, "--format", "json").out)

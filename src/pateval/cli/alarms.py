@@ -75,7 +75,6 @@ def command(
     last: str | None,
     period: str | None,
     report: Path | None,
-    figure: Path | None,
     result: Output,
     **settings: Any,
 ) -> None:
@@ -94,9 +93,10 @@ def command(
         result.emit(table.rendered)
     else:
         sliders, table = _of_scores(files, incidents, settings)
-        result.emit(lambda style, width: _rendered([one for one, _ in sliders], table, style, width))
-    if figure is not None:
-        _draw(sliders, figure)
+        asked = settings["budget"] is not None or settings["threshold"] is not None
+        result.emit(lambda style, width: _rendered([one for one, _ in sliders], table, asked, style, width))
+    if settings["figure"] is not None:
+        _draw(sliders, settings["figure"])
     if report is not None:
         from pateval.alarms.page import write_page
 
@@ -129,7 +129,7 @@ def _of_scores(
 ) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
     """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
     from pateval.alarms.files import AlarmTable
-    from pateval.alarms.frontier import frontier_of
+    from pateval.alarms.frontier import AlarmFrontier, frontier_of
     from pateval.alarms.matching import Policy
     from pateval.alarms.scored import read_scored_steps
     from pateval.io import Reading
@@ -149,11 +149,15 @@ def _of_scores(
     )
     for note in notes:
         tell(note)
+    budgets, threshold = options.split(settings["budget"]) or [], settings["threshold"]
+    # At a threshold that is given nothing is looked for: with a cooldown that could take hours.
+    is_judged_only = threshold is not None and not budgets and settings["figure"] is None
     chosen, judgements = [], []
-    for frontier in (frontier_of(one, options.split(settings["budget"]) or []) for one in steps):
+    for one in steps:
+        frontier = AlarmFrontier((), {}, one) if is_judged_only else frontier_of(one, budgets)
         # Above all scores nothing is flagged: that is what is left where no threshold keeps a budget.
-        levels = [settings["threshold"], *frontier.thresholds.values(), math.inf]
-        level = next(level for level in levels if level is not None)
+        found = frontier.thresholds.values() if budgets else [row.threshold for row in frontier.rows]
+        level = next((level for level in (threshold, *found) if level is not None), math.inf)
         chosen.append((frontier, level))
         judgements.append(frontier.judge(level, within=settings["within"]))
     return chosen, AlarmTable(tuple(judgements), settings["by"])
@@ -168,22 +172,25 @@ def _draw(sliders: list[tuple[AlarmFrontier, float]], figure: Path) -> None:
     tell(f"wrote {figure}")
 
 
-def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, style: str, width: int | None) -> str:
+def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, style: str, width: int | None) -> str:
+    """The frontiers, if they were looked for, and the alarms at the thresholds that were asked for."""
     import json
 
     from pateval.output.text_table import render
 
+    shown = [one for one in frontiers if one.rows or one.thresholds or not asked]
     if style == "json":
         found = {"frontiers": [one.to_dict() for one in frontiers], **table.to_dict()}
         return json.dumps(found, ensure_ascii=False, allow_nan=False)
     if style == "table":
-        shown = [frontier for frontier in frontiers if frontier.thresholds or not len(table)]
-        return "\n\n".join([*(frontier.text(width) for frontier in shown), table.text(width)])
+        return "\n\n".join(one.text(width) for one in (*shown, *([table] if asked else [])))
+    if not shown:
+        return table.rendered(style)
     columns: list[str] = []
     rows: list[list[Any]] = []
-    for judgement, frontier in zip(table.judgements, frontiers, strict=True):
+    for frontier in shown:
         columns, cells = frontier.records() if style == "csv" else frontier.table()
-        rows += [[judgement.name, *row] for row in cells]
+        rows += [[frontier.steps.name, *row] for row in cells]
     return render(["detector", *columns], rows, style)
 
 
