@@ -140,8 +140,9 @@ def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
         (
             ("nope", "--data", "x"),
             (
-                "unknown detector 'nope'; there are perfect, random, constant, squared_zscore, moving_zscore, pca, "
-                "knn, isolation_forest, mvn, lof, autoencoder, lstm, transformer, usad, anomaly_transformer, "
+                "unknown detector 'nope'; there are perfect, random, constant, squared_zscore, moving_zscore, "
+                "moving_variance, moving_median, squared_difference, pca, knn, isolation_forest, mvn, lof, "
+                "autoencoder, lstm, transformer, usad, anomaly_transformer, "
                 "dcdetector, or package.module:Class of your own"
             ),
         ),

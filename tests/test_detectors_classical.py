@@ -64,6 +64,35 @@ def test_moving_zscore_against_the_loop(train: np.ndarray, values: np.ndarray) -
         np.testing.assert_allclose(detector.score(values), expected)
 
 
+@pytest.mark.parametrize("combine", ["max", "mean"])
+def test_rules_of_one_line_against_the_loop(train: np.ndarray, values: np.ndarray, combine: str) -> None:
+    scaled = z_scored(train, values)
+    variance, median, difference = [], [], []
+    for step in range(len(values)):
+        # What lies before the series is its first value.
+        past = np.array([scaled[max(0, place)] for place in range(step - 14, step + 1)])
+        variance.append(getattr(np, combine)(past.var(axis=0)))
+        median.append(getattr(np, combine)(np.abs(scaled[step] - np.median(past, axis=0))))
+        difference.append(getattr(np, combine)((scaled[step] - scaled[max(0, step - 1)]) ** 2))
+    for name, expected in (("moving_variance", variance), ("moving_median", median)):
+        found = make(name, window=15, combine=combine).fit(train).score(values)
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+    found = make("squared_difference", combine=combine).fit(train).score(values)
+    np.testing.assert_allclose(found, difference, atol=1e-12)
+
+
+def test_the_window_of_a_rule_is_the_period_of_the_training_series() -> None:
+    steps = np.arange(2000)
+    wave = np.sin(2 * np.pi * steps / 24)[:, None] + 0.1 * np.random.default_rng(0).normal(size=(2000, 2))
+    for name in ("moving_variance", "moving_median"):
+        assert make(name).fit(wave).steps == 24
+        assert make(name, window=7).fit(wave).steps == 7
+    assert make("moving_zscore").fit(wave).steps == 100
+    assert make("moving_zscore", window=None).fit(wave).steps == 24
+    for flat in (np.zeros(50), np.arange(50.0), np.ones((3, 2))):
+        assert make("moving_variance").fit(flat).steps == 100
+
+
 def test_moving_zscore_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="floor must be positive"):
         make("moving_zscore", floor=0.0)
@@ -115,7 +144,9 @@ def test_lof_and_isolation_forest_turn_the_sign(train: np.ndarray, values: np.nd
     np.testing.assert_allclose(found[3:], -forest.decision_function(seen))
 
 
-@pytest.mark.parametrize("name", ["moving_zscore", "pca", "knn", "isolation_forest", "mvn", "lof"])
+@pytest.mark.parametrize(
+    "name", ["moving_zscore", "moving_variance", "moving_median", "pca", "knn", "isolation_forest", "mvn", "lof"]
+)
 def test_a_plain_anomaly_is_found(name: str, train: np.ndarray) -> None:
     values = train[150:350].copy()
     values[120:123] += 4

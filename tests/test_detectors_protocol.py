@@ -18,6 +18,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "constant": {"value": 0.5},
     "squared_zscore": {},
     "moving_zscore": {"window": 10},
+    "moving_variance": {"window": 7},
+    "moving_median": {"window": 7},
+    "squared_difference": {},
     "pca": {"window": 8},
     "knn": {"window": 6},
     "isolation_forest": {"window": 4, "trees": 10},
@@ -38,8 +41,9 @@ SMALL: dict[str, dict[str, Any]] = {
     },
     "dcdetector": {"window": 12, "patch_sizes": (2, 3), "width": 8, "epochs": 1, "device": "cpu"},
 }
-WINDOWED = sorted(set(SMALL) - {"perfect", "random", "constant", "squared_zscore", "moving_zscore"})
-LEARNING = [*WINDOWED, "moving_zscore", "squared_zscore"]
+RULES = ["moving_zscore", "moving_variance", "moving_median", "squared_difference"]
+WINDOWED = sorted(set(SMALL) - {"perfect", "random", "constant", "squared_zscore", *RULES})
+LEARNING = [*WINDOWED, *RULES, "squared_zscore"]
 
 
 def series(length: int, features: int | None) -> np.ndarray:

@@ -80,6 +80,10 @@ RESULTS = {
             (CheckedSeries("d", "s", 9, 0, math.nan, "", math.inf),), (DataFault("dense", "s", "text", math.nan),)
         ),
     ],
+    "CausalCheck": lambda: [
+        pv.check_causal(np.abs, SCORES, labels=LABELS),
+        pv.check_causal(lambda values: values - values.mean(), SCORES),
+    ],
     "Leaderboard": boards,
     "Significance": lambda: [board.significance(metric) for board in boards() for metric in ("pate", "infinite")],
     "LabelDoubt": lambda: [board.doubt for board in boards()],

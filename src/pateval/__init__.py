@@ -27,8 +27,10 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.catalog.metric import Metric as Metric
     from pateval.catalog.own_metrics import define_metric as define_metric
     from pateval.catalog.signatures import parse_signature as parse_signature
+    from pateval.checking import CausalCheck as CausalCheck
     from pateval.checking import DataCheck as DataCheck
     from pateval.checking import check as check
+    from pateval.checking import check_causal as check_causal
     from pateval.evaluation import Evaluation as Evaluation
     from pateval.evaluation import EvaluationTable as EvaluationTable
     from pateval.evaluation import evaluate as evaluate
@@ -74,7 +76,7 @@ _HOMES = {
     "pateval.evaluation.buffers": ["suggest_buffer"],
     "pateval.catalog": ["DEFAULT_METRICS", "catalogue"],
     "pateval.evaluation.comparison": ["Comparison", "compare"],
-    "pateval.checking": ["DataCheck", "check"],
+    "pateval.checking": ["CausalCheck", "DataCheck", "check", "check_causal"],
     "pateval.evaluation": ["Evaluation", "EvaluationTable", "evaluate", "explain"],
     "pateval.time.intervals": ["intervals_from_labels", "labels_from_intervals"],
     "pateval.time.windows": ["scores_from_windows"],

@@ -31,6 +31,11 @@ _SHOWN_NOTES = 3
     type=click.Path(exists=True),
     metavar="FILE_OR_DIR",
 )
+@option(
+    "--check-causal check_future",
+    "Instead of writing scores, say which detectors use the future: scores of beginnings of each series are compared.",
+    is_flag=True,
+)
 @option("--data", "A known data set ('pateval data list'), a folder, or a file.", metavar="NAME_OR_DIR")
 @root
 @option("-o --output", "Folder for the score files.", type=click.Path(file_okay=False), metavar="DIR")
@@ -65,6 +70,7 @@ def command(
     detectors: tuple[str, ...],
     listing: bool,
     verdicts: tuple[str, ...],
+    check_future: bool,
     data: str | None,
     root: str | None,
     output: str | None,
@@ -90,6 +96,8 @@ def command(
     Example: pateval detect random pca knn --data MSL -o scores
 
     Example: pateval detect sklearn.svm:OneClassSVM --set nu=0.1 --data MSL -o scores
+
+    Example: pateval detect pca moving_zscore --check-causal --data MSL
     """
     if listing:
         _list()
@@ -99,8 +107,13 @@ def command(
         return
     if not detectors:
         raise click.UsageError("name at least one detector ('pateval detect --list' shows them)")
-    if data is None or output is None:
-        raise click.UsageError("--data and -o are needed")
+    if check_future and (output is not None or seeds is not None or joined or work["protocol"] == "paper"):
+        raise click.UsageError(
+            "--check-causal writes no scores and looks at each series by itself: leave out -o, --seeds, --join and "
+            "--protocol"
+        )
+    if data is None or (output is None and not check_future):
+        raise click.UsageError("--data is needed" if check_future else "--data and -o are needed")
     if name is not None and len(detectors) > 1:
         raise click.UsageError("--name goes with one detector")
     if seed is not None and seeds is not None:
@@ -127,9 +140,48 @@ def command(
     _announce_features(data, series)
     work["about_data"] = _about(data, contents_of(series), only)
     series = _chosen(series, only)
+    if output is None:
+        _check_future(candidates, series)
+        return
     if joined or is_paper:
         series = [join(series, title_of(data))]
     _run(candidates, series, output, **work)
+
+
+def _check_future(candidates: Sequence[Candidate], series: Sequence[Series]) -> None:
+    """Print, for each detector on each series, whether later steps changed its scores."""
+    from pateval.output.text_table import TERMINAL_WIDTH, render
+    from pateval.validation.wording import named_error
+
+    if any(one.train is None for one in series):
+        tell("no training stretch: detectors are fitted on the beginning they score, and see more of it each time")
+    rows = []
+    for candidate in candidates:
+        if candidate.name == "perfect":
+            tell("perfect is left out: it is shown the labels")
+            continue
+        for one in series:
+            try:
+                rows.append([candidate.name, one.name, *_future_of(candidate, one)])
+            except Exception as error:  # a detector may fail in any way; the others are looked at
+                rows.append([candidate.name, one.name, f"failed: {named_error(error)}", *[""] * 5])
+    columns = ("detector", "series", "look-ahead", "steps changed", "first", "reach", "pate_ap", "pate_ap then")
+    click.echo(render(columns, rows, width=TERMINAL_WIDTH))
+    tell("pate_ap then: each step has the score of the shortest beginning tried that holds it (100 of each series)")
+
+
+def _future_of(candidate: Candidate, series: Series) -> list[Any]:
+    from pateval.checking import check_causal
+
+    labels = series.labels if series.labels.any() else None
+    if series.train is None:
+        found = check_causal(lambda values: candidate.build().fit(values).score(values), series.test, labels=labels)
+    else:
+        found = check_causal(candidate.build().fit(series.train), series.test, labels=labels)
+    if found.causal:
+        return ["no", "0", "", "", found.pate_ap, found.pate_ap_causal]
+    changed = f"{found.changed:,} of {found.steps:,}"
+    return ["yes", changed, f"{found.first:,}", f"{found.reach:,}", found.pate_ap, found.pate_ap_causal]
 
 
 def _announce_features(data: str, series: Sequence[Series]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
 from pateval.detectors.windows import FloatMatrix, require_steps, score_rows, series_matrix, training_rows
-from pateval.rules import past_z_score
+from pateval.rules import distance_to_past_median, past_variance, past_z_score, squared_difference, usual_window
 from pateval.time.windows import lay_windows
 from pateval.validation.arrays import binary_array
 
@@ -123,25 +123,104 @@ class SquaredZScore(Detector):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MovingZScoreSettings(CheckedSettings):
-    """Settings of :class:`MovingZScore`.
+class RuleSettings(CheckedSettings):
+    """Settings of :class:`SquaredDifference`: how the scores of the features become one."""
 
-    Attributes
-    ----------
-    window : int
-        Steps before the current one that make its mean and deviation.
-    floor : float
-        Smallest deviation, in units of the training deviation: keeps quiet stretches from blowing up.
-    combine : {"max", "mean"}
-        How the features' scores become one.
-    """
-
-    window: int = 100
-    floor: float = 0.05
     combine: Literal["max", "mean"] = "max"
 
 
-class MovingZScore(Detector):
+@dataclass(frozen=True, kw_only=True)
+class WindowRuleSettings(RuleSettings):
+    """Settings of :class:`MovingVariance` and :class:`MovingMedian`.
+
+    Attributes
+    ----------
+    combine : {"max", "mean"}
+        How the features' scores become one.
+    window : int, optional
+        Steps that end at the current one; by default the period of the training series, or 100 where it has none
+        (`pateval.rules.usual_window`): no label is looked at.
+    """
+
+    window: int | None = None
+
+
+class SquaredDifference(Detector):
+    """Squared difference of a step from the one before.
+
+    Examples
+    --------
+    >>> SquaredDifference().fit([0.0, 2.0]).score([1.0, 3.0, 0.0]).tolist()
+    [0.0, 4.0, 9.0]
+    """
+
+    Settings: ClassVar[type[Any]] = RuleSettings
+
+    def rule(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Score each feature of a scaled series; the score of a step depends on no later one."""
+        return squared_difference(scaled)
+
+    def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return one score per step, of all features."""
+        scores = self.rule(scaled)
+        return scores.max(axis=1) if self.settings.combine == "max" else scores.mean(axis=1)
+
+
+class MovingVariance(SquaredDifference):
+    """Variance of the last steps. Causal, like all rules of one line here.
+
+    Examples
+    --------
+    >>> values = np.sin(np.arange(300.0))
+    >>> values[250] = 7
+    >>> int(MovingVariance(WindowRuleSettings(window=5)).fit(values[:200]).score(values).argmax()) in range(250, 255)
+    True
+    """
+
+    Settings = WindowRuleSettings
+
+    def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:  # noqa: ARG002 - one window for all
+        """Choose the window, where the settings do not."""
+        self.steps = self.settings.window or usual_window(scaled)
+
+    def rule(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return the variance of the window that ends at each step."""
+        return past_variance(scaled, self.steps)
+
+
+class MovingMedian(MovingVariance):
+    """Distance of a step from the median of the last steps.
+
+    Examples
+    --------
+    >>> values = np.sin(np.arange(300.0))
+    >>> values[250] = 7
+    >>> int(MovingMedian(WindowRuleSettings(window=5)).fit(values[:200]).score(values).argmax())
+    250
+    """
+
+    def rule(self, scaled: FloatMatrix) -> FloatMatrix:
+        """Return the distance from the median of the window that ends at each step."""
+        return distance_to_past_median(scaled, self.steps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovingZScoreSettings(WindowRuleSettings):
+    """Settings of :class:`MovingZScore`: those of :class:`WindowRuleSettings`, a hundred steps by default, and a floor.
+
+    Attributes
+    ----------
+    window : int, optional
+        Steps before the current one that make its mean and deviation; None is the period of the training series.
+    floor : float
+        Smallest deviation, in units of the training deviation: keeps quiet stretches from blowing up.
+    """
+
+    window: int | None = 100
+    floor: float = 0.05
+
+
+class MovingZScore(MovingVariance):
     """Distance of a step from the mean of the ``window`` steps before it, in units of their standard deviation.
 
     Causal: only the past counts. The first ``window`` steps, which have too short a past, are compared with mean and
@@ -157,10 +236,9 @@ class MovingZScore(Detector):
 
     Settings = MovingZScoreSettings
 
-    def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
+    def rule(self, scaled: FloatMatrix) -> FloatMatrix:
         """Return how far each step lies from its past."""
-        scores = past_z_score(scaled, self.settings.window, self.settings.floor)
-        return scores.max(axis=1) if self.settings.combine == "max" else scores.mean(axis=1)
+        return past_z_score(scaled, self.steps, self.settings.floor)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 Detectors, the demo and the one-liners that boards are checked with all take them from here. A rule maps the values of a
 series, one per step, to scores, one per step, higher where more anomalous. Windows that are *centred* are cut off at
-both ends of the series; windows that *end* at a step are filled up at the beginning with the first value.
+both ends of the series; windows that *end* at a step, or lie in the *past*, are filled up at the beginning with the
+first value, and the score of a step never depends on a later one. The rules of the past take several columns, too.
 
 Examples
 --------
@@ -22,14 +23,17 @@ __all__ = [
     "absolute_difference",
     "distance_to_moving_mean",
     "distance_to_moving_median",
+    "distance_to_past_median",
     "moving_deviation",
     "moving_mean",
     "moving_variance",
     "moving_z_score",
     "nearest_window",
+    "past_variance",
     "past_z_score",
     "seasonal_difference",
     "squared_difference",
+    "usual_window",
     "window_pca",
 ]
 
@@ -37,6 +41,12 @@ FloatArray = npt.NDArray[np.float64]
 
 # Share of the spread of a series below which a moving deviation is rounding, and counts as zero.
 _ROUNDING = 1e-9
+# Values of windows whose medians are taken at a time: bounds the memory.
+_VALUES_AT_A_TIME = 4_000_000
+# Periods that are looked for, in steps, and the window of a series that has none.
+_PERIODS, _WINDOW_WITHOUT_PERIOD = (4, 300), 100
+# Steps of a series that a period is looked for in.
+_STEPS_FOR_A_PERIOD = 20_000
 
 
 def absolute_difference(values: FloatArray) -> FloatArray:
@@ -52,7 +62,7 @@ def squared_difference(values: FloatArray) -> FloatArray:
     >>> squared_difference(np.array([1.0, 3.0, 0.0])).tolist()
     [0.0, 4.0, 9.0]
     """
-    return np.square(np.diff(values, prepend=values[:1]))
+    return np.square(np.diff(values, axis=0, prepend=values[:1]))
 
 
 def seasonal_difference(values: FloatArray, period: int) -> FloatArray:
@@ -158,6 +168,60 @@ def past_z_score(values: FloatArray, window: int, floor: float) -> FloatArray:
     return scores
 
 
+def past_variance(values: FloatArray, window: int) -> FloatArray:
+    """Variance of the window that ends at each step; never negative.
+
+    Examples
+    --------
+    >>> past_variance(np.array([0.0, 0.0, 3.0, 0.0, 0.0]), 3).round(9).tolist()
+    [0.0, 0.0, 2.0, 2.0, 2.0]
+    """
+    # Counted from the first value: it is known at once, and large values far from zero lose fewer digits.
+    shifted = values - values[0]
+    filled = np.concatenate([np.zeros((window - 1, *values.shape[1:])), shifted])
+    variance = _past_mean(np.square(filled), window) - np.square(_past_mean(filled, window))
+    return np.maximum(variance, 0.0)
+
+
+def distance_to_past_median(values: FloatArray, window: int) -> FloatArray:
+    """Distance of each value from the median of the window that ends at it.
+
+    Examples
+    --------
+    >>> distance_to_past_median(np.array([1.0, 1.0, 9.0, 1.0, 2.0]), 3).tolist()
+    [0.0, 0.0, 8.0, 0.0, 0.0]
+    """
+    windows = _windows_that_end(values, window)
+    rows = max(1, _VALUES_AT_A_TIME // windows[0].size)
+    medians = [np.median(windows[first : first + rows], axis=-1) for first in range(0, len(windows), rows)]
+    return np.abs(values - np.concatenate(medians))
+
+
+def usual_window(values: FloatArray) -> int:
+    """Return a window for a series, from its values alone: its period, or 100 steps where it has none.
+
+    The period is the lag, of 4 to 300 steps, at which the autocorrelation (averaged over columns) has its highest peak;
+    the first 20,000 steps are looked at.
+
+    Examples
+    --------
+    >>> usual_window(np.sin(np.arange(1000.0) * 2 * np.pi / 48)), usual_window(np.arange(1000.0))
+    (48, 100)
+    """
+    columns = values[:_STEPS_FOR_A_PERIOD].reshape(min(len(values), _STEPS_FOR_A_PERIOD), -1)
+    centred = columns - columns.mean(axis=0)
+    power = np.square(np.abs(np.fft.rfft(centred, 2 * len(centred), axis=0)))
+    correlation = np.fft.irfft(power, axis=0)[: len(centred)]
+    varies = correlation[0] > 0
+    if not varies.any():
+        return _WINDOW_WITHOUT_PERIOD
+    mean = (correlation[:, varies] / correlation[0, varies]).mean(axis=1)[: _PERIODS[1] + 2]
+    is_peak = (mean[1:-1] > mean[:-2]) & (mean[1:-1] >= mean[2:]) & (mean[1:-1] > 0)
+    lags = np.flatnonzero(is_peak) + 1
+    lags = lags[lags >= _PERIODS[0]]
+    return int(lags[np.argmax(mean[lags])]) if lags.size else _WINDOW_WITHOUT_PERIOD
+
+
 def window_pca(values: FloatArray, window: int, components: int = 4) -> FloatArray:
     """Error of the window around each value when it is put together from the main components of some windows.
 
@@ -188,9 +252,9 @@ def nearest_window(values: FloatArray, window: int) -> FloatArray:
 
 
 def _windows_that_end(values: FloatArray, window: int) -> FloatArray:
-    """Return the window that ends at each step, shape (steps, window)."""
-    padded = np.concatenate([np.full(window - 1, values[0]), values])
-    return np.lib.stride_tricks.sliding_window_view(padded, window)
+    """Return the window that ends at each step, shape (steps, window), or (steps, columns, window)."""
+    padded = np.concatenate([np.repeat(values[:1], window - 1, axis=0), values])
+    return np.lib.stride_tricks.sliding_window_view(padded, window, axis=0)
 
 
 def _past_mean(values: FloatArray, window: int) -> FloatArray:
