@@ -113,6 +113,10 @@ def test_leaderboard_says_what_evaluate_says(recording, tmp_path):
             ),
         ),
         (
+            ["--max-gap", "0min"],
+            "Invalid value for '--max-gap': '0min' parts every step from the next; write a longer one",
+        ),
+        (
             ["--max-gap", "9"],
             "Invalid value for '--max-gap': '9' is no duration; write a number with a unit, as in 10min or 2h",
         ),

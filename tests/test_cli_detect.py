@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -350,3 +352,21 @@ def test_the_preset_of_the_authors(data: Path, tmp_path: Path) -> None:
     alone = run("lstm", *small, "--preset", "authors", "-o", str(tmp_path / "t"))
     assert alone.exit_code == 2
     assert "--preset goes with --protocol paper" in alone.output
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+from pateval.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_full_disk_is_said_with_the_name_of_the_file(data: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FULL, "detect", "random", "--data", str(data), "-o", str(tmp_path / "scores")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"pateval: {tmp_path / 'scores'}/")
+    assert last.endswith(": the file could not be written (File too large); write to another place")

@@ -302,3 +302,12 @@ def test_delays_in_units_of_time():
         "h, d or w; got 'fortnight'",
     ):
         pv.evaluate(labels, predictions=predicted, metrics="mean_detection_delay(unit=fortnight)", **options)
+
+
+def test_a_gap_of_nothing_parts_everything():
+    """By every route, since it would make each step a stretch of its own."""
+    labels, scores, times = [0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8], np.arange(4).astype("datetime64[s]")
+    said = "max_gap must be above 0, which parts every step from the next; got '0s'"
+    for function in (pv.evaluate, pv.pate):
+        with raises_exactly(ValueError, said):
+            function(labels, scores, times=times, max_gap="0s")

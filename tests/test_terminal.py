@@ -140,12 +140,12 @@ def test_wide_shows_everything(wide):
     assert NAMES[1] in run(*board, "--wide")
 
 
-def test_the_command_alone_prints_its_help():
+def test_the_command_alone_prints_where_to_begin():
     done = subprocess.run([sys.executable, "-m", "pateval"], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stderr == ""
-    assert done.stdout.split() == run("--help").split()
-    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+    assert max(map(len, done.stdout.splitlines())) <= WIDTH
+    assert all(f"  {name} " in run("--help") for name in COMMANDS)
 
 
 def test_the_readme_fits():

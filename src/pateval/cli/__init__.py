@@ -36,6 +36,18 @@ COMMANDS = {
 }
 
 
+FIRST_STEPS = """\
+pateval tells how good a time-series anomaly detector really is.
+
+  See it work      pateval demo --save demo
+  Score a file     pateval score demo/series-1.csv
+  Rank detectors   pateval leaderboard demo/*.csv -o board
+  See why          pateval explain demo/series-1.csv --score score_window_pca
+  Judge alarms     pateval alarms pages.csv --incidents incidents.csv
+
+'pateval --help' lists all commands; the help of each ends with examples."""
+
+
 class _Lazy(click.Group):
     """A group whose commands are imported when they are called for."""
 
@@ -87,7 +99,7 @@ def pateval(context: click.Context) -> None:
     Start with `pateval demo`; `pateval COMMAND --help` ends with examples.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        click.echo(FIRST_STEPS)
 
 
 def main(arguments: list[str] | None = None) -> None:

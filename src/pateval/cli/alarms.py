@@ -20,14 +20,11 @@ _POLICY = ("early", "delay", "merge", "cooldown")
 LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 
 
-@click.command(
+@options.command(
     "alarms",
-    short_help="Alarms and incidents: found, missed, false, how early.",
-    epilog=options.examples(
-        "pateval alarms pages.csv --incidents incidents.csv --early 30min",
-        "pateval alarms scores.csv --incidents incidents.csv --budget 1/1d,5/1d",
-        "pateval alarms pages.csv --incidents incidents.csv --report page.html",
-    ),
+    "pateval alarms pages.csv --incidents incidents.csv --early 30min",
+    "pateval alarms scores.csv --incidents incidents.csv --budget 1/1d,5/1d",
+    "pateval alarms pages.csv --incidents incidents.csv --report page.html",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--incidents", metavar="FILE", help="Incidents: start and stop, or times; optional series and kind.")
@@ -49,20 +46,14 @@ LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 @click.option("--label", metavar="COLUMN", help="Column of labels, in place of --incidents.")
 @click.option("--time", metavar="COLUMN", help="Column of times, or of the starts of alarms.")
 @click.option("--stop", metavar="COLUMN", help="Column of the stops of alarms and incidents.")
-@click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
-@click.option("--detector", metavar="COLUMN", help="Column that tells detectors apart.")
+@options.series
+@options.detector
 @click.option("--kind", metavar="COLUMN", help="Column of the kind of an incident.")
-@click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@options.time_unit
 @options.time_zone
-@click.option("--sort", is_flag=True, help="Scores: put the rows of each series in order of time.")
+@options.sort
 @click.option("--max-gap", metavar="TIME", help="Scores: a longer hole ends alarms and is not observed.")
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "ignore", "normal"]),
-    default="error",
-    show_default=True,
-    help="Scores: what to do without one.",
-)
+@options.missing
 @click.option("--report", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page.")
 @click.option(
     "--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Scores: also draw the frontier."

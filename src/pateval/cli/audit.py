@@ -19,12 +19,10 @@ _MAX_FILES_NAMED = 4  # in the command that is advised
 _INDENT = "  "  # of the lines a command goes on in
 
 
-@click.command(
+@options.command(
     "audit",
-    epilog=options.examples(
-        "pateval audit scores/*.parquet",
-        "pateval audit mine.csv --score lstm,pca --metrics pate_ap,point_adjusted_f1",
-    ),
+    "pateval audit scores/*.parquet",
+    "pateval audit mine.csv --score lstm,pca --metrics pate_ap,point_adjusted_f1",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command(
+@options.command(
     "leaderboard",
-    epilog=options.examples(
-        "pateval leaderboard scores/*.parquet -o board --report board.html",
-        "pateval leaderboard scores/ --metrics pate_ap,vus_pr --format latex > t.tex",
-    ),
+    "pateval leaderboard scores/*.parquet -o board --report board.html",
+    "pateval leaderboard scores/ --metrics pate_ap,vus_pr --format latex > t.tex",
 )
 @click.argument("files", nargs=-1, metavar="FILE...")
 @options.option(
@@ -203,7 +201,7 @@ def _refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool
         )
 
 
-@click.command("verify")
+@options.command("verify")
 @click.argument("folder", type=_FOLDER, metavar="DIR")
 @options.option("--all", "Compute every value again, and not a sample.", is_flag=True)
 @options.option(
@@ -232,9 +230,10 @@ def verify(folder: Path, style: str, **choice: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command(
+@options.command(
     "report",
-    epilog=options.examples("pateval report board -o board.html", "pateval report mine.csv --score lstm,pca"),
+    "pateval report board -o board.html",
+    "pateval report mine.csv --score lstm,pca",
 )
 @click.argument("files", nargs=-1, required=True, metavar="DIR|FILE...")
 @options.option(

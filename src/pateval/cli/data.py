@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from pateval.cli import options
 from pateval.cli.messages import console, for_terminal, progress_bar, say
 from pateval.cli.options import option, root
 from pateval.cli.output import Output, result_options
@@ -134,7 +135,7 @@ def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
     say(str(folder))
 
 
-@click.command("check")
+@options.command("check")
 @click.argument("data", nargs=-1, required=True, metavar="DATA...")
 @root
 @result_options

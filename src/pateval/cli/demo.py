@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from pateval.cli import options
 from pateval.cli.messages import tell
 from pateval.cli.options import AT_LEAST_0, option
 from pateval.cli.output import Output, result_options
 
 
-@click.command("demo")
+@options.command("demo")
 @option("--seed", "Seed of the made series.", type=AT_LEAST_0, default=0)
 @option("--report", "Write the report of the demo, an HTML page, here.", type=click.Path(), metavar="FILE")
 @option("--save", "Write series and scores here, as CSV.", type=click.Path(file_okay=False), metavar="DIR")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval.cli import options
 from pateval.cli.messages import detection_progress, say, tell, tell_all
 from pateval.cli.options import AT_LEAST_1, option, root
 from pateval.validation.wording import listed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _SHOWN_NOTES = 3
 
 
-@click.command("detect")
+@options.command("detect")
 @click.argument("detectors", nargs=-1, metavar="DETECTOR...")
 @option("--list listing", "List the detectors and stop.", is_flag=True)
 @option(

@@ -32,13 +32,11 @@ def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measure
     return ScoredFiles.read(plan, measures)
 
 
-@click.command(
+@options.command(
     "score",
-    epilog=options.examples(
-        "pateval score mine.csv --metrics pate_ap,vus_pr,point_f1",
-        "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
-        "pateval score mine.csv --time date --early 10min --delay 1h -o values.csv",
-    ),
+    "pateval score mine.csv --metrics pate_ap,vus_pr,point_f1",
+    "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
+    "pateval score mine.csv --time date --early 10min --delay 1h -o values.csv",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
@@ -90,12 +88,10 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
         yield from (check.sentence for check in too_long_buffers(read.spacings(), measures))
 
 
-@click.command(
+@options.command(
     "compare",
-    epilog=options.examples(
-        "pateval compare mine.csv --score lstm,pca",
-        "pateval compare lstm.parquet pca.parquet --metrics pate_ap,vus_pr",
-    ),
+    "pateval compare mine.csv --score lstm,pca",
+    "pateval compare lstm.parquet pca.parquet --metrics pate_ap,vus_pr",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
@@ -191,12 +187,10 @@ def _on_same_steps(read: ScoredFiles, one: str, other: str, measures: Measures) 
     return replace(read, parts=parts)
 
 
-@click.command(
+@options.command(
     "explain",
-    epilog=options.examples(
-        "pateval explain mine.csv --score lstm --early 20 --delay 20",
-        "pateval explain mine.csv --score lstm --threshold 0.8 --steps --format csv",
-    ),
+    "pateval explain mine.csv --score lstm --early 20 --delay 20",
+    "pateval explain mine.csv --score lstm --threshold 0.8 --steps --format csv",
 )
 @click.argument("file", metavar="FILE")
 @options.columns
@@ -255,7 +249,10 @@ def explain(
     result.emit(text)
 
 
-@click.command("buffer", epilog=options.examples("pateval buffer mine.csv --label is_anomaly"))
+@options.command(
+    "buffer",
+    "pateval buffer mine.csv --label is_anomaly",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.label_columns
 @options.option("--value", "Column of the series' own values, in which a period is looked for.", metavar="COLUMN")

@@ -20,14 +20,11 @@ _SCORE_READING = ("score", "label", "time", "series", "time_unit", "time_zone")
 _ALARM_READING = ("merge", "cooldown", "period", "ignore", "series", "time_unit", "time_zone")
 
 
-@click.command(
+@options.command(
     "gate",
-    short_help="May a change go in? Not worse than before, beyond luck.",
-    epilog=options.examples(
-        "pateval gate main.parquet branch.parquet --margin 0.01",
-        "pateval gate main-board/ branch-board/ --detector mine --ledger ledger.jsonl",
-        "pateval gate old.csv new.csv --incidents incidents.csv --require better",
-    ),
+    "pateval gate main.parquet branch.parquet --margin 0.01",
+    "pateval gate main-board/ branch-board/ --detector mine --ledger ledger.jsonl",
+    "pateval gate old.csv new.csv --incidents incidents.csv --require better",
 )
 @click.argument("base")
 @click.argument("new")
@@ -47,11 +44,11 @@ _ALARM_READING = ("merge", "cooldown", "period", "ignore", "series", "time_unit"
 )
 @click.option("--ledger", type=click.Path(dir_okay=False), metavar="FILE", help="Keep every look; alpha is shared out.")
 @click.option("--score", metavar="COLUMN", help="Column of scores, where a file has several.")
-@click.option("--label", metavar="COLUMN", help="Column of labels.")
-@click.option("--time", metavar="COLUMN", help="Column of times.")
-@click.option("--time-unit", metavar="UNIT", help="What one unit of times that are numbers is: s, ms, min, h ...")
+@options.label
+@options.time
+@options.time_unit
 @options.time_zone
-@click.option("--series", metavar="COLUMN", help="Column that tells series apart.")
+@options.series
 @click.option("--detector", metavar="NAME", help="The detector of a board that holds several.")
 @options.buffers_on_clock
 @options.threshold

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval.cli import options
 from pateval.cli.options import metric_names, option
 from pateval.cli.output import Output, result_options
 from pateval.output.harmless import Markup
@@ -18,7 +19,7 @@ _ON_A_TERMINAL = ("metric", "takes", "range", "better", "properties")
 _EMERGING = "a preprint's or one group's so far. They are computed where they are named, and rank nothing by default."
 
 
-@click.command("metrics")
+@options.command("metrics")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @option("--emerging", "List the emerging metrics, too, and what is wrong with each.", is_flag=True)
 @option("--all everything", "List the emerging metrics and the F-beta of every F1, too.", is_flag=True)

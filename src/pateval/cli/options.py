@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import click
@@ -32,6 +33,53 @@ def together(*options: Decorator) -> Decorator:
 def examples(*lines: str) -> str:
     """Return commands as the end of a command's help, one per line, where a terminal still shows them."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+# Where the help lists an option, in the first place that names it; the group without names has all others.
+_GROUPS = {
+    "Used most": "label score series time metrics early delay threshold format output",
+    "Columns": "detector run ignore positive events closed-events value kind stop",
+    "Time": "time-unit time-zone sort max-gap window from to period merge cooldown within",
+    "What to compute": "",
+    "Output": "wide overwrite report title figure help",
+}
+_FEW = 12  # options; so many are read without headings
+
+
+class GroupedCommand(click.Command):
+    """A command whose help lists many options in groups, those used most first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, in groups where they are many."""
+        records: dict[str, tuple[str, str]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                records[max(parameter.opts, key=len).lstrip("-")] = record
+        if len(records) <= _FEW:
+            super().format_options(ctx, formatter)
+            return
+        groups = {heading: names.split() for heading, names in _GROUPS.items()}
+        others = [name for name in records if not any(name in names for names in groups.values())]
+        for heading, names in groups.items():
+            shown = [records[name] for name in names or others if name in records]
+            if shown:
+                with formatter.section(heading):
+                    formatter.write_dl(shown)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read what was typed; an empty word is a variable of the shell that was not set, never the current folder."""
+        for before, word in pairwise(["", *args]):
+            if not word and before.startswith("-"):
+                raise click.UsageError(f"{before} is empty; give it a value, or leave it out")
+            if not word:
+                raise click.UsageError("a path is empty; name a file or a folder, '.' for the current one")
+        return super().parse_args(ctx, args)
+
+
+def command(name: str, *lines: str, epilog: str | None = None) -> Callable[[Command], click.Command]:
+    """Declare a command; ``lines`` are examples of how it is called, below its help."""
+    return click.command(name, cls=GroupedCommand, epilog=epilog or (examples(*lines) if lines else None))
 
 
 def was_given(name: str) -> bool:
@@ -68,11 +116,14 @@ def _duration(context: click.Context, parameter: click.Parameter, value: str | N
     from pateval.time.clocks import duration_text
 
     try:
-        return None if value is None else duration_text(value)
+        length = None if value is None else duration_text(value)
     except ValueError:
         raise click.BadParameter(
             f"{value!r} is no duration; write a number with a unit, as in 10min or 2h", context, parameter
         ) from None
+    if length == "0s":
+        raise click.BadParameter(f"{value!r} parts every step from the next; write a longer one", context, parameter)
+    return length
 
 
 def steps_or_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -106,30 +157,29 @@ def _threshold(context: click.Context, parameter: click.Parameter, values: tuple
     return found.get(None, "oracle") if set(found) <= {None} else found
 
 
-_LABEL = option(
+label = option(
     "--label",
     "Column of labels; guessed by name if not given. Several, with commas, are labels of channels.",
     metavar="COLUMN",
 )
-_OF_SCORES = (
-    option(
-        "--score",
-        "Column of scores, or several, one per detector. May be repeated.",
-        multiple=True,
-        metavar="COLUMN,...",
-    ),
-    option("--detector", "Column that tells detectors apart.", metavar="COLUMN"),
-    option("--run", "Column that tells runs of a detector apart, such as seeds.", metavar="COLUMN"),
+score = option(
+    "--score", "Column of scores, or several, one per detector. May be repeated.", multiple=True, metavar="COLUMN,..."
 )
+detector = option("--detector", "Column that tells detectors apart.", metavar="COLUMN")
+run = option("--run", "Column that tells runs of a detector apart, such as seeds.", metavar="COLUMN")
+series = option("--series", "Column that tells series apart.", metavar="COLUMN")
+time = option("--time", "Column of times; guessed by name if not given, not used with 'none'.", metavar="COLUMN")
+time_unit = option("--time-unit", "What one unit of times that are numbers is: s, ms, min, h ...", metavar="UNIT")
 time_zone = option(
     "--time-zone", "Where dates without a time zone were recorded: UTC, Europe/Berlin ...", metavar="ZONE"
 )
+sort = option("--sort", "Put the rows of each series in order of time.", is_flag=True)
 _OF_STEPS = (
-    option("--series", "Column that tells series apart.", metavar="COLUMN"),
-    option("--time", "Column of times; guessed by name if not given, not used with 'none'.", metavar="COLUMN"),
-    option("--time-unit", "What one unit of times that are numbers is: s, ms, min, h ...", metavar="UNIT"),
+    series,
+    time,
+    time_unit,
     time_zone,
-    option("--sort", "Put the rows of each series in order of time.", is_flag=True),
+    sort,
     option("--ignore", "Column of 0/1 that marks steps to leave out.", metavar="COLUMN"),
     option(
         "--positive",
@@ -164,10 +214,16 @@ def _finished_columns(given: dict[str, Any]) -> dict[str, Any]:
     return given | score | {"positive": given["positive"] or None}
 
 
-columns = _gathered("columns", (_LABEL, *_OF_SCORES, *_OF_STEPS), _finished_columns)
+columns = _gathered("columns", (label, score, detector, run, *_OF_STEPS), _finished_columns)
 """Adds what concerns the reading of tables; the command gets ``columns``, keyword arguments of `pateval.io.Reading`."""
-label_columns = _gathered("columns", (_LABEL, *_OF_STEPS), _finished_columns)
+label_columns = _gathered("columns", (label, *_OF_STEPS), _finished_columns)
 """Those of them that concern labels."""
+missing = option(
+    "--missing",
+    "What to do without a score: refuse it, leave the step out, or count it as never predicted.",
+    type=click.Choice(["error", "ignore", "normal"]),
+    default="error",
+)
 buffers_on_clock = together(
     option(
         "--early",
@@ -183,12 +239,7 @@ on_clock = together(
     option(
         "--max-gap", "Longer holes in time part events and zones of PATE, as in 1h.", callback=_duration, metavar="TIME"
     ),
-    option(
-        "--missing",
-        "What to do without a score: refuse it, leave the step out, or count it as never predicted.",
-        type=click.Choice(["error", "ignore", "normal"]),
-        default="error",
-    ),
+    missing,
 )
 window = option(
     "--window", "Largest window of VUS: 100, or in time 10min.", callback=_length, default="100", metavar="STEPS|TIME"

@@ -65,7 +65,7 @@ def _moment(text: str) -> int:
     return int(time_numbers(np.array([text]))[0][0])
 
 
-@click.command(
+@options.command(
     "plot",
     epilog="\b\nKinds:\n" + "\n".join(hanging(f"  {kind:20} ", text, 77) for kind, text in KINDS.items()),
 )

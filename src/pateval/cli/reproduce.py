@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pateval.cli import options
 from pateval.cli.messages import say, tell
 from pateval.cli.options import AT_LEAST_1, option, was_given
 
@@ -22,7 +23,7 @@ _ALL = "all"
 _PLACEHOLDERS = {"root": "FOLDER", "scores": "FOLDER", "ecg": "FILE", "authors_python": "PYTHON"}
 
 
-@click.command("reproduce")
+@options.command("reproduce")
 @click.argument("name", required=False, metavar="[NAME|all]")
 @option(
     "-o --output folder",

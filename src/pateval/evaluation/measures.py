@@ -14,7 +14,7 @@ from pateval.catalog.signatures import signature
 from pateval.catalog.table import all_metrics
 from pateval.evaluation.threshold_rules import ALARMS, ThresholdRule, check_threshold, threshold_rule
 from pateval.thresholds import read_alarm_rate
-from pateval.time.clocks import Duration, canonical_lengths, duration_text, is_duration, require_one_measure
+from pateval.time.clocks import Duration, canonical_lengths, duration_text, gap_length, is_duration, require_one_measure
 from pateval.validation.arrays import MISSING, Buffers, choice, count, flag, non_negative_integer, window_length
 from pateval.validation.wording import in_words, listed
 
@@ -73,6 +73,8 @@ class Measures:
         for metric in wanted:
             if metric.threshold is not None:
                 check_threshold(metric.threshold)
+        if max_gap is not None:
+            gap_length(max_gap)
         alone = _alone(wanted, metrics) if flag(pooled, "pooled") else ()
         measures = cls(
             tuple(metric for metric in wanted if metric.id not in alone),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pateval._version import __version__
-from pateval.io.atomic import replacing
+from pateval.io.atomic import replacing, write_text
 from pateval.io.score_files import CollapsedTrainingWarning
 from pateval.validation.arrays import finite_array
 from pateval.validation.wording import named_error
@@ -124,7 +124,7 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float | None 
             try:
                 _fit_and_score(task, [run], tell, deadline)
             except Exception as error:  # a run may fail in any way; the others go on
-                run.error.write_text(traceback.format_exc())
+                write_text(traceback.format_exc(), run.error)
                 tell(Message(run.key, "failed", named_error(error)))
     except OutOfTimeError:
         stop(task, tell, "out of time; it goes on from here next time")
@@ -277,7 +277,7 @@ def _commit(checkout: Path) -> str | None:
     try:
         commit, changes = (
             subprocess.run(
-                ["git", "-C", str(checkout), *command],  # noqa: S607 - the user's own git
+                ["git", "--no-optional-locks", "-C", str(checkout), *command],  # noqa: S607 - the user's own git
                 capture_output=True,
                 text=True,
                 check=True,

@@ -236,6 +236,14 @@ def duration_text(value: Duration, name: str = "the duration") -> str:
     return f"{float(length):.9g}ns"
 
 
+def gap_length(max_gap: Duration) -> Fraction:
+    """Check the longest hole in time that parts nothing; return its length in nanoseconds."""
+    length = nanoseconds(max_gap, "max_gap")
+    if not length:
+        raise ValueError(f"max_gap must be above 0, which parts every step from the next; got {in_words(max_gap)}")
+    return length
+
+
 def unit_text(value: Any, name: str = "unit") -> str:
     """Check what lengths of time are counted in, a unit or a multiple of one, and write it in its one form.
 

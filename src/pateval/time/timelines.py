@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import Events, count_inside, find_events
-from pateval.time.clocks import Clock, Duration, Lengths, nanoseconds, read_buffers, read_clock, require_one_measure
+from pateval.time.clocks import Clock, Duration, Lengths, gap_length, read_buffers, read_clock, require_one_measure
 from pateval.validation.arrays import (
     MISSING,
     BoolArray,
@@ -452,6 +452,6 @@ def _timeline(
         clock = None if clock is None else clock.chosen(counted)
     stretches = starts
     if max_gap is not None and clock is not None:
-        holes = np.flatnonzero(np.diff(clock.times) > clock.length(nanoseconds(max_gap, "max_gap")) + clock.tolerance)
+        holes = np.flatnonzero(np.diff(clock.times) > clock.length(gap_length(max_gap)) + clock.tolerance)
         stretches = np.union1d(starts, holes + 1)
     return Timeline(size, starts, stretches, clock, counted, recorded_starts, missing)
