@@ -16,7 +16,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+from pateval import Leaderboard, leaderboard, leaderboard_from_results
+from pateval.leaderboards.board_files import writing
 from support.leaderboard_cases import wide_table
+from support.messages import raises_exactly
 
 RNG = np.random.default_rng(2)
 LABELS = np.repeat([0, 1, 0, 1, 0], [40, 6, 50, 9, 45])
@@ -137,8 +140,8 @@ def test_a_folder_with_other_content_is_left_alone(files, tmp_path):
     assert [path.name for path in out.iterdir()] == ["scores.csv"]
     assert pateval("leaderboard", files, *BOARD, "-o", out, "--overwrite").returncode == 0
     assert (out / "scores.csv").read_text().startswith("detector,")
-    # Again, with one file more: the same leaderboard, which goes on.
-    assert pateval("leaderboard", files / "good.parquet", *BOARD, "-o", out).returncode == 0
+    # Again: the same leaderboard, which goes on.
+    assert pateval("leaderboard", files, *BOARD, "-o", out).returncode == 0
     (out / "notes.txt").write_text("mine")
     assert one_line(pateval("leaderboard", files, *BOARD, "-o", out)) == (
         f"-o {out}: the folder holds other things (notes.txt); name another one, or use --overwrite to write into it "
@@ -149,9 +152,75 @@ def test_a_folder_with_other_content_is_left_alone(files, tmp_path):
     pq.write_table(pq.read_table(files / "fair.parquet"), other)
     done = pateval("leaderboard", other, *BOARD, "-o", out)
     assert one_line(done) == (
-        f"-o {out}: the folder holds a leaderboard of other files ({files / 'good.parquet'}); name another one, or use "
-        "--overwrite to replace it"
+        f"-o {out}: the folder holds a leaderboard of other files ({files / 'fair.parquet'} and 1 more); name another "
+        "one, or use --overwrite to replace it"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["good.parquet", *BOARD], "it has the detector 'fair'"),
+        ([".", "--metrics", "pate", *BOARD[2:]], "it has the metric 'auc_roc'"),
+        ([".", *BOARD, "--early", "5"], "with early [0, 100] instead of [5]"),
+    ],
+)
+def test_a_leaderboard_that_holds_more_is_replaced_only_when_asked(files, tmp_path, arguments, what):
+    out = tmp_path / "out"
+    assert pateval("leaderboard", files, *BOARD, "-o", out).returncode == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    place, *others = arguments
+    done = pateval("leaderboard", files / place, *others, "-o", out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert one_line(done) == (
+        f"{out}: the folder holds another leaderboard ({what}); name another folder, or replace it (overwrite=True, "
+        "--overwrite)"
+    )
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    assert pateval("leaderboard", files / place, *others, "-o", out, "--overwrite").returncode == 0
+    assert pateval("leaderboard", files / place, *others, "-o", out).returncode == 0
+
+
+def test_rows_and_doubt_are_not_lost_by_the_way(tmp_path):
+    """By Python, too; and a board may grow by detectors and metrics."""
+    table = wide_table()
+    given = {"chance": 0, "workers": 1, "output": tmp_path / "out"}
+    leaderboard({"label": table["label"], "good": table["good"]}, metrics="auc_roc", **given)
+    both = {name: table[name] for name in ("label", "good", "fair")}
+    leaderboard(both, metrics=["auc_roc", "pate"], **given)
+    board = leaderboard(both, metrics=["auc_roc", "pate"], **given, doubt=2, doubt_draws=2)
+    for change, what in (
+        ({}, "with labels in doubt"),
+        ({"doubt": 2, "doubt_draws": 3}, "with labels in doubt"),
+        ({"doubt": 2, "doubt_draws": 2, "window": 7}, "with window 100 instead of 7"),
+    ):
+        with raises_exactly(
+            ValueError,
+            f"{tmp_path / 'out'}: the folder holds another leaderboard ({what}); name another folder, or replace it "
+            "(overwrite=True, --overwrite)",
+        ):
+            leaderboard(both, metrics=["auc_roc", "pate"], **given, **change)
+    board.save(tmp_path / "out")
+    other = leaderboard_from_results({"file": ["a"], "x": [0.5], "y": [0.6]}, metric="auc_roc")
+    with raises_exactly(
+        ValueError,
+        f"{tmp_path / 'out'}: the folder holds another leaderboard (it has the metric 'pate'); name another folder, "
+        "or replace it (overwrite=True, --overwrite)",
+    ):
+        other.save(tmp_path / "out")
+    other.save(tmp_path / "out", overwrite=True)
+
+
+def test_two_writers_do_not_meet_in_one_folder(files, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    sentence = f"{out}: another run is writing into this folder; wait until it is done, or name another folder"
+    with writing(out):
+        done = pateval("leaderboard", files, *BOARD, "-o", out, "--overwrite")
+        assert (done.returncode, one_line(done)) == (2, sentence)
+    assert pateval("leaderboard", files, *BOARD, "-o", out, "--overwrite").returncode == 0
+    with writing(out), raises_exactly(ValueError, sentence):
+        Leaderboard.load(out).save(out)
 
 
 def test_a_leaderboard_on_a_full_disk_is_printed(files, tmp_path):

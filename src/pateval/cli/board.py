@@ -74,8 +74,9 @@ def leaderboard(
 
     The overview goes to standard output; DIR gets scores.parquet, scores.csv, summary.csv, ranks.csv, agreement.csv,
     significance.json, chance.parquet, timings.csv and run.json. A run that was interrupted goes on where it was when it
-    is started again. A DIR that holds anything else, or a leaderboard of other files, is not written to without
-    --overwrite. The exit status is 1 where something was left out or failed.
+    is started again. A DIR that holds anything else, or a leaderboard of other files, of other options, or with metrics
+    or rows that this one would lack, is not written to without --overwrite. The exit status is 1 where something was
+    left out or failed.
     """
     if (results is None) == (not files):
         raise click.UsageError("name files of scores, or one table of values with --from-results")
@@ -89,7 +90,9 @@ def leaderboard(
         board = _from_results(results, columns, parameters["metrics"], rank_by)
     else:
         try:
-            board = _computed(files, columns, parameters, cache=cache, output=folder, rank_by=rank_by, **work)
+            board = _computed(
+                files, columns, parameters, cache=cache, output=folder, overwrite=overwrite, rank_by=rank_by, **work
+            )
         except KeyboardInterrupt:
             if cache is not None:
                 tell(f"stopped; the same command goes on from what is in {cache}")
@@ -100,7 +103,7 @@ def leaderboard(
     # Printed before the files are written: a disk that is full takes no answer away.
     say(board.rendered(style, None if wide else TERMINAL_WIDTH), style)
     if folder is not None:
-        board.save(folder)
+        board.save(folder, overwrite=overwrite)
     if report is not None:
         title = folder.resolve().name if folder is not None else _title_of(inputs)
         tell(f"report: {board.to_report(report, title=title).sentence()}")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +29,7 @@ from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, named_error, one_line, shortened
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -43,10 +44,17 @@ FORMAT = 3
 _DIGEST = '"digest": "{}"'
 
 
-def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
+def save(board: Leaderboard, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write every table of a leaderboard into a folder; see :meth:`Leaderboard.save`."""
     target = Path(folder)
+    if not overwrite:
+        refuse_other_board(target, describe(board), board.digests)
     target.mkdir(parents=True, exist_ok=True)
+    with writing(target):
+        _save(board, target)
+
+
+def _save(board: Leaderboard, target: Path) -> None:
     (target / RUN).unlink(missing_ok=True)  # without it the folder is no leaderboard until all is written
     written = tables_of(board)
     for name in (*_WHERE_THERE, *_RANKED):
@@ -63,6 +71,78 @@ def save(board: Leaderboard, folder: str | os.PathLike[str]) -> None:
         names.append(SIGNIFICANCE)
     described = describe(board) | {"digests": {name: file_digest(target / name) for name in names}}
     write_text(sealed(described), target / RUN)
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keep others from writing into a folder meanwhile, or refuse where somebody does; it ends with its process."""
+    try:
+        import fcntl
+
+        descriptor = os.open(folder, os.O_RDONLY)
+    except (ImportError, OSError):  # where folders cannot be locked
+        yield
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise TableError(
+            f"{folder}: another run is writing into this folder; wait until it is done, or name another folder"
+        ) from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def refuse_other_board(folder: Path, described: Mapping[str, Any], rows: Collection[tuple[str, str, str]]) -> None:
+    """Refuse to replace a leaderboard by one of another question, or by one that lacks some of its rows.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the new one would be written.
+    described : mapping
+        What run.json would say of it: ``detectors``, ``series``, ``metrics``, ``measures``, ``doubt``.
+    rows : collection of tuple
+        Detector, series and run of all that it has.
+    """
+    try:
+        run = read_run(folder)
+        known = _read_csv(folder / CONTENTS).to_pylist()
+        if changed_files(folder, run):
+            return
+    except TableError:  # there is none that could be read
+        return
+    if what := next(_lost(run, plain(dict(described)), known, rows), ""):
+        raise TableError(
+            f"{folder}: the folder holds another leaderboard ({what}); name another folder, or replace it "
+            f"(overwrite=True, --overwrite)"
+        )
+
+
+def _lost(
+    run: Mapping[str, Any],
+    described: Mapping[str, Any],
+    known: Sequence[Mapping[str, Any]],
+    rows: Collection[tuple[str, str, str]],
+) -> Iterator[str]:
+    """Say what one leaderboard has and another would not, or would have otherwise."""
+    for axis, one in (("metrics", "metric"), ("detectors", "detector"), ("series", "series")):
+        kept = set(described[axis])
+        yield from (f"it has the {one} {in_words(name)}" for name in run[axis] if name not in kept)
+    old, new = (one.get("measures") or {} for one in (run, described))
+    for name in old if new else ():
+        if name != "metrics" and old[name] != new.get(name):
+            yield f"with {name} {in_words(old[name])} instead of {in_words(new.get(name))}"
+    if run.get("doubt") and run["doubt"] != described.get("doubt"):
+        yield "with labels in doubt"
+    for row in known if rows else ():
+        if (row["detector"], row["series"], row.get("run") or "") not in rows:
+            yield f"it has {in_words(row['detector'])} on {in_words(row['series'])}"
 
 
 def describe(board: Leaderboard) -> dict[str, Any]:

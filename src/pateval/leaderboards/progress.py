@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from pateval.io.atomic import write_parquet
 from pateval.io.batches import CHANCE, LOOK, SCORES, Batch
 from pateval.io.source import Table
 from pateval.leaderboards import cache as result_cache
+from pateval.leaderboards.board_files import writing
 from pateval.leaderboards.tasks import iterate_batch, lost
 from pateval.worker_pool import MOST_IN_FLIGHT
 
@@ -52,7 +53,7 @@ class PartialScores:
 
     def __init__(self, output: str | os.PathLike[str] | None, plan: Plan) -> None:
         self._folder = None if output is None else Path(output) / FOLDER
-        self._plan = plan
+        self._plan, self._lock = plan, ExitStack()
         self._waiting: list[tuple[SeriesResult, Sequence[str]]] = []
         self._rows = 0
         self.warnings: list[str] = []
@@ -106,18 +107,19 @@ class PartialScores:
 
     def __enter__(self) -> PartialScores:
         if self._folder is not None:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.enter_context(writing(self._folder.parent))
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder.mkdir(parents=True)
+            self._folder.mkdir()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._folder is None:
-            return
-        if kind is None:
-            # All results are at hand now, and the files that hold them in order are written next.
-            shutil.rmtree(self._folder, ignore_errors=True)
-        else:
-            self.flush()
+        with self._lock:
+            if self._folder is not None and kind is None:
+                # All results are at hand now, and the files that hold them in order are written next.
+                shutil.rmtree(self._folder, ignore_errors=True)
+            elif self._folder is not None:
+                self.flush()
 
 
 class RunState:

@@ -406,8 +406,11 @@ class Leaderboard(Result):
         """
         return board_files.load(folder)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write everything into a folder, each file whole or not at all.
+
+        A folder that holds a leaderboard with other options, or with metrics or rows that this one lacks, is refused
+        unless it is to be overwritten.
 
         ``scores.parquet``, ``scores.csv``, ``summary.csv``, ``ranks.csv``, ``significance.json``, ``agreement.csv``,
         ``timings.csv``, ``contents.csv`` (a digest of what each value was computed from) and ``run.json``. The scores
@@ -415,7 +418,7 @@ class Leaderboard(Result):
         level on each series. Where labels are in doubt also ``doubt.csv``, and ``doubt.parquet`` with the values of
         every draw. ``run.json`` is written last, with a digest of every file.
         """
-        board_files.save(self, folder)
+        board_files.save(self, folder, overwrite=overwrite)
 
     def timing_table(self) -> Any:
         """Return how long each job took (pyarrow Table)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from pateval.io.batches import CHANCE, SCORES, batches_of, make_batches, read_ba
 from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
+from pateval.leaderboards.board_files import refuse_other_board
 from pateval.leaderboards.collect import Collector
 from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
 from pateval.leaderboards.progress import PartialScores, RunState, run_record
@@ -77,6 +79,7 @@ def leaderboard(
     workers: int | None = None,
     cache: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     keep_going: bool = False,
     chance: int = CHANCE_DRAWS,
     event_draws: int | None = None,
@@ -149,6 +152,8 @@ def leaderboard(
     output : path, optional
         Folder that gets all tables, as from :meth:`Leaderboard.save`. While the work goes on, what is finished can be
         read from the Parquet files in its folder ``scores.partial``.
+    overwrite : bool
+        Replace a leaderboard in that folder that has other options, or metrics or rows that the new one lacks.
     keep_going : bool
         Leave out files and series that cannot be used, with their reasons in ``failures``, instead of raising.
     chance : int
@@ -232,11 +237,12 @@ def leaderboard(
         executor=executor,
         workers=workers,
         output=output,
+        overwrite=overwrite,
         keep_going=keep_going,
         progress=progress,
     )
     if output is not None:
-        board.save(output)
+        board.save(output, overwrite=overwrite)
     return board
 
 
@@ -249,6 +255,7 @@ def make_board(
     executor: Executor | None = None,
     workers: int | None = None,
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     keep_going: bool = False,
     progress: bool | Report | None = None,
     tell: Callable[[str], None] | None = None,
@@ -265,7 +272,14 @@ def make_board(
         if settings.cache is not None:
             settings = replace(settings, cache=result_cache.prepare(settings.cache))
         board = compute(
-            plan, settings, pool=pool, rank_by=chosen, output=output, keep_going=keep_going, progress=progress
+            plan,
+            settings,
+            pool=pool,
+            rank_by=chosen,
+            output=output,
+            overwrite=flag(overwrite, "overwrite"),
+            keep_going=keep_going,
+            progress=progress,
         )
     for line in board.notes[len(plan.notes) :]:
         tell(line)
@@ -322,6 +336,7 @@ def compute(
     pool: WorkerPool,
     rank_by: str = "",
     output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
     keep_going: bool = False,
     progress: bool | Report | None = None,
     binary: frozenset[str] | None = None,
@@ -333,10 +348,12 @@ def compute(
     started = clock.perf_counter()
     rank_by = rank_by or default_rank_by(settings.ids)
     settings.measures.require_detectors(plan.detectors)
+    settings, skipped = _fitted(settings, plan, rank_by)
+    if output is not None and not overwrite:
+        _refuse_other_board(output, plan, settings)
     if settings.measures.pooled:
         board = _pooled_board(plan, settings, rank_by)
         return replace(board, run=run_record(plan, settings, None, pool, clock.perf_counter() - started))
-    settings, skipped = _fitted(settings, plan, rank_by)
     workers = pool.decide_workers(plan.steps, len(plan.jobs))
     elsewhere, here, notes = divided(settings, pool)
     parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
@@ -366,6 +383,14 @@ def compute(
         checks=tuple(checks),
         run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
     )
+
+
+def _refuse_other_board(output: str | os.PathLike[str], plan: Plan, settings: Settings) -> None:
+    """Refuse to replace what holds more, before anything is computed."""
+    pooled = settings.measures.pooled
+    rows = {(job.detector, POOLED if pooled else job.series, "" if pooled else job.run) for job in plan.jobs}
+    axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
+    refuse_other_board(Path(output), settings.record() | axes, rows)
 
 
 def binary_detectors(plan: Plan) -> frozenset[str]:
@@ -406,7 +431,9 @@ def _fitted(settings: Settings, plan: Plan, rank_by: str) -> tuple[Settings, lis
 
     Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
     """
-    notes = []
+    notes: list[str] = []
+    if settings.measures.pooled:
+        return settings, notes
     if settings.doubt:
         settings = replace(settings, doubt_metrics=tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))))
     else:
