@@ -111,38 +111,30 @@ def refuse_other_board(folder: Path, described: Mapping[str, Any], rows: Collect
         Detector, series and run of all that it has.
     """
     try:
-        run = read_run(folder)
-        known = _read_csv(folder / CONTENTS).to_pylist()
-        if changed_files(folder, run):
-            return
+        saved = load(folder)
     except TableError:  # there is none that could be read
         return
-    if what := next(_lost(run, plain(dict(described)), known, rows), ""):
+    if what := next(_lost(saved, plain(dict(described)), rows), ""):
         raise TableError(
             f"{folder}: the folder holds another leaderboard ({what}); name another folder, or replace it "
             f"(overwrite=True, --overwrite)"
         )
 
 
-def _lost(
-    run: Mapping[str, Any],
-    described: Mapping[str, Any],
-    known: Sequence[Mapping[str, Any]],
-    rows: Collection[tuple[str, str, str]],
-) -> Iterator[str]:
+def _lost(saved: Leaderboard, described: Mapping[str, Any], rows: Collection[tuple[str, str, str]]) -> Iterator[str]:
     """Say what one leaderboard has and another would not, or would have otherwise."""
     for axis, one in (("metrics", "metric"), ("detectors", "detector"), ("series", "series")):
         kept = set(described[axis])
-        yield from (f"it has the {one} {in_words(name)}" for name in run[axis] if name not in kept)
-    old, new = (one.get("measures") or {} for one in (run, described))
+        yield from (f"it has the {one} {in_words(name)}" for name in getattr(saved, axis) if name not in kept)
+    old, new = (run.get("measures") or {} for run in (saved.run, described))
     for name in old if new else ():
         if name != "metrics" and old[name] != new.get(name):
             yield f"with {name} {in_words(old[name])} instead of {in_words(new.get(name))}"
-    if run.get("doubt") and run["doubt"] != described.get("doubt"):
+    if saved.doubt is not None and saved.run["doubt"] != described.get("doubt"):
         yield "with labels in doubt"
-    for row in known if rows else ():
-        if (row["detector"], row["series"], row.get("run") or "") not in rows:
-            yield f"it has {in_words(row['detector'])} on {in_words(row['series'])}"
+    for detector, series, run in saved.digests if rows else ():
+        if (detector, series, run) not in rows:
+            yield f"it has {in_words(detector)} on {in_words(series)}"
 
 
 def describe(board: Leaderboard) -> dict[str, Any]:
