@@ -175,23 +175,128 @@ def test_a_file_without_incidents_leaves_recall_undefined(tmp_path):
 
 
 BAD = {
-    "reversed": ("time\n1\n", "start,stop\n5,3\n", (), "ends before it starts"),
-    "unreadable": ("time\n2026-01-01\nsoon\n", "start,stop\n2026-01-01,2026-01-02\n", (), "'soon'"),
-    "empty cell": ("start,stop\n1,2\n3,\n", "start,stop\n5,6\n", (), "is empty in row 2"),
+    "reversed": (
+        "time\n1\n",
+        "start,stop\n1,2\n5,3\n",
+        (),
+        "i.csv: the interval in row 2 ends before it starts; exchange start and stop",
+    ),
+    "unreadable": (
+        "time\n2026-01-01\nsoon\n",
+        "start,stop\n2026-01-01,2026-01-02\n",
+        (),
+        "a.csv: column 'time': 'soon', number 2 of 2, is neither a date such as 2024-01-31T12:00:00 nor a number",
+    ),
+    "empty cell": (
+        "start,stop\n1,2\n3,\n",
+        "start,stop\n5,6\n",
+        (),
+        "a.csv: column 'stop' is empty in row 2; fill it in (an instant stops as it starts)",
+    ),
     "zone": (
         "time\n2026-01-01T00:00\n",
         "start,stop\n2026-01-01T00:00+01:00,2026-01-01T01:00+01:00\n",
         (),
-        "with a time zone",
+        (
+            "i.csv has dates with a time zone ('2025-12-31T23:00:00 UTC'), and a.csv has dates without a time zone "
+            "('2026-01-01T00:00:00'), so that nobody knows how they lie to each other; say where the latter were "
+            "recorded with --time-zone ZONE (time_zone=...), or strip the others of it"
+        ),
     ),
-    "numbers beside dates": ("time\n3\n", "start,stop\n2026-01-01,2026-01-02\n", (), "write all times alike"),
-    "no times": ("name\nx\n", "start,stop\n5,6\n", (), "no column looks like the times of alarms"),
-    "series in one file": ("time,series\n3,a\n", "start,stop\n5,6\n", (), "names series"),
-    "nothing observed": ("time\n3\n", "start,stop\n5,6\n", ("--from", "7", "--to", "7"), "nothing is observed"),
-    "duration without unit": ("time\n3\n", "start,stop\n5,6\n", ("--early", "10min"), "time_unit"),
-    "number on dates": ("time\n2026-01-01\n", "start\n2026-01-02\n", ("--early", "10"), "needs a unit"),
-    "half a period": ("time\n3\n", "start,stop\n5,6\n", ("--from", "7"), "go together"),
-    "scores": ("time,score\n3,0.1\n", "start,stop\n5,6\n", (), "--budget"),
+    "numbers beside dates": (
+        "time\n3\n",
+        "start,stop\n2026-01-01,2026-01-02\n",
+        (),
+        "a.csv has numbers, and i.csv has dates without a time zone ('2026-01-01'); write all times alike",
+    ),
+    "no times": (
+        "name\nx\n",
+        "start,stop\n5,6\n",
+        (),
+        "a.csv: no column looks like the times of alarms; call one 'time', or two 'start' and 'stop', among 'name'",
+    ),
+    "series in one file": (
+        "time,series\n3,a\n",
+        "start,stop\n5,6\n",
+        (),
+        "a.csv names series, and i.csv does not; add a column 'series' there, or take it out",
+    ),
+    "a series that is not in the period": (
+        "time,series\n3,a\n4,b\n",
+        "start,stop,series\n5,6,a\n",
+        ("--period", "p.csv"),
+        "p.csv: series 'b' is not there; say when it was observed",
+    ),
+    "nothing observed": (
+        "time\n3\n",
+        "start,stop\n5,6\n",
+        ("--from", "7", "--to", "7"),
+        "nothing is observed: the period is empty, or all of it is ignored",
+    ),
+    "reversed period": (
+        "time\n3\n",
+        "start,stop\n5,6\n",
+        ("--from", "9", "--to", "2"),
+        "period ends before it starts; exchange start and stop",
+    ),
+    "no such kind": (
+        "time\n3\n",
+        "start,stop\n5,6\n",
+        ("--kind", "cause"),
+        "i.csv: there is no kind column 'cause'; its columns are 'start', 'stop'",
+    ),
+    "duration without unit": (
+        "time\n3\n",
+        "start,stop\n5,6\n",
+        ("--early", "10min"),
+        (
+            "early='10min' is a duration, and the times are numbers without a unit: say what one unit is with "
+            "--time-unit (time_unit=...)"
+        ),
+    ),
+    "number on dates": (
+        "time\n2026-01-01\n",
+        "start\n2026-01-02\n",
+        ("--early", "10"),
+        "early needs a unit where times are dates, as in '10min'; got 10",
+    ),
+    "half a period": ("time\n3\n", "start,stop\n5,6\n", ("--from", "7"), "--from and --to go together"),
+    "scores": (
+        "time,score\n3,0.1\n",
+        "start,stop\n5,6\n",
+        (),
+        "a.csv holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X",
+    ),
+    "scores of a series that is not in the period": (
+        "time,score,series\n3,.1,a\n4,.2,a\n3,.1,b\n5,.2,b\n",
+        "start,stop,series\n3,4,a\n",
+        ("--budget", "1/10", "--score", "score", "--series", "series", "--time", "time", "--period", "p.csv"),
+        "p.csv: series 'b' is not there; say when it was observed",
+    ),
+    "scores of which nothing is observed": (
+        "time,score\n3,.1\n4,.2\n",
+        "start,stop\n3,4\n",
+        ("--budget", "1/10", "--score", "score", "--time", "time", "--from", "50", "--to", "60"),
+        "nothing is observed: the period is empty, or all of it is ignored",
+    ),
+    "no budget": (
+        "time,score\n3,.1\n4,.2\n",
+        "start,stop\n5,6\n",
+        ("--budget", "often", "--score", "score", "--time", "time"),
+        (
+            "a budget must be a number of false alarms in a duration or a number of steps, as in 1/1d or 2/1000; got "
+            "'often'"
+        ),
+    ),
+    "a budget in time without times": (
+        "score\n.1\n.2\n",
+        "start,stop\n0,1\n",
+        ("--budget", "1/1d", "--score", "score"),
+        (
+            "budget '1/1d' is in time, and the steps have no times of a known unit: name their column with --time "
+            "(times=...), or say what one unit is with --time-unit (time_unit=...)"
+        ),
+    ),
 }
 
 
@@ -201,14 +306,26 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(name, tmp_path, monkey
     alarms, incidents, options, expected = BAD[name]
     (tmp_path / "a.csv").write_text(alarms)
     (tmp_path / "i.csv").write_text(incidents)
+    (tmp_path / "p.csv").write_text("from,to,series\n0,9,a\n")
     status, printed = console_status(
         "alarms", "a.csv", "--incidents", "i.csv", *options, "-o", "out.json", "--report", "page.html"
     )
     assert status == 2
-    assert expected in printed.err
-    assert printed.err.count("\n") == 1
+    assert printed.err == f"pateval: {expected}\n"
     assert printed.out == ""
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "i.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "i.csv", "p.csv"]
+
+
+def test_one_series_is_judged_by_judge_alarms():
+    with pytest.raises(ValueError, match=r"^alarms must be of one series; pateval.judge_alarm_files judges several$"):
+        pv.judge_alarms({"time": [1, 2], "series": ["a", "b"]}, [(1, 2)])
+
+
+def test_a_name_of_a_column_that_incidents_lack_is_guessed_there(tmp_path):
+    alarms = {"fired": [3, 40], "plant": ["a", "b"], "type": [None, "x"]}
+    incidents = {"start": [2, 41], "stop": [5, 44], "machine": ["a", "b"]}
+    table = pv.judge_alarm_files(alarms, incidents, start="fired", series="plant", early=1)
+    assert (table["alarms"].found, table["alarms"].false) == (2, 0)
 
 
 def test_a_series_that_is_not_in_the_period_file(tmp_path):

@@ -59,7 +59,7 @@ class AlarmClock:
             if self.nanoseconds is None:
                 raise ValueError(
                     f"{name}={in_words(value)} is a duration, and the times are numbers without a unit: say what one "
-                    "unit is with time_unit"
+                    "unit is with --time-unit (time_unit=...)"
                 )
             exact = nanoseconds(value, name, endless=True) / self.nanoseconds
         elif isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):

@@ -12,6 +12,9 @@ import numpy as np
 
 from pateval.alarms.clock import AlarmClock
 from pateval.alarms.intervals import (
+    NOTHING_OBSERVED,
+    OF_ALARMS,
+    OF_INCIDENTS,
     Columns,
     Intervals,
     as_one_type,
@@ -19,6 +22,7 @@ from pateval.alarms.intervals import (
     is_table,
     read_intervals,
     read_periods,
+    require_observed,
     rows_by_name,
 )
 from pateval.alarms.judgement import AlarmJudgement
@@ -263,11 +267,11 @@ def judge_alarm_files(
         choice(by, "by", BY)
     column = ignore if isinstance(ignore, str) and not os.path.exists(ignore) else None
     columns = Columns(start, stop, series, detector, kind, column, time_zone)
-    beside = Columns(series=series, time_zone=time_zone)
+    beside = Columns(series=series, time_zone=time_zone, are_hints=True)
     ignore = ignore if column is None else None
     lists = [
         *_alarm_lists(alarms, columns),
-        read_intervals(incidents, "incidents", columns),
+        read_intervals(incidents, "incidents", replace(columns, are_hints=True), OF_INCIDENTS),
         *(read_periods(given, name, beside) for given, name in ((period, "period"), (ignore, "ignore"))),
     ]
     if column is not None and all(one.ignored is None for one in lists):
@@ -298,7 +302,7 @@ def judge_alarm_files(
         for name, found in parts.items()
     )
     if (period is not None or ignore is not None) and not any(part.observed.length for part in judgements[0].parts):
-        raise TableError("nothing is observed: the period is empty, or all of it is ignored")
+        raise TableError(NOTHING_OBSERVED)
     notes = [note for one in lists for note in one.notes]
     return AlarmTable(judgements, by, tuple(dict.fromkeys(notes)))
 
@@ -313,7 +317,7 @@ def _alarm_lists(alarms: object, columns: Columns) -> list[Intervals]:
         sources = [alarms]
     found = []
     for place, source in enumerate(sources, start=1):
-        one = read_intervals(source, "alarms" if len(sources) == 1 else f"alarms {place}", columns)
+        one = read_intervals(source, "alarms" if len(sources) == 1 else f"alarms {place}", columns, OF_ALARMS)
         found.append(one if one.name else replace(one, name=one.where))
     stems = [one.name for one in found if one.detectors is None]
     twice = next((name for name in stems if stems.count(name) > 1), None)
@@ -349,8 +353,6 @@ def _series_names(events: Sequence[Intervals], periods: Intervals | None, ignore
     names = list(dict.fromkeys(name for one in naming if one.series is not None for name in one.series.tolist()))
     if periods is not None and periods.series is not None:
         observed = list(dict.fromkeys(periods.series))
-        absent = next((name for name in names if name not in set(observed)), None)
-        if absent is not None:
-            raise TableError(f"{periods.where}: series {absent!r} is not there; say when it was observed")
+        require_observed(names, periods)
         names = list(dict.fromkeys([*names, *observed]))
     return list(names)

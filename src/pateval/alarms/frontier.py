@@ -289,11 +289,22 @@ def _row(steps: ScoredSteps, counts: Sequence[Any]) -> FrontierRow:
 
 def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
     """How many false alarms a budget allows in the time that was observed, as an exact fraction."""
-    rate, per = read_alarm_rate(budget, f"false-alarms:{budget}")
+    try:
+        rate, per = read_alarm_rate(budget, budget)
+    except ValueError:
+        raise ValueError(
+            "a budget must be a number of false alarms in a duration or a number of steps, as in 1/1d or 2/1000; got "
+            f"{in_words(budget)}"
+        ) from None
     exact = Fraction(str(rate))
     if isinstance(per, int):
         return exact * steps.times.size / per
-    return exact * steps.observed / Fraction(steps.clock.length(per, f"the unit of budget {budget!r}"))
+    if steps.clock.nanoseconds is None:
+        raise ValueError(
+            f"budget {in_words(budget)} is in time, and the steps have no times of a known unit: name their column "
+            "with --time (times=...), or say what one unit is with --time-unit (time_unit=...)"
+        )
+    return exact * steps.observed / Fraction(steps.clock.length(per, "budgets"))
 
 
 def _rows_by_sums(

@@ -22,6 +22,7 @@ from pateval.time.dates import (
     Times,
     date_text,
     has_zone,
+    is_day_first,
     is_time,
     require_zone,
     time_numbers,
@@ -32,7 +33,14 @@ from pateval.validation.containers import to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, listed
 
 _TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
-_KINDS = (("kind", "type", "category", "class", "cause", "art"),)
+# What a column may say of each interval, the field that holds it, and what it may be called.
+_ROLES = {
+    "series": ("series", guesses.SERIES),
+    "detector": ("detectors", guesses.DETECTORS),
+    "kind": ("kinds", (("kind", "type", "category", "class", "cause", "art"),)),
+}
+OF_ALARMS, OF_INCIDENTS = ("series", "detector"), ("series", "kind")
+NOTHING_OBSERVED = "nothing is observed: the period is empty, or all of it is ignored"
 NUMBERS, DATES, DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
 
 
@@ -96,12 +104,13 @@ class Columns:
     kind: str | None = None
     ignore: str | None = None
     time_zone: str | None = None  # where dates without a time zone were recorded
+    are_hints: bool = False  # whether names that a table does not have are guessed there; a kind never is
 
     def __post_init__(self) -> None:
         if self.time_zone is not None:
             require_zone(self.time_zone)
         for role, name in vars(self).items():
-            if name is not None and not isinstance(name, str):
+            if role != "are_hints" and name is not None and not isinstance(name, str):
                 raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
 
 
@@ -110,8 +119,10 @@ def is_table(source: object) -> bool:
     return isinstance(source, (str, os.PathLike, Mapping, Table, ParquetFiles)) or hasattr(source, "columns")
 
 
-def read_intervals(source: object, name: str, columns: Columns | None = None) -> Intervals:
-    """Read intervals or instants; ``name`` says what they are, in messages.
+def read_intervals(
+    source: object, name: str, columns: Columns | None = None, roles: Sequence[str] = ("series",)
+) -> Intervals:
+    """Read intervals or instants; ``name`` says what they are, in messages, and ``roles`` what columns may say of them.
 
     A table has columns of start and stop, or one of times; an array holds pairs, or times. None is an empty list.
     """
@@ -126,7 +137,7 @@ def read_intervals(source: object, name: str, columns: Columns | None = None) ->
         table = read_table(table.where) if isinstance(table, ParquetFiles) else table
     except NoRowsError:
         return Intervals(name) if path is None else Intervals(str(path), name=Path(path).name.split(".")[0])
-    return _of_table(table, table.where if table.from_file else name, columns or Columns(), name)
+    return _of_table(table, table.where if table.from_file else name, columns or Columns(), name, roles)
 
 
 def read_periods(source: object, name: str, columns: Columns | None = None) -> Intervals:
@@ -151,12 +162,12 @@ def _of_array(source: object, name: str, columns: Columns | None) -> Intervals:
     return Intervals(name, bounds, kind, "" if kind == NUMBERS else date_text(array.ravel()))
 
 
-def _of_table(table: Table, where: str, columns: Columns, name: str) -> Intervals:
+def _of_table(table: Table, where: str, columns: Columns, name: str, roles: Sequence[str]) -> Intervals:
     def named(role: str, given: str | None, tiers: tuple[tuple[str, ...], ...]) -> str | None:
-        if given is not None:
-            if given not in table.columns:
-                raise missing_column(where, given, table.columns, role)
+        if given in table.columns:
             return given
+        if given is not None and (role == "kind" or not columns.are_hints):
+            raise missing_column(where, given, table.columns, role)
         found = guesses.equals(table.columns, tiers)
         if len(found) > 1:
             raise TableError(
@@ -164,8 +175,8 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
             )
         return found[0] if found else None
 
-    def texts(role: str, given: str | None, tiers: tuple[tuple[str, ...], ...]) -> npt.NDArray[Any] | None:
-        column = named(role, given, tiers)
+    def texts(role: str) -> npt.NDArray[Any] | None:
+        column = named(role, getattr(columns, role), _ROLES[role][1])
         if column is None:
             return None
         absent = _first_missing(table.columns[column])
@@ -190,16 +201,18 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
         raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
     bounds = np.stack([starts, stops], axis=1)
     _refuse_reversed(bounds, where, "row", 1)
+    notes = table.notes
+    if is_day_first(guesses.first_value(table, start)):
+        notes = (*notes, f"{where}: dates in {start!r} are taken as day.month.year")
+    said: dict[str, Any] = {_ROLES[role][0]: texts(role) for role in roles}
     found = Intervals(
         where,
         bounds,
         kind,
         "" if kind == NUMBERS else date_text(table.columns[start]),
-        series=texts("series", columns.series, guesses.SERIES),
-        detectors=texts("detector", columns.detector, guesses.DETECTORS),
-        kinds=texts("kind", columns.kind, _KINDS),
         name=table.name or "",
-        notes=table.notes,
+        notes=notes,
+        **said,
     )
     if columns.ignore is None or columns.ignore not in table.columns:
         return found
@@ -210,7 +223,7 @@ def _of_table(table: Table, where: str, columns: Columns, name: str) -> Interval
         raise TableError(f"{where}: column {columns.ignore!r}: {text}") from error
     ignored = int(np.count_nonzero(is_ignored))
     note = f"{where}: left out {ignored:,} of {table.rows:,} rows, as column {columns.ignore!r} says"
-    return replace(found.chosen(~is_ignored), ignored=ignored, notes=(*table.notes, note))
+    return replace(found.chosen(~is_ignored), ignored=ignored, notes=(*found.notes, note))
 
 
 def _first_missing(column: npt.NDArray[Any]) -> int | None:
@@ -254,10 +267,17 @@ def kind_of_dates(values: npt.NDArray[Any], time_zone: str | None) -> str:
 def _refuse_reversed(bounds: Times, where: str, word: str, first: int) -> None:
     wrong = np.flatnonzero(bounds[:, 1] < bounds[:, 0])
     if wrong.size:
-        raise TableError(
-            f"{where}: the interval in {word} {int(wrong[0]) + first} ends before it starts ({wrong.size} such); "
-            "exchange start and stop"
-        )
+        which = f": the interval in {word} {int(wrong[0]) + first}" if first or len(bounds) > 1 else ""
+        such = f" ({wrong.size} such)" if wrong.size > 1 else ""
+        raise TableError(f"{where}{which} ends before it starts{such}; exchange start and stop")
+
+
+def require_observed(series: Iterable[str | None], periods: Intervals) -> None:
+    """Refuse series of which a list of periods does not say when they were observed."""
+    known = None if periods.series is None else set(periods.series)
+    absent = next((name for name in series if known is not None and name not in known), None)
+    if absent is not None:
+        raise TableError(f"{periods.where}: series {absent!r} is not there; say when it was observed")
 
 
 def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmClock:

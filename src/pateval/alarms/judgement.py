@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
 from pateval.alarms.figures import Figures, percent_limits, share
-from pateval.alarms.intervals import Columns, as_one_type, common_clock, read_intervals, read_periods
+from pateval.alarms.intervals import OF_INCIDENTS, Columns, as_one_type, common_clock, read_intervals, read_periods
 from pateval.alarms.matching import (
     FALSE,
     FIRST,
@@ -408,9 +408,13 @@ def judge_alarms(
     """
     columns = Columns(time_zone=time_zone)
     lists = [
-        *(read_intervals(given, name, columns) for given, name in ((alarms, "alarms"), (incidents, "incidents"))),
+        read_intervals(alarms, "alarms", columns),
+        read_intervals(incidents, "incidents", columns, OF_INCIDENTS),
         *(read_periods(given, name, columns) for given, name in ((period, "period"), (ignore, "ignore"))),
     ]
+    for one in lists:
+        if one.series is not None and len(set(one.series)) > 1:
+            raise ValueError(f"{one.where} must be of one series; pateval.judge_alarm_files judges several")
     clock = common_clock(lists, time_unit)
     fired, happened, periods, ignored = as_one_type(lists)
     policy = clock.policy(Policy(early, delay, merge, cooldown))

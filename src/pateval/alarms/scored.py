@@ -16,7 +16,9 @@ from pateval.alarms.clock import AlarmClock
 from pateval.alarms.intervals import (
     DATES,
     DATES_WITH_ZONE,
+    NOTHING_OBSERVED,
     NUMBERS,
+    OF_INCIDENTS,
     Columns,
     Intervals,
     as_one_type,
@@ -24,10 +26,11 @@ from pateval.alarms.intervals import (
     kind_of_dates,
     read_intervals,
     read_periods,
+    require_observed,
 )
 from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import Matching, Number, Observed, Policy, joined, match, whole_lengths
-from pateval.io import NoRowsError, Reading, ScoredSeries, Table, expand, guesses, read_table
+from pateval.io import NoRowsError, Reading, ScoredSeries, Table, TableError, expand, guesses, read_table
 from pateval.io.batches import read_jobs
 from pateval.io.plan import make_plan
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
@@ -160,6 +163,8 @@ def scored_steps(
     for _, part in recording.series_parts():
         series = part.names[0] if part.names else None
         found.append(_series_steps(part, series, None if given is None else given[series]))
+    if all(one is None for one in found):
+        raise TableError(NOTHING_OBSERVED)
     return ScoredSteps(tuple(one for one in found if one is not None), clock, clock.policy(policy), name)
 
 
@@ -247,16 +252,18 @@ def read_scored_steps(
     *,
     period: object = None,
     ignore: object = None,
+    stop: str | None = None,
+    kind: str | None = None,
     max_gap: str | None = None,
     missing: str = "error",
 ) -> tuple[list[ScoredSteps], list[str]]:
     """Read score files, as every other command does: the steps of each detector, and notes on the liberties taken.
 
-    Without incidents a column of labels marks them. Steps outside the periods, and inside the ignored ones, are left
-    out.
+    Without incidents a column of labels marks them; ``stop`` and ``kind`` are columns of theirs. Steps outside the
+    periods, and inside the ignored ones, are left out.
     """
-    beside = Columns(series=reading.series, time_zone=reading.time_zone)
-    given = None if incidents is None else read_intervals(incidents, "incidents", beside)
+    beside = Columns(stop=stop, series=reading.series, kind=kind, time_zone=reading.time_zone, are_hints=True)
+    given = None if incidents is None else read_intervals(incidents, "incidents", beside, OF_INCIDENTS)
     periods = None if period is None else read_periods(period, "period", beside)
     ignored = read_periods(ignore, "ignore", beside)
     lists = [one for one in (given, periods, ignored) if one is not None]
@@ -267,12 +274,13 @@ def read_scored_steps(
     clock = AlarmClock()
     for job, item in read_jobs(plan):
         recording = _recording(item, missing, max_gap)
-        kind, example = NUMBERS, ""
+        recorded = Intervals(item.where, kind_of_time=NUMBERS)
         if item.has_dates and item.time_values is not None:
-            kind = kind_of_dates(item.time_values, reading.time_zone)
-            example = date_text(item.time_values)
-        unit = None if recording.clock is None else reading.time_unit
-        clock = common_clock([Intervals(item.where, kind_of_time=kind, example=example), *lists], unit)
+            kind_of_time = kind_of_dates(item.time_values, reading.time_zone)
+            recorded = replace(recorded, kind_of_time=kind_of_time, example=date_text(item.time_values))
+        clock = common_clock([recorded, *lists], None if recording.clock is None else reading.time_unit)
+        if periods is not None:
+            require_observed([item.series], periods)
         recording = _less(recording, item.series, periods, ignored)
         notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
         parts.setdefault(f"{job.detector} {job.run}".strip(), []).append(recording)

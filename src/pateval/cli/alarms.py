@@ -136,7 +136,7 @@ def _of_scores(
         reading,
         Policy(**{name: settings[name] for name in _POLICY}),
         ignore=ignore if is_file else None,
-        **{name: settings[name] for name in ("period", "max_gap", "missing")},
+        **{name: settings[name] for name in ("period", "stop", "kind", "max_gap", "missing")},
     )
     for note in notes:
         tell(note)
