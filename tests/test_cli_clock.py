@@ -158,9 +158,10 @@ def test_nab_with_its_own_timestamps(real_data, tmp_path):
             before, after = (str(times[inside][place]).split(".")[0].replace("T", " ") for place in wrong[0] + [0, 1])
             row = int(inside[wrong[0] + 1]) + 1
             what = "is the same as" if steps[wrong[0]] == np.timedelta64(0) else "lies before"
-            remedy = "leave all but one of such rows out, or read without times by --time none"
-            if (steps < np.timedelta64(0)).any():
-                remedy = "sort the rows with --sort (sort=True)"
+            ways = ["sort the rows with --sort (sort=True)"] if (steps < np.timedelta64(0)).any() else []
+            if again := inside.size - np.unique(times[inside]).size:
+                ways.append(f"leave out all but one of the rows with the same time ({again} too many)")
+            remedy = f"{' and '.join(ways)}, or read without times by --time none"
             bad[name] = (
                 f"{tmp_path / 'numenta.parquet'}: column 'timestamp', series {name!r}: the time in row {row}, {after}, "
                 f"{what} the one in row {row - 1}, {before} ({wrong.size} such place{'s' * (wrong.size > 1)}); {remedy}"

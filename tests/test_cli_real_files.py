@@ -40,12 +40,13 @@ FILES = {
 INVALID_TIMES = {
     "unsorted.csv": (
         "the time in row 3, 2024-01-01 01:00:00, lies before the one in row 2, 2024-01-01 02:00:00 (1 such place); "
-        "sort the rows with --sort (sort=True), or name the column that tells series apart with --series"
+        "sort the rows with --sort (sort=True), name the column that tells series apart with --series, or read without "
+        "times by --time none"
     ),
     "twice.csv": (
         "the time in row 3, 2024-01-01 01:00:00, is the same as the one in row 2, 2024-01-01 01:00:00 (1 such place); "
-        "leave all but one of such rows out, or name the column that tells series apart with --series, or read without "
-        "times by --time none"
+        "leave out all but one of the rows with the same time (1 too many), name the column that tells series apart "
+        "with --series, or read without times by --time none"
     ),
 }
 RULES = (
@@ -133,7 +134,10 @@ REFUSED: list[tuple[str, list[str], list[str], str]] = [
         "plain.csv",
         ["--ignore", "maintenance"],
         [],
-        "{}: there is no ignore column 'maintenance'; its columns are 'label', 'score'",
+        (
+            "{}: there is no ignore column 'maintenance'; its columns are 'label', 'score', and there is no file of "
+            "that name"
+        ),
     ),
     (
         "warm.csv",
@@ -196,7 +200,15 @@ REFUSED: list[tuple[str, list[str], list[str], str]] = [
             "of '0', '2', '3' mean an anomaly with --positive (positive=...)"
         ),
     ),
-    ("scores.csv", [], [], "{}: no column looks like labels; name it (label=..., --label) among 'score'"),
+    (
+        "scores.csv",
+        [],
+        [],
+        (
+            "{}: no column looks like labels; name it (label=..., --label) among 'score', or give the anomalies in "
+            "a file of their own with --events FILE (events=...)"
+        ),
+    ),
     # Guesses that are right or not made.
     (
         "forecast.csv",

@@ -471,7 +471,8 @@ def test_jsonl_names_the_broken_line(tmp_path: Path) -> None:
 
 def test_what_cannot_be_guessed_is_asked_for() -> None:
     assert message_of(find_layout, as_table({"a": [1], "b": [2]})) == (
-        "the table: no column looks like labels; name it (label=..., --label) among 'a', 'b'"
+        "the table: no column looks like labels; name it (label=..., --label) among 'a', 'b', or give the anomalies in "
+        "a file of their own with --events FILE (events=...)"
     )
     assert message_of(find_layout, as_table({"label": [1], "value": [2]})) == (
         "the table: no column looks like scores; name it (score=..., --score) among 'value'; scores of values are "

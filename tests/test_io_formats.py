@@ -126,7 +126,8 @@ def test_a_matrix_is_read_by_the_numbers_of_its_columns(tmp_path: Path) -> None:
     assert item.checked()[1].tolist() == SCORES
     assert layout.notes == (f"{path}: the columns of the array are called by their numbers, from '0'",)
     assert message_of(find_layout, source) == (
-        f"{path}: no column looks like labels; name it (label=..., --label) among '0', '1'"
+        f"{path}: no column looks like labels; name it (label=..., --label) among '0', '1', or give the anomalies in a "
+        "file of their own with --events FILE (events=...)"
     )
 
 

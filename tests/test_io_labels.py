@@ -178,7 +178,7 @@ def test_events_on_a_clock_of_numbers(tmp_path: Path) -> None:
             ["start,end", "2024-01-01T03:00:00,2024-01-01T03:00:00"],
             "the event in row 1 is empty; if the stop belongs to the event, say --closed-events",
         ),
-        (["start,end", "2024-01-01T03:00:00,"], "column 'end' is empty in row 1; an event has a start and a stop"),
+        (["start,end", "2024-01-01T03:00:00,"], "column 'end' is empty in row 1; write both a start and a stop"),
         (
             ["first,duration", "0,1"],
             "no column looks like the stop of events; call one 'stop' among 'first', 'duration'",

@@ -91,16 +91,16 @@ def test_without_a_column_of_times_there_are_none() -> None:
             [HOURS[0], HOURS[2], HOURS[1]],
             (
                 "the time in row 3, 2024-01-01 01:00:00, lies before the one in row 2, 2024-01-01 02:30:00 "
-                "(1 such place); sort the rows with --sort (sort=True), or name the column that tells series apart "
-                "with --series"
+                "(1 such place); sort the rows with --sort (sort=True), name the column that tells series apart "
+                "with --series, or read without times by --time none"
             ),
         ),
         (
             [HOURS[0], HOURS[0], HOURS[0]],
             (
                 "the time in row 2, 2024-01-01 00:00:00, is the same as the one in row 1, 2024-01-01 00:00:00 "
-                "(2 such places); leave all but one of such rows out, or name the column that tells series apart with "
-                "--series, or read without times by --time none"
+                "(2 such places); leave out all but one of the rows with the same time (2 too many), name the column "
+                "that tells series apart with --series, or read without times by --time none"
             ),
         ),
     ],
@@ -126,7 +126,7 @@ def test_the_row_is_that_of_the_file_whatever_lies_between(tmp_path: Path) -> No
         assert good.checked()[1].tolist() == [0.1, 0.3, 0.5]
         assert message_of(bad.checked) == (
             f"{where}: column 'timestamp', series 'b': the time in row 6, 2, lies before the one in row 4, 3 (1 such "
-            "place); sort the rows with --sort (sort=True)"
+            "place); sort the rows with --sort (sort=True), or read without times by --time none"
         )
 
 
@@ -139,7 +139,7 @@ def test_the_file_of_a_partitioned_folder_is_named(tmp_path: Path) -> None:
     place = tmp_path / "all" / "series=b" / "x.parquet"
     assert message_of(bad.checked) == (
         f"{place}: column 'timestamp', series 'b': the time in row 3, 2, lies before the one in row 2, 3 (1 such "
-        "place); sort the rows with --sort (sort=True)"
+        "place); sort the rows with --sort (sort=True), or read without times by --time none"
     )
 
 
@@ -161,8 +161,8 @@ def test_sorting_does_not_hide_repeated_times(tmp_path: Path) -> None:
     path = csv(tmp_path / "d.csv", {"timestamp": [3, 1, 3], "label": [1, 0, 0], "score": [0.3, 0.1, 0.2]})
     assert message_of(items(path, sort=True)[0].checked) == (
         f"{path}: column 'timestamp': the time in row 3, 3, is the same as the one in row 1, 3 "
-        "(1 such place); leave all but one of such rows out, or name the column that tells series apart with --series, "
-        "or read without times by --time none"
+        "(1 such place); leave out all but one of the rows with the same time (1 too many), name the column that tells "
+        "series apart with --series, or read without times by --time none"
     )
 
 

@@ -35,14 +35,13 @@ from pateval.io.batches import read_jobs
 from pateval.io.plan import make_plan
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.thresholds.false_alarms import step_lengths
-from pateval.time.clocks import nanoseconds, read_clock
+from pateval.time.clocks import LONG_HOLE, nanoseconds, read_clock
 from pateval.time.dates import Times, date_text
 from pateval.time.intervals import mark_intervals
 from pateval.time.timelines import Recording
 from pateval.time.timelines import joined as one_recording
 from pateval.validation.arrays import BoolArray, FloatArray
 
-_LONG_HOLE = 10  # usual intervals; a longer hole is pointed out
 _NO_LABELS = "label"  # a column of zeros, where a list of incidents says what is to be found
 
 
@@ -333,7 +332,7 @@ def _hole_note(recording: Recording, where: str, clock: AlarmClock) -> list[str]
     if recording.clock is None or usual is None:
         return []
     longest: Any = np.diff(recording.clock.times).max()
-    if longest <= _LONG_HOLE * usual:
+    if longest <= LONG_HOLE * usual:
         return []
     what = f"a hole of {clock.duration(longest.item())}, where steps are {clock.duration(usual)} apart"
     return [f"{where}: {what}, counts as observed; --max-gap ends alarms there and leaves it out"]

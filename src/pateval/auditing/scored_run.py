@@ -37,7 +37,7 @@ from pateval.io import Reading, TableError
 from pateval.io.batches import read_jobs
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
-from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
+from pateval.leaderboards.diagnostics import label_differences, long_holes, too_long_buffers
 from pateval.leaderboards.run import binary_detectors, binary_note, choose
 from pateval.leaderboards.tasks import divided, prepare_worker
 from pateval.output.progress import reporter
@@ -97,7 +97,7 @@ def audit_scores(
     time: str | None = None,
     time_unit: str | None = None,
     sort: bool = False,
-    ignore: str | None = None,
+    ignore: object = None,
     metrics: Iterable[MetricLike] | MetricLike | None = None,
     early: Buffers = (0, 100),
     delay: Buffers = (0, 100),
@@ -248,6 +248,7 @@ class _SeriesReader:
         checks = list(label_differences(self._plan, self._labels))
         if any("early" in metric.global_options for metric in self._measures.metrics):
             checks += too_long_buffers(self._spacings, self._measures)
+            checks += long_holes(self._spacings, self._measures)
         return [*self._plan.notes, *binary_note(self._binary), *(check.sentence for check in checks)]
 
 

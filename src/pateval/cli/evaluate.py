@@ -26,10 +26,14 @@ def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measure
     from pateval.evaluation.files import ScoredFiles
     from pateval.io import Reading
     from pateval.io.plan import make_plan
+    from pateval.leaderboards.diagnostics import long_holes
 
     plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
     tell_all(plan.notes)
-    return ScoredFiles.read(plan, measures)
+    read = ScoredFiles.read(plan, measures)
+    if any("early" in metric.global_options for metric in measures.metrics):
+        tell_all(check.sentence for check in long_holes(read.spacings(), measures))
+    return read
 
 
 @options.command(
@@ -76,7 +80,7 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
     from pateval.evaluation.measures import Measures
     from pateval.evaluation.notes import inverted_note
     from pateval.evaluation.values import values_of
-    from pateval.leaderboards.diagnostics import label_differences, too_long_buffers
+    from pateval.leaderboards.diagnostics import label_differences, long_holes, too_long_buffers
 
     if "auc_roc" not in measures.ids:
         area = Measures.of(metrics="auc_roc", missing=measures.missing)
@@ -85,7 +89,9 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
             yield from (f"{name}: {line}" for line in inverted_note(values))
     yield from (check.sentence for check in label_differences(read.plan, read.label_numbers()))
     if any("early" in metric.global_options for metric in measures.metrics):
-        yield from (check.sentence for check in too_long_buffers(read.spacings(), measures))
+        spacings = read.spacings()
+        checks = *too_long_buffers(spacings, measures), *long_holes(spacings, measures)
+        yield from (check.sentence for check in checks)
 
 
 @options.command(

@@ -180,7 +180,11 @@ _OF_STEPS = (
     time_unit,
     time_zone,
     sort,
-    option("--ignore", "Column of 0/1 that marks steps to leave out.", metavar="COLUMN"),
+    option(
+        "--ignore",
+        "What to leave out: a column of 0/1, or a file of intervals with start, stop (and series).",
+        metavar="COLUMN|FILE",
+    ),
     option(
         "--positive",
         "Label that means an anomaly, where labels are words or classes. May be repeated.",

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from pateval.labels.events import find_events
 from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import TERMINAL_WIDTH, cut_in_the_middle, folded, render
-from pateval.time.clocks import duration_text, length_order, nanoseconds, readable_unit
+from pateval.time.clocks import LONG_HOLE, duration_text, length_order, nanoseconds, readable_unit
+from pateval.time.words import duration_words
 from pateval.validation.arrays import BoolArray, finite_array
 from pateval.validation.containers import to_numpy
 
@@ -116,6 +117,7 @@ class EventSpacing:
     longest: int | None = None
     gap: int | None = None  # median number of steps between two events; None with fewer than two
     interval: str | None = None  # median time between two steps, where times are known
+    hole: str | None = None  # the longest time between two steps, where it is far longer
     period: int | None = None  # what `suggest_buffer` finds in the values of the series, where they are known
     suggested: int | None = None  # the period, but no longer than the typical event and half the gap
     suggested_time: str | None = None  # the same as a duration, rounded down to one that people say
@@ -142,9 +144,11 @@ class EventSpacing:
         >>> found.typical, found.gap, found.suggested, found.interval, found.suggested_time
         (7, 30, 7, '5min', '35min')
         """
-        interval = None
+        interval, hole = None, None
         if nanoseconds is not None and nanoseconds.size > 1:
-            interval = round(float(np.median(np.diff(nanoseconds))))
+            between = np.diff(nanoseconds)
+            interval, longest = round(float(np.median(between))), between.max()
+            hole = duration_words(int(longest)) if longest > LONG_HOLE * interval else None
         shown = None if interval is None else duration_text(np.timedelta64(interval, "ns"))
         steps = labels.size
         if ignore is not None:
@@ -153,7 +157,7 @@ class EventSpacing:
         period = None if values is None else _highest_peak(finite_array(values, "values")[:_STEPS].astype(np.float64))
         events = find_events(labels)
         if not len(events):
-            return cls(series, steps, 0, interval=shown, period=period)
+            return cls(series, steps, 0, interval=shown, hole=hole, period=period)
         lengths = events.lengths
         gaps = np.asarray(events.starts)[1:] - np.asarray(events.stops)[:-1]
         typical = int(np.median(lengths))
@@ -169,6 +173,7 @@ class EventSpacing:
             int(lengths.max()),
             gap,
             shown,
+            hole,
             period,
             suggested,
             None if interval is None else round_duration(suggested * interval),

@@ -1,4 +1,4 @@
-"""Anomalies in a file of their own: a row with start and stop for each, in steps or in times."""
+"""Anomalies, or what to ignore, in a file of their own: a row with start and stop for each, in steps or in times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pateval.io.content import TableError
 from pateval.io.source import Table, is_missing, key_text, nameless
 from pateval.time.dates import ZONE_REMEDY, MixedZonesError, Times, date_text, has_zone, time_numbers
 from pateval.time.intervals import mark_intervals
-from pateval.validation.arrays import BoolArray
+from pateval.validation.arrays import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ class EventIntervals:
     notes: tuple[str, ...] = ()
     has_zone: bool = False  # whether dates were written with a time zone, as in the example
     example: str = ""
+    word: str = "event"  # what messages call one of them
 
     def describe(self) -> str:
         """Say in one line how the file was understood."""
@@ -42,7 +43,8 @@ class EventIntervals:
         start, stop = self.columns
         unit = "time" if self.in_time else "steps, the first being 0"
         reach = "up to and with" if self.closed else "up to but without"
-        return f"{self.where}: {number} event{'s' if number > 1 else ''} in {unit}: from {start!r} {reach} {stop!r}"
+        what = f"{number} {self.word}{'s' if number > 1 else ''}"
+        return f"{self.where}: {what} in {unit}: from {start!r} {reach} {stop!r}"
 
     @property
     def series(self) -> set[str]:
@@ -55,12 +57,8 @@ class EventIntervals:
         Refused is an interval that holds no step of the series, which would lose an anomaly without a word; and one in
         steps that begins or ends between two of them, before the first or after the last.
         """
-        found = next((events for name, events in self.by_series if name in (None, series)), ())
-        if not found:
-            return np.zeros(size, dtype=np.bool_)
-        positions = np.arange(size) if not self.in_time or times is None else times
-        starts, stops, rows = map(np.array, zip(*found, strict=True))
-        marked, counts = mark_intervals(np.stack([starts, stops], axis=1), positions, self.closed)
+        marked, counts, bounds, rows = self._marked(series, size, times)
+        starts, stops = bounds.T
         faults = {"holds no step": counts <= 0}
         if not self.in_time:
             faults |= {
@@ -77,14 +75,32 @@ class EventIntervals:
                 )
         return marked
 
+    def ignored(self, series: str, size: int, times: Times | None) -> BoolArray:
+        """Mark the steps of one series that lie in these intervals, which may well hold none of them."""
+        return self._marked(series, size, times)[0]
+
+    def _marked(self, series: str, size: int, times: Times | None) -> tuple[BoolArray, IntArray, Times, IntArray]:
+        """Mark steps; also return how many each interval holds, its start and stop, and its row in the file."""
+        found = [interval for name, intervals in self.by_series if name in (None, series) for interval in intervals]
+        bounds = np.array([(start, stop) for start, stop, _ in found]).reshape(-1, 2)
+        positions = np.arange(size) if not self.in_time or times is None else times
+        marked, counts = mark_intervals(bounds, positions, self.closed)
+        return marked, counts, bounds, np.array([row for _, _, row in found], dtype=np.intp)
+
 
 def read_events(
-    table: Table, *, closed: bool = False, series: str | None = None, time_zone: str | None = None
+    table: Table,
+    *,
+    closed: bool = False,
+    series: str | None = None,
+    time_zone: str | None = None,
+    word: str = "event",
 ) -> EventIntervals:
     """Read a table of anomalies: columns of start and stop, and of series where there are several.
 
     If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked
-    for here by this name, too. Dates without a time zone were recorded in ``time_zone``.
+    for here by this name, too. Dates without a time zone were recorded in ``time_zone``. The word is what messages call
+    one of them.
 
     Examples
     --------
@@ -93,7 +109,7 @@ def read_events(
     >>> events.labels("any", 9, None).astype(int)
     array([0, 0, 1, 1, 0, 0, 0, 1, 0])
     """
-    start, stop = _column(table, guesses.STARTS, "start"), _column(table, guesses.STOPS, "stop")
+    start, stop = _column(table, guesses.STARTS, "start", word), _column(table, guesses.STOPS, "stop", word)
     key = series if series is not None and series in table.columns else None
     if key is None:
         keys = guesses.equals(table.columns, guesses.SERIES)
@@ -119,9 +135,9 @@ def read_events(
     if wrong.size:
         row = int(wrong[0])
         again = stops[row] == starts[row]
-        hint = "; if the stop belongs to the event, say --closed-events" if again else "; exchange the two"
-        what = "is empty" if again else "ends before it starts"
-        raise TableError(f"{table.where}: the event in row {row + 1} {what}{hint}")
+        hint = "if the stop belongs to the event, say --closed-events" if word == "event" else "the stop is not ignored"
+        what = f"is empty; {hint}" if again else "ends before it starts; exchange the two"
+        raise TableError(f"{table.where}: the {word} in row {row + 1} {what}")
     names: Sequence[str | None] = [None] * table.rows if key is None else _names(table, key)
     by_series: dict[str | None, list[tuple[float, float, int]]] = {}
     for row, (name, first, last) in enumerate(zip(names, starts.tolist(), stops.tolist(), strict=True), start=1):
@@ -136,15 +152,16 @@ def read_events(
         notes=table.notes,
         has_zone=zoned[0],
         example=date_text(table.columns[start]) if dates else "",
+        word=word,
     )
 
 
-def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str) -> str:
+def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str, word: str) -> str:
     found = guesses.equals(table.columns, tiers)
     if len(found) != 1:
         shown = ", ".join(map(repr, table.columns))
         what = f"{' and '.join(map(repr, found))} both look like" if found else "no column looks like"
-        raise TableError(f"{table.where}: {what} the {role} of events; call one {role!r} among {shown}")
+        raise TableError(f"{table.where}: {what} the {role} of {word}s; call one {role!r} among {shown}")
     return found[0]
 
 
@@ -153,7 +170,7 @@ def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool
     column = table.columns[name]
     absent = [row for row, value in enumerate(column.tolist(), start=1) if is_missing(value)]
     if absent:
-        raise TableError(f"{table.where}: column {name!r} is empty in row {absent[0]}; an event has a start and a stop")
+        raise TableError(f"{table.where}: column {name!r} is empty in row {absent[0]}; write both a start and a stop")
     try:
         numbers, unit = time_numbers(column, zone=time_zone)
     except MixedZonesError as error:

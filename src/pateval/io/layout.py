@@ -35,7 +35,7 @@ class Reading:
     time: str | None = None  # "none" where no column is to be taken for it
     time_unit: str | None = None  # what one unit of times is that are numbers: "s", "ms", "min" and so on
     time_zone: str | None = None  # where dates without a time zone were recorded, in the data and in the events
-    ignore: str | None = None  # column of 0/1 that marks steps to leave out; never guessed
+    ignore: object = None  # column of 0/1 that marks steps to leave out, or a table of intervals; never guessed
     sort: bool = False  # put the rows of each series in order of time, and do not refuse them when they are read
     positive: object = None  # the label or labels that mean an anomaly, where labels are words or classes
     # The anomalies in a table of their own, with columns of start and stop (and of series where there are several), or
@@ -47,7 +47,7 @@ class Reading:
     defaults: bool = False  # "label" and "score" are only where columns usually are; others are guessed without these
 
     def __post_init__(self) -> None:
-        for role in ("label", "score", "series", "detector", "run", "time", "ignore"):
+        for role in ("label", "score", "series", "detector", "run", "time"):
             name = getattr(self, role)
             several = role == "score" and isinstance(name, Sequence) and all(isinstance(one, str) for one in name)
             if name is not None and not isinstance(name, str) and not several:
@@ -57,6 +57,11 @@ class Reading:
             require_zone(self.time_zone)
         flag(self.sort, "sort")
         flag(self.closed_events, "closed_events")
+
+    @property
+    def ignored_column(self) -> str | None:
+        """The column that marks steps to ignore; a name that is a file's is that of a table of intervals."""
+        return self.ignore if isinstance(self.ignore, str) and not os.path.isfile(self.ignore) else None
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ class Layout:
     events: EventIntervals | None = None
     channels: tuple[str, ...] = ()
     time_zone: str | None = None
+    ignored: EventIntervals | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -159,14 +165,16 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         time=time,
         time_unit=reading.time_unit,
         time_guessed=time is not None and reading.time is None,
-        ignore=reading.ignore,
+        ignore=reading.ignored_column,
         sort=reading.sort,
         run=run,
         positive=positive,
         channels=tuple(channels),
         time_zone=reading.time_zone,
     )
-    return layout if reading.events is None else _with_events(source, layout, reading.events, reading.closed_events)
+    layout = layout if reading.events is None else _with_events(source, layout, reading)
+    is_column = reading.ignore is None or reading.ignored_column is not None
+    return layout if is_column else _with_ignored(source, layout, reading)
 
 
 class _Roles:
@@ -183,7 +191,10 @@ class _Roles:
         if name is None:
             return
         if name not in self.kinds:
-            raise missing_column(self.source.where, name, self.kinds, role if role != "steps to ignore" else "ignore")
+            if role == "steps to ignore":
+                missing = missing_column(self.source.where, name, self.kinds, "ignore")
+                raise TableError(f"{missing}, and there is no file of that name")
+            raise missing_column(self.source.where, name, self.kinds, role)
         if name in self.roles:
             raise TableError(
                 f"{self.source.where}: column {name!r} is named twice, as {self.roles[name]} and as {role}"
@@ -258,7 +269,7 @@ def _take_named(roles: _Roles, reading: Reading, channels: Sequence[str], scores
     roles.take("detector", reading.detector)
     roles.take("run", reading.run)
     roles.take("time", None if _is_without_time(roles, reading) else reading.time)
-    roles.take("steps to ignore", reading.ignore)
+    roles.take("steps to ignore", reading.ignored_column)
 
 
 def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str | None:
@@ -266,7 +277,8 @@ def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str
         return None
     label = reading.label or roles.guess("label", guesses.LABELS)
     if label is None:
-        raise TableError(roles.not_found("label"))
+        remedy = ", or give the anomalies in a file of their own with --events FILE (events=...)"
+        raise TableError(roles.not_found("label") + remedy)
     return label
 
 
@@ -354,38 +366,10 @@ def _may_be_score(source: Source, name: str, kind: str) -> bool:
     return kind == "number"
 
 
-def _with_events(source: Source, layout: Layout, events: object, closed: bool) -> Layout:
+def _with_events(source: Source, layout: Layout, reading: Reading) -> Layout:
     """Add the anomalies that stand in a table of their own, and check that they fit the data."""
-    if not isinstance(events, EventIntervals):
-        given = as_table(events, name=None if isinstance(events, (str, os.PathLike)) else "the events")
-        table = given if isinstance(given, Table) else read_table(given.where)
-        events = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone)
-    has_dates = layout.time is not None and not isinstance(
-        guesses.first_value(source, layout.time), (int, float, np.number)
-    )
-    if events.has_dates and not has_dates:
-        raise TableError(
-            f"{events.where}: events are given as dates, and {source.where} has no column of dates; name it with --time"
-        )
-    if events.has_dates and layout.time_zone is None and layout.time is not None:
-        entry = guesses.first_entry(source, layout.time)
-        with_zone, without = f"{source.where} {date_text(entry)}", f"{events.where} {events.example}"
-        if events.has_zone:
-            with_zone, without = without, with_zone
-        if events.has_zone != has_zone(entry):
-            raise TableError(
-                f"{events.where}: of its dates and those of the data some have a time zone and others have none, in "
-                f"{with_zone} and in {without} for example; {ZONE_REMEDY}"
-            )
-    if not events.has_dates and layout.time is not None and not has_dates:
-        if layout.time_guessed:
-            raise TableError(
-                f"{events.where}: events are numbers: say --time none if they count steps, or --time {layout.time} if "
-                f"they are times"
-            )
-        events = replace(events, in_time=True)
-    known = {unit.series for unit in list_units(source, layout)}
-    named = events.series
+    events = _intervals(source, layout, reading.events, "event", closed=reading.closed_events)
+    known, named = {unit.series for unit in list_units(source, layout)}, events.series
     if not named and len(known) > 1:
         raise TableError(
             f"{events.where}: no column names the series of an event, and {source.where} has {len(known)}; "
@@ -409,3 +393,48 @@ def _with_events(source: Source, layout: Layout, events: object, closed: bool) -
             f"{events.where}: {listed(missing, 6)} {'are' if len(missing) > 1 else 'is'} not in {source.where}"
         )
     return replace(layout, events=events, notes=tuple(notes))
+
+
+def _with_ignored(source: Source, layout: Layout, reading: Reading) -> Layout:
+    """Add the steps to ignore that stand as intervals in a table of their own."""
+    ignored = _intervals(source, layout, reading.ignore, "ignored interval")
+    known, named = {unit.series for unit in list_units(source, layout)}, ignored.series
+    notes = [*layout.notes, *ignored.notes, ignored.describe()]
+    if named and not named & known:
+        notes.append(f"{ignored.where}: its series ({listed(sorted(named), 6)}) are none of {source.where}")
+    return replace(layout, ignored=ignored, notes=tuple(notes))
+
+
+def _intervals(source: Source, layout: Layout, given: object, word: str, *, closed: bool = False) -> EventIntervals:
+    """Read intervals, and check that they are on the clock of the data."""
+    if isinstance(given, EventIntervals):
+        found = given
+    else:
+        opened = as_table(given, name=None if isinstance(given, (str, os.PathLike)) else f"the {word}s")
+        table = opened if isinstance(opened, Table) else read_table(opened.where)
+        found = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone, word=word)
+    has_dates = layout.time is not None and not isinstance(
+        guesses.first_value(source, layout.time), (int, float, np.number)
+    )
+    if found.has_dates and not has_dates:
+        raise TableError(
+            f"{found.where}: {word}s are given as dates, and {source.where} has no column of dates; name it with --time"
+        )
+    if found.has_dates and layout.time_zone is None and layout.time is not None:
+        entry = guesses.first_entry(source, layout.time)
+        with_zone, without = f"{source.where} {date_text(entry)}", f"{found.where} {found.example}"
+        if found.has_zone:
+            with_zone, without = without, with_zone
+        if found.has_zone != has_zone(entry):
+            raise TableError(
+                f"{found.where}: of its dates and those of the data some have a time zone and others have none, in "
+                f"{with_zone} and in {without} for example; {ZONE_REMEDY}"
+            )
+    if not found.has_dates and layout.time is not None and not has_dates:
+        if layout.time_guessed:
+            raise TableError(
+                f"{found.where}: {word}s are numbers: say --time none if they count steps, or --time {layout.time} if "
+                f"they are times"
+            )
+        return replace(found, in_time=True)
+    return found

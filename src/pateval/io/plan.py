@@ -381,17 +381,19 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
 
 
 def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence[Path]) -> Iterator[str]:
-    """Say whether the file of events is what it was when labels were made of it; the layout has the events of then."""
-    events = layout.events
-    if events is None or events.where not in event_files:
-        return
-    try:
-        table = read_table(_found(events.where, places))
-        now = read_events(table, closed=events.closed, series=layout.series, time_zone=layout.time_zone)
-        if (now.by_series, now.has_dates) != (events.by_series, events.has_dates):
-            yield f"{events.where}: the events are not those that the leaderboard was computed from"
-    except TableError as error:
-        yield f"{events.where}: the events can no longer be read: {error}"
+    """Say whether files of events, and of what to ignore, are what they were then; the layout has what they held."""
+    for then in (layout.events, layout.ignored):
+        if then is None or then.where not in event_files:
+            continue
+        try:
+            table = read_table(_found(then.where, places))
+            now = read_events(
+                table, closed=then.closed, series=layout.series, time_zone=layout.time_zone, word=then.word
+            )
+            if (now.by_series, now.has_dates) != (then.by_series, then.has_dates):
+                yield f"{then.where}: the {then.word}s are not those that the leaderboard was computed from"
+        except TableError as error:
+            yield f"{then.where}: the {then.word}s can no longer be read: {error}"
 
 
 def _found(path: str, places: Sequence[Path]) -> Path:
@@ -416,8 +418,9 @@ def saved_layout(record: Mapping[str, Any]) -> Layout:
     True
     """
     values = _known(Layout, record)
-    if values.get("events") is not None:
-        values["events"] = EventIntervals(**_known(EventIntervals, record["events"]))
+    for name in ("events", "ignored"):
+        if values.get(name) is not None:
+            values[name] = EventIntervals(**_known(EventIntervals, record[name]))
     return Layout(**values)
 
 

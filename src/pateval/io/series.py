@@ -208,7 +208,9 @@ class ScoredSeries:
 
     @cached_property
     def ignore(self) -> BoolArray | None:
-        """The steps to leave out; None where no column says so."""
+        """The steps to leave out; None where no column says so, and no intervals do."""
+        if self.layout.ignored is not None:
+            return self.layout.ignored.ignored(self.series, self.unit.steps, self.times)
         if self.ignore_values is None:
             return None
         try:
@@ -284,15 +286,15 @@ class ScoredSeries:
         place = int(wrong[0])
         repeated = times[place + 1] == times[place]
         what = "is the same as" if repeated else "lies before"
-        decreasing = wrong[times[wrong + 1] < times[wrong]].size
         rows = f"{wrong.size} such {'place' if wrong.size == 1 else 'places'}"
-        other_series = (
-            ", or name the column that tells series apart with --series" if self.layout.series is None else ""
-        )
-        if decreasing:
-            remedy = "sort the rows with --sort (sort=True)" + (other_series if not repeated else "")
-        else:
-            remedy = f"leave all but one of such rows out{other_series}, or read without times by --time none"
+        again = times.size - np.unique(times).size
+        ways = ["sort the rows with --sort (sort=True)"] if (times[wrong + 1] < times[wrong]).any() else []
+        if again:
+            ways.append(f"leave out all but one of the rows with the same time ({again} too many)")
+        remedy = " and ".join(ways)
+        if self.layout.series is None:
+            remedy += ", name the column that tells series apart with --series"
+        remedy += ", or read without times by --time none"
         return TableError(
             f"{self._place(self.layout.time)}: the time in row {self.row(place + 1)}, {self._time(place + 1)}, {what} "
             f"the one in row {self.row(place)}, {self._time(place)} ({rows}); {remedy}"

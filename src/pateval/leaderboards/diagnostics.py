@@ -12,7 +12,7 @@ from pateval.evaluation.buffers import long_buffers
 from pateval.io import TableError
 from pateval.io.batches import read_jobs
 from pateval.leaderboards.significance import ALPHA, smallest_p_value
-from pateval.validation.wording import listed
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -72,6 +72,20 @@ def too_long_buffers(spacings: Iterable[EventSpacing], measures: Measures) -> It
     """Report buffers that are longer than the typical event or the gap between events, where metrics have buffers."""
     for sentence in long_buffers(list(spacings), measures.early, measures.delay):
         yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
+
+
+def long_holes(spacings: Iterable[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
+    """Report holes in time far longer than the usual interval, which events and zones reach across without max_gap."""
+    found = [row for row in spacings if row.hole is not None]
+    if not found or measures.max_gap is not None:
+        return
+    first = f"series {in_words(found[0].series)} has a hole of {found[0].hole} in steps of {found[0].interval}"
+    others = f" ({len(found) - 1} other series, too)" if len(found) > 1 else ""
+    yield BoardCheck(
+        "long-holes",
+        f"{first}{others}: events and zones of PATE reach across it; --max-gap TIME (max_gap=...) parts them there",
+        "Say how long a hole may be with `--max-gap`, or that it is none of your concern by one that is longer.",
+    )
 
 
 def left_out_lines(plan: Plan, counts: Mapping[int, StepCounts], missing: str) -> list[str]:

@@ -61,7 +61,7 @@ def leaderboard(
     time: str | None = None,
     time_unit: str | None = None,
     time_zone: str | None = None,
-    ignore: str | None = None,
+    ignore: object = None,
     sort: bool = False,
     positive: object = None,
     events: object = None,
@@ -112,8 +112,10 @@ def leaderboard(
     time_zone : str, optional
         Where dates without a time zone were recorded, in the data and in the events: "UTC", "Europe/Berlin" and so on.
         Without it dates with a zone and dates without one do not go together.
-    ignore : str, optional
-        Column of 0/1 that marks steps to leave out, as if they had never been recorded.
+    ignore : str, path or table, optional
+        Column of 0/1 that marks steps to leave out, as if they had never been recorded; or a table of intervals, with
+        columns of start and stop (and of series where there are several), in steps or in times. The stop is not left
+        out.
     sort : bool
         Put the rows of each series in order of time.
     positive : label or collection of labels, optional
@@ -373,6 +375,7 @@ def compute(
     checks = [
         *diagnostics.label_differences(plan, collector.labels),
         *(diagnostics.too_long_buffers(collector.spacings.values(), settings.measures) if has_buffers else ()),
+        *(diagnostics.long_holes(collector.spacings.values(), settings.measures) if has_buffers else ()),
         *diagnostics.find_warnings(board, collector.coarse_detectors()),
     ]
     left_out = diagnostics.left_out_lines(plan, collector.steps, settings.measures.missing)
@@ -453,7 +456,8 @@ def _signatures(
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """What decides a value on one series: by metric, and for detectors with a threshold of their own once more."""
     measures = settings.measures
-    steps: dict[str, Any] = {"ignored": "mask"} if any(layout.ignore for layout in plan.layouts) else {}
+    is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
+    steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}
     steps |= {"missing": measures.missing} if measures.missing != "error" else {}
 
     def of(own: Measures, given: bool) -> dict[str, str]:

@@ -45,6 +45,7 @@ _NUMPY_UNITS = {unit: Fraction(_UNITS[unit]) for unit in ("ns", "us", "ms", "s",
     "as": Fraction(1, 10**9),
 }
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+LONG_HOLE = 10  # usual intervals; a longer time between two steps is pointed out
 _LONGEST = 2**63  # nanoseconds, some 292 years
 _ROUNDING = 1e-9  # of the median interval: a clock of 0.1-second floats must not lose a step
 _GRIDS = tuple(_UNITS[name] for name in ("ns", "us", "ms", "s"))
