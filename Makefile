@@ -82,8 +82,8 @@ test-slow: $(VENV)/dev.stamp ## Training, whole data sets, long searches
 	$(BIN)/python -m pytest -q -m slow tests
 
 .PHONY: test-report
-test-report: $(VENV)/dev.stamp #> The report of NAB, of a million steps and of 2,000 series, in a browser
-	$(BIN)/python -m pytest -q -s -m slow tests/test_report_large.py
+test-report: $(VENV)/dev.stamp #> Reports in a browser: 60 of every shape against Python, NAB, a million steps, 2,000 series
+	$(BIN)/python -m pytest -q -s -m slow tests/test_report_scripts.py tests/test_report_large.py
 
 .PHONY: fuzz
 fuzz: $(VENV)/dev.stamp ## 100,000 random cases of PATE against its literal definition

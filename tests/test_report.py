@@ -185,6 +185,31 @@ class TestInputs:
         assert "has changed since" in block["detectors"]["good"][0]["missing"]
         assert "ranks" in block["detectors"]["guess"][0]
 
+    @pytest.mark.parametrize("unit", ["dates", "s", None])
+    @pytest.mark.parametrize("changed", ["time", "skip", "label", "mine"])
+    @pytest.mark.parametrize("early", [5, "5s"])
+    def test_every_column_that_counts_is_compared(self, tmp_path, unit, changed, early):
+        if unit is None and early == "5s":
+            return  # refused
+        steps = np.arange(300)
+        columns = {"label": (steps % 100 > 80).astype(int), "skip": (steps % 50 == 7).astype(int)}
+        columns["mine"] = columns["label"] + np.random.default_rng(0).random(300)
+        columns["time"] = steps + (np.datetime64("2026-03-01T00:00:00") if unit == "dates" else 0)
+        path = tmp_path / "a.parquet"
+        pq.write_table(pa.table(columns), path)
+        options = {"ignore": "skip", "time_unit": "s" if unit == "s" else None, "early": early, "delay": early}
+        pv.leaderboard([path], metrics=["pate_ap"], output=tmp_path / "board", workers=1, chance=0, **options)
+        assert report_of_folder(tmp_path / "board", tmp_path / "r.html").missing == ()
+        columns[changed] = columns[changed].copy()
+        columns[changed][200:] = (
+            columns[changed][200:] + 1 if changed in ("time", "mine") else columns[changed][100:200]
+        )
+        columns[changed][150] = 1 if changed in ("skip", "label") else columns[changed][150]
+        pq.write_table(pa.table(columns), path)
+        written = report_of_folder(tmp_path / "board", tmp_path / "r.html")
+        is_drawn_only = changed == "time" and unit is None
+        assert written.missing == (() if is_drawn_only else ("a",))
+
     def test_what_is_gone_is_said(self, tmp_path):
         folder = make_board(tmp_path)
         (folder / "machine-0.csv").unlink()

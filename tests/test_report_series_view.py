@@ -1,12 +1,15 @@
 """The series view in a real browser stands where the board's values stand: at its threshold, on its clock."""
 
 import re
+from fractions import Fraction
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 
 import pateval as pv
+from pateval.time.clocks import nanoseconds
+from pateval.time.words import duration_words
 from support.browser import Browser, find_browser
 
 pytestmark = pytest.mark.skipif(
@@ -47,6 +50,15 @@ CLOCKS = {
     "float seconds, even": (numbers(EVEN * 0.1, "s"), 0.1, "s"),
     "float minutes": (numbers(STEPS * 0.25, "min"), 0.25, "min"),
 }
+
+
+def durations_between(time, time_unit=None):
+    """The time from one step to another, in words."""
+    if time_unit is None:
+        ticks = [Fraction(int(each)) for each in time.astype("datetime64[ns]").astype("int64")]
+    else:
+        ticks = [Fraction(repr(round(each, 6))) * nanoseconds(f"1{time_unit}") for each in time.tolist()]
+    return lambda first, last: duration_words(ticks[last] - ticks[first])
 
 
 @pytest.fixture(scope="module")
@@ -111,9 +123,17 @@ def test_buffers_on_every_clock_are_those_of_explain(browser, tmp_path, name, mo
     assert found["recall"] == pytest.approx(expected.recall, abs=1e-9)
     f1 = 2 * found["precision"] * found["recall"] / (found["precision"] + found["recall"])
     assert f1 == pytest.approx(board.values[0, 0, 0], abs=1e-9)
-    leads = browser.evaluate("[...document.querySelectorAll('.events tbody td:nth-child(7)')].map((c) => c.innerText)")
-    worst_first = sorted(expected.events, key=lambda event: -(event.false_negative + event.false_positive))
-    assert sorted(leads) == sorted("–" if event.early_lead is None else str(event.early_lead) for event in worst_first)
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('.events tbody tr')].map((row) => [6, 7].map((k) => row.cells[k - 1].innerText))"
+    )
+    between = durations_between(**clock)
+    assert sorted(shown) == sorted(
+        [
+            "–" if event.onset_delay is None else between(event.start, event.start + event.onset_delay),
+            "–" if event.early_lead is None else between(event.start - event.early_lead, event.start),
+        ]
+        for event in expected.events
+    )
 
 
 def test_a_buffer_that_is_entered_is_in_seconds(browser, tmp_path):
@@ -129,7 +149,7 @@ def test_a_buffer_that_is_entered_is_in_seconds(browser, tmp_path):
 @pytest.mark.parametrize(
     ("name", "first", "last"),
     [
-        ("dates, even", "23:08:17", "23:09:57"),
+        ("dates, even", "2024-03-01 23:08:17.123456789", "23:09:57.123456789"),
         ("seconds since 1970", "1,700,000,{start}", "1,700,000,{stop}"),
         ("float seconds, even", "6.1", "7.1"),
     ],
@@ -146,6 +166,55 @@ def test_events_are_named_by_their_times(browser, tmp_path, name, first, last):
     )
     steps = {"start": STEPS[61], "stop": STEPS[71]}
     assert ["1", first.format(**steps), last.format(**steps)] in rows
+
+
+def test_dates_and_durations_where_there_is_a_clock_and_steps_where_there_is_none(browser, tmp_path):
+    times = np.datetime64("2026-03-01T04:10") + 35 * np.arange(60).astype("timedelta64[m]")
+    labels = np.isin(np.arange(60), (12, 13, 14, 40)).astype(int)
+    scores = np.isin(np.arange(60), (11, 13, 40)).astype(float) + np.linspace(0, 0.5, 60)
+
+    def shown():
+        rows = browser.evaluate(
+            "[...document.querySelectorAll('.events tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.innerText))"
+        )
+        browser.evaluate("document.querySelector('.events tbody button').click()")
+        said = browser.evaluate("document.querySelector('[aria-live]').textContent")
+        return [row[:7] for row in sorted(rows)], said
+
+    for early in (2, "70min"):
+        columns = {"label": labels, "a": scores, "time": times}
+        board = board_of(columns, metrics=["pate_f1", "auc_roc"], early=early, delay=0, threshold=1.0)
+        series_view(browser, board, tmp_path / "r.html")
+        rows, said = shown()
+        assert rows == [
+            ["1", "2026-03-01 11:10", "12:20", "yes", "33 %", "35 min", "35 min"],
+            ["2", "2026-03-02 03:30", "03:30", "yes", "100 %", "0 s", "–"],
+        ]
+        assert said == "Event 1 of 2, from 2026-03-01 11:10 to 12:20: found, 33 % covered, onset after 35 min."
+    board = board_of({"label": labels, "a": scores}, metrics=["pate_f1", "auc_roc"], early=2, delay=0, threshold=1.0)
+    series_view(browser, board, tmp_path / "r.html")
+    rows, said = shown()
+    assert rows == [["1", "12", "14", "yes", "33 %", "1", "1"], ["2", "40", "40", "yes", "100 %", "0", "–"]]
+    assert said == "Event 1 of 2, from 12 to 14: found, 33 % covered, onset after 1 step."
+
+
+def test_durations_are_written_as_python_writes_them(browser, tmp_path):
+    board_of({"label": LABELS.astype(int), "a": SCORES}, metrics=["auc_roc"]).to_report(tmp_path / "r.html")
+    browser.open(tmp_path / "r.html")
+    browser.load("clock")
+    rng = np.random.default_rng(0)
+    lengths = [0, 1, 999, 10**6, 1_500_000_000, 59 * 10**9, 90 * 10**9, 630 * 10**9, 5400 * 10**9, 86_400 * 10**9]
+    lengths += [round(10 ** rng.uniform(0, 17)) for _ in range(500)]
+    lengths += [seconds * 10**9 for seconds in rng.integers(1, 10**7, 500).tolist()]
+    found = browser.evaluate(f"{lengths}.map((length) => clockModule.durationText(length))")
+    wrong = [
+        (length, text, duration_words(length))
+        for length, text in zip(lengths, found, strict=True)
+        # Python writes 999.6 ms as 1e+03 ms.
+        if text != duration_words(length) and "e+03" not in duration_words(length)
+    ]
+    assert wrong == []
 
 
 class TestThreshold:
@@ -194,9 +263,10 @@ class TestThreshold:
         found = series_view(browser, board, tmp_path / "r.html")
         assert found["flagged"] == np.count_nonzero(~np.isnan(scores))
 
-    def test_where_no_score_is_there(self, browser, tmp_path):
+    @pytest.mark.parametrize("threshold", ["oracle", "quantile:0.1", "standard-deviation"])
+    def test_where_no_score_is_there(self, browser, tmp_path, threshold):
         columns = {"label": LABELS.astype(int), "a": np.full(SIZE, np.nan), "b": SCORES}
-        board = board_of(columns, metrics=["point_f1", "pate_ap"], missing="normal")
+        board = board_of(columns, metrics=["point_f1", "pate_ap"], missing="normal", threshold=threshold)
         found = series_view(browser, board, tmp_path / "r.html")
         assert (found["flagged"], found["threshold"], found["marks"]) == (0, "above every score", [])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -243,9 +244,9 @@ def thresholds_in_use(sample: Sample) -> dict[str, Any]:
         rule = measures.rule(metric)
         name = {ORACLE: "best point F1", BEST: f"best {metric.plain_id}"}.get(rule.kind, str(rule.text))
         name = "its predictions" if sample.recording.predictions is not None else name
-        flags = sample.predicted(metric).flags if name not in found else None
-        if flags is not None:
-            found[name] = flags
+        with suppress(TypeError, ValueError):  # no threshold can be chosen, as where there is no score at all
+            flags = sample.predicted(metric).flags if name not in found else None
+            found |= {} if flags is None else {name: flags}
     return found
 
 

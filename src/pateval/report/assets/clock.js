@@ -4,6 +4,7 @@
 import { unpackNumbers } from "./unpack.js";
 
 const SECOND = 1e9; // nanoseconds
+const UNITS = [["d", 86400e9], ["h", 3600e9], ["min", 60e9], ["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
 // Seconds between two marks on an axis of dates.
 const SPANS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800, 1209600,
   2592000, 7776000, 31536000];
@@ -27,15 +28,26 @@ export class Clock {
   // Where a step lies on the axis: in nanoseconds after the first for dates, else in the unit of the times.
   at(step) { return this.offsets[step] * this.tick; }
 
-  text(position, spacing = this.spacing) {
-    return this.dates ? this.dateText(position, spacing) : numberText(this.first + position);
+  // When a step was, as short as it can be written: seconds and fractions only where there are some.
+  text(step) {
+    const position = this.at(step);
+    if (!this.dates) return numberText(this.first + position);
+    const [seconds, nanoseconds] = this.first, whole = Math.floor((nanoseconds + position) / SECOND);
+    const date = new Date((seconds + whole) * 1000).toISOString();
+    const fraction = String(Math.round(nanoseconds + position - whole * SECOND)).padStart(9, "0");
+    const digits = fraction.replace(/(000)+$/, ""), small = digits ? `.${digits}` : "";
+    const isWhole = date.slice(17, 19) === "00" && !small;
+    return `${date.slice(0, 10)} ${date.slice(11, 16)}${isWhole ? "" : `:${date.slice(17, 19)}${small}`}`;
   }
 
-  // Nanoseconds from one step to the next, as a rule.
-  get spacing() {
-    const last = this.offsets.length - 1;
-    return last > 0 ? (this.at(last) - this.at(0)) / last : SECOND;
+  // The same of a later step; the day is said once.
+  textAfter(step, earlier) {
+    const [text, before] = [this.text(step), this.text(earlier)];
+    return this.dates && text.slice(0, 10) === before.slice(0, 10) ? text.slice(11) : text;
   }
+
+  // How long it is from one step to another, in words.
+  duration(from, to) { return durationText((this.offsets[to] - this.offsets[from]) * this.tick * this.nanoseconds); }
 
   // A date, as precise as marks that far apart ask for.
   dateText(position, spacing) {
@@ -48,13 +60,6 @@ export class Clock {
     const fraction = String(Math.round(nanoseconds + position - whole * SECOND)).padStart(9, "0");
     const digits = Math.min(9, Math.ceil(9 - Math.log10(Math.max(spacing, 1))));
     return `${text.slice(11, 19)}.${fraction.slice(0, digits)}`;
-  }
-
-  // The whole date, to the second at least.
-  longText(position) {
-    if (!this.dates) return `time ${this.text(position)}`;
-    const seconds = this.dateText(position, Math.min(this.spacing, SECOND));
-    return `${this.dateText(position, 86400 * SECOND)} ${seconds}`;
   }
 
   // Marks on the axis between two positions: where they lie and what they say.
@@ -94,6 +99,24 @@ export function makeAxis(steps, clock, numbers) {
   const marks = (low, high, most) => (clock ? clock.marks(low, high, most)
     : ticks(low, high, most).map((value) => [value, numberText(value)]));
   return { steps, at, begin, end: at(steps - 1) + mean, stepAt, marks };
+}
+
+// A length of time in the largest sensible unit, and the next one where that says more; as Python's `duration_words`.
+export function durationText(nanoseconds) {
+  const left = Math.round(Math.abs(nanoseconds)), place = UNITS.findIndex(([, size]) => left >= size);
+  if (place < 0) return "0 s";
+  const [unit, size] = UNITS[place];
+  if (size <= SECOND) return `${Number((left / size).toPrecision(3))} ${unit}`;
+  if (unit === "min" && left >= 10 * size) return `${evenRounded(left / size)} ${unit}`;
+  const [smaller, smallerSize] = UNITS[place + 1], per = size / smallerSize;
+  const all = evenRounded(left / smallerSize), rest = all % per;
+  return `${Math.floor(all / per)} ${unit}${rest ? ` ${rest} ${smaller}` : ""}`;
+}
+
+// Halves go to the even number, as Python rounds.
+function evenRounded(value) {
+  const whole = Math.floor(value);
+  return value - whole === 0.5 ? whole + (whole % 2) : Math.round(value);
 }
 
 function numberText(value) {

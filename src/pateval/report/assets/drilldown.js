@@ -173,7 +173,7 @@ export class Drilldown {
 
   setLevel() {
     const flagged = this.flagged[this.level];
-    const found = this.found = explainLevel(this.zones, this.ranks, this.level, flagged, this.numbers);
+    const found = this.found = explainLevel(this.zones, this.ranks, this.level, flagged);
     const isAbove = this.level >= this.levels;
     const said = isAbove ? "above every score" : `score ≥ ${this.entry.thresholds[this.level]}`;
     this.threshold.textContent = said;
@@ -219,9 +219,10 @@ export class Drilldown {
     const choose = make("button", { type: "button", class: "plain", "aria-pressed": String(isChosen),
       onclick: () => this.chooseEvent(row.k, true) }, `${row.k + 1}`);
     return make("tr", { class: isChosen ? "chosen" : null, "data-event": row.k }, make("th", { scope: "row" }, choose),
-      numberCell(this.when(row.start)), numberCell(this.when(row.stop - 1)),
+      numberCell(this.when(row.start)), numberCell(this.until(row)),
       make("td", {}, row.detected ? "yes" : "no"), numberCell(percent(row.coverage)),
-      numberCell(row.onset ?? "–"), numberCell(row.lead ?? "–"),
+      numberCell(row.detected ? this.between(row.start, row.onset) : "–"),
+      numberCell(row.earliest === null ? "–" : this.between(row.earliest, row.start)),
       numberCell(figure(row.tp, 2)), numberCell(figure(row.fp, 2)), numberCell(figure(row.fn, 2)));
   }
 
@@ -250,14 +251,25 @@ export class Drilldown {
     this.timeline.draw();
     keep({ event: k });
     const fate = row.detected
-      ? `found, ${percent(row.coverage)} covered, onset after ${count(row.onset, "step")}` : "missed";
-    const [from, to] = [this.when(start), this.when(stop - 1)];
-    say(`Event ${k + 1} of ${this.events.length}, from ${from} to ${to}: ${fate}.`);
+      ? `found, ${percent(row.coverage)} covered, onset after ${this.between(start, row.onset, true)}` : "missed";
+    say(`Event ${k + 1} of ${this.events.length}, from ${this.when(start)} to ${this.until(row)}: ${fate}.`);
   }
 
   // A step as people name it: its time, or its number in the recording.
   when(step) {
-    return this.clock ? this.clock.text(this.clock.at(step)) : this.number(step);
+    return this.clock ? this.clock.text(step) : this.number(step);
+  }
+
+  // The last step of an event.
+  until({ start, stop }) {
+    return this.clock ? this.clock.textAfter(stop - 1, start) : this.number(stop - 1);
+  }
+
+  // How long it is from one step to another: a duration where there is a clock, else a number of steps.
+  between(from, to, isSentence = false) {
+    if (this.clock?.isTimed) return this.clock.duration(from, to);
+    const steps = this.numbers ? this.numbers[to] - this.numbers[from] : to - from;
+    return isSentence ? count(steps, "step") : steps.toLocaleString("en");
   }
 
   number(step) {
@@ -271,7 +283,7 @@ export class Drilldown {
     }
     const score = this.scores[step];
     this.reading.textContent = [
-      `step ${this.number(step)}`, this.clock ? this.clock.longText(this.clock.at(step)) : "",
+      this.clock ? `${this.clock.dates ? "" : "time "}${this.clock.text(step)}` : `step ${this.number(step)}`,
       this.values ? `value ${shortNumber(this.values[step])}` : "",
       Number.isNaN(score) ? "no score" : `score ${shortNumber(score)}`, CATEGORIES[this.category(step)],
     ].filter(Boolean).join(" · ");

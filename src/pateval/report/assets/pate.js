@@ -76,9 +76,9 @@ export function flaggedCounts(ranks, levels) {
   return flagged;
 }
 
-// What one level gives: sums, precision, recall, and a row per event. `numbers` are those of the steps in the whole
-// recording, where some are left out.
-export function explainLevel(zones, ranks, level, flagged, numbers = null) {
+// What one level gives: sums, precision, recall, and a row per event, with the first step that is flagged inside it
+// (`onset`) and in its early zone (`earliest`).
+export function explainLevel(zones, ranks, level, flagged) {
   let found = 0, missed = 0, inZones = 0;
   const categories = new Array(CATEGORIES.length).fill(0);
   const events = zones.map((zone) => {
@@ -93,7 +93,7 @@ export function explainLevel(zones, ranks, level, flagged, numbers = null) {
     }
     const row = {
       start: zone.start, stop: zone.stop, detected: hits > 0, coverage: hits / length,
-      onset: first < 0 ? null : first, lead: null, tp: hits, fp: 0, fn: 0,
+      onset: first < 0 ? null : zone.start + first, earliest: null, tp: hits, fp: 0, fn: 0,
     };
     for (let u = 0; u < length; u++) {
       if (!(ranks[zone.start + u] > level)) row.fn += hits ? missWeight(u, length, run) : 1;
@@ -113,7 +113,7 @@ export function explainLevel(zones, ranks, level, flagged, numbers = null) {
         const weight = hits ? zone.beforeWeight(x) : 0;
         row.tp += weight;
         row.fp += 1 - weight;
-        row.lead = numbers ? numbers[zone.start] - numbers[zone.start - x] : x;
+        row.earliest = zone.start - x;
         categories[EARLY]++;
       }
     }
