@@ -397,6 +397,11 @@ class TestVerdict:
         assert tied == ["b"]
         assert sentence == "It is not told apart from b (Wilcoxon-Holm, 5 %; against b p = 0.3 on 20 series)."
 
+    def test_groups_are_evidence_where_pairs_are_not_kept(self):
+        tests = TESTS | {"wilcoxon_holm_p": [], "wilcoxon_groups": [["a", "c"], ["b"]]}
+        expected = "It is not told apart from c (Wilcoxon-Holm, 5 %; on 20 series)."
+        assert evidence_of(tests) == (["c"], expected)
+
     def test_ranks_order_and_the_highest_mean_may_be_another(self):
         values = pa.table({"series": list("wxyz"), "a": [0.4, 0.5, 0.6, 0.1], "b": [0.3, 0.4, 0.5, 0.9]})
         board = pv.leaderboard_from_results(values, metric="vus_pr")

@@ -350,3 +350,20 @@ def test_letters_of_many_detectors_are_those_of_all_pairs(table):
     assert (many.nemenyi_groups, many.wilcoxon_groups) == (few.nemenyi_groups, few.wilcoxon_groups)
     assert (many.wilcoxon_p, many.wins, many.columns()["wins"]) == ([], [], [])
     assert many.mean_ranks == pytest.approx(few.mean_ranks, nan_ok=True)
+
+
+def test_groups_of_many_are_runs_of_neighbours():
+    chance = np.random.default_rng(0)
+    p_values = np.triu(chance.random((130, 130)) < np.exp(-np.abs(np.subtract.outer(range(130), range(130))) / 30), 1)
+    p_values = (p_values | p_values.T).astype(float)
+    np.fill_diagonal(p_values, 1.0)
+    found = stats.groups_alike(p_values, np.arange(130))
+
+    def is_alike(start, stop):
+        return (p_values[start:stop, start:stop] >= 0.05).all()
+
+    runs = [(start, stop) for start in range(130) for stop in range(start + 1, 131) if is_alike(start, stop)]
+    longest = [
+        run for run in runs if not any(other != run and other[0] <= run[0] and run[1] <= other[1] for other in runs)
+    ]
+    assert found == [tuple(range(*run)) for run in longest]

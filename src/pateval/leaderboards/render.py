@@ -170,8 +170,9 @@ def alike_texts(found: Significance) -> dict[str, str]:
     Those who share a letter are not told apart. Places are counted from the best mean rank, as in "2-5,7".
     """
     if not found.has_few:
-        is_alike = ~(np.array(found.wilcoxon_holm_p, dtype=np.float64) < found.alpha)
-        return {name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(found.detectors, is_alike, strict=True)}
+        return {
+            name: _ranges(np.flatnonzero(row) + 1) for name, row in zip(found.detectors, found.alike(), strict=True)
+        }
     letters: dict[str, str] = dict.fromkeys(found.detectors, "")
     for number, group in enumerate(found.wilcoxon_groups):
         for name in group:

@@ -6,10 +6,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, figure, one_axes
-from pateval.validation.arrays import choice
+from pateval.validation.arrays import BoolArray, choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,9 +58,7 @@ def critical_difference(significance: Significance, *, test: str = "wilcoxon", a
     evidence = f"no evidence of a difference ({_TESTS[test]}, level {significance.alpha:g})"
     caption = f"mean rank by {significance.metric} over {significance.series_used} series; "
     if not significance.has_few:
-        p_values = significance.nemenyi_p if test == "nemenyi" else significance.wilcoxon_holm_p
-        is_alike = ~(np.array(p_values, dtype=np.float64) < significance.alpha)
-        return _draw_matrix(ax, names, ranks, is_alike, f"{caption}dark: {evidence}")
+        return _draw_matrix(ax, names, ranks, significance.alike(test), f"{caption}dark: {evidence}")
     groups = significance.nemenyi_groups if test == "nemenyi" else significance.wilcoxon_groups
     joined = [[ranks[names.index(name)] for name in group] for group in groups if len(group) > 1]
     difference = significance.nemenyi_difference if test == "nemenyi" else math.nan
@@ -101,17 +97,14 @@ def _draw_line(
     return ax
 
 
-def _draw_matrix(
-    ax: Axes | None, names: list[str], ranks: list[float], is_alike: np.ndarray[Any, Any], caption: str
-) -> Axes:
+def _draw_matrix(ax: Axes | None, names: list[str], ranks: list[float], is_alike: BoolArray, caption: str) -> Axes:
     """Every detector against every other, best first; a dark cell is a pair that is not told apart."""
     from matplotlib.colors import ListedColormap
 
     size = len(names)
     ax = one_axes(ax, (WIDTH, 0.8 + min(0.165 * size, 1.3 * WIDTH)))
     edges: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.6} if size <= _MAX_NAMED else {"rasterized": True}
-    cells = is_alike | np.eye(size, dtype=np.bool_)
-    ax.pcolormesh(cells, cmap=ListedColormap([PALE, _ALIKE]), vmin=0, vmax=1, **edges)
+    ax.pcolormesh(is_alike, cmap=ListedColormap([PALE, _ALIKE]), vmin=0, vmax=1, **edges)
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.tick_params(length=0, labelsize=min(8, max(5, 330 / size)))

@@ -51,16 +51,20 @@ def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
     >>> evidence_of(tests)
     ([], 'It is told apart from all others (Wilcoxon-Holm, 5 %; against b p = 0.004 on 9 series).')
     """
-    ranked, p_values, alpha = tests["detectors"], tests["wilcoxon_holm_p"][0], tests["alpha"]
-    tied = [name for name, p in zip(ranked[1:], p_values[1:], strict=True) if p is None or p >= alpha]
+    ranked, alpha = tests["detectors"], tests["alpha"]
+    if tests["wilcoxon_holm_p"]:
+        p_values = tests["wilcoxon_holm_p"][0]
+        tied = [name for name, p in zip(ranked[1:], p_values[1:], strict=True) if p is None or p >= alpha]
+        against = f"against {ranked[1]} p = {'undefined' if p_values[1] is None else f'{p_values[1]:.2g}'} "
+    else:  # of very many detectors the groups are known, not the pairs
+        alike = {name for group in tests["wilcoxon_groups"] if ranked[0] in group for name in group}
+        tied, against = [name for name in ranked[1:] if name in alike], ""
     if tests["series_used"] < 2:
         return tied, "On one series there is no evidence for any order."
     from_whom = f"is not told apart from {_listed(tied)}"
     if len(tied) in (0, len(ranked) - 1):
         from_whom = f"is told apart from {'no other detector' if tied else 'all others'}"
-    p = "undefined" if p_values[1] is None else f"{p_values[1]:.2g}"
-    against = f"against {ranked[1]} p = {p} on {tests['series_used']} series"
-    return tied, f"It {from_whom} (Wilcoxon-Holm, {100 * alpha:g} %; {against})."
+    return tied, f"It {from_whom} (Wilcoxon-Holm, {100 * alpha:g} %; {against}on {tests['series_used']} series)."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

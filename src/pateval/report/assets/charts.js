@@ -2,6 +2,9 @@
 
 import { ticks } from "./clock.js";
 import { figure, make, percent, seriesCount, shortNumber, svg } from "./elements.js";
+import { board } from "./unpack.js";
+
+const MOST_ROWS = 300; // of a matrix of detectors
 
 function picture(width, height, label, ...children) {
   const attributes = { viewBox: `0 0 ${width} ${height}`, class: "chart", role: "img", "aria-label": label };
@@ -123,38 +126,35 @@ export function rankChart(names, ranks, groups, { width, label }) {
 
 // Of many detectors: every one against every other, best first; dark is a pair that is not told apart.
 export function alikeChart(tests, metric) {
-  const { detectors: names, mean_ranks: ranks, p_holm: pValues, alpha } = tests, size = names.length;
-  const isAlike = (row, column) => row === column || !(pValues[row][column] !== null && pValues[row][column] < alpha);
+  const { detectors: names, mean_ranks: ranks, alpha } = tests, size = names.length, more = size - MOST_ROWS;
+  const alikeOf = new Map(board.detectors.map((name, d) => [name, board.alike[metric][d]]));
   const drawn = (width) => {
     const isNarrow = width < 560, side = isNarrow ? 130 : 230, top = 18, step = 18, parts = [];
-    const cell = (width - side - 4) / size;
-    for (let place = 1; place <= size; place += place === 1 ? 4 : 5) {
+    const cell = (width - side - 4) / size, stride = 5 * Math.ceil(5 / cell); // numbers at least 25 pixels apart
+    for (let place = 1; place <= size; place += place === 1 ? stride - 1 : stride) {
       parts.push(text(side + (place - 0.5) * cell, top - 5, String(place), { class: "tick middle" }));
     }
-    names.forEach((name, row) => {
+    names.slice(0, MOST_ROWS).forEach((name, row) => {
       const y = top + row * step, rank = isNarrow ? "" : ` ${figure(ranks[row], 2)}`;
       const called = `${shortened(name, isNarrow ? 14 : 22)}${rank}`;
       parts.push(text(side - 26, y + 13, called, { class: "tick end" }));
       parts.push(text(side - 5, y + 13, String(row + 1), { class: "tick end" }));
       parts.push(svg("rect", { x: side, y, width: size * cell, height: step - 1, class: "told-apart" }));
-      for (let first = 0; first < size; first++) {
-        if (!isAlike(row, first)) continue;
-        let stop = first;
-        while (stop < size && isAlike(row, stop)) stop++;
-        const others = stop - first > 1 ? `places ${first + 1} to ${stop}` : `place ${stop}`;
-        parts.push(svg("rect", { x: side + first * cell, y, width: (stop - first) * cell, height: step - 1,
+      for (const range of alikeOf.get(name).split(",")) {
+        const [first, last = first] = range.split("-").map(Number);
+        const others = last > first ? `places ${first} to ${last}` : `place ${last}`;
+        parts.push(svg("rect", { x: side + (first - 1) * cell, y, width: (last - first + 1) * cell, height: step - 1,
           class: "not-told-apart" }, svg("title", {}, `${name} is not told apart from ${others}`)));
-        first = stop;
       }
     });
-    return picture(width, top + size * step + 4, `Detectors by mean rank under ${metric}, and who is not told apart`,
-      parts);
+    const label = `Detectors by mean rank under ${metric}, and who is not told apart`;
+    return picture(width, top + Math.min(size, MOST_ROWS) * step + 4, label, parts);
   };
   return make("div", {},
     make("p", { class: "note" },
       `A row for each detector: its mean rank over ${seriesCount(tests.series_used)}, its place, and dark `,
       `the places of those it is not told apart from (Wilcoxon signed-rank, Holm, ${100 * alpha} %).`),
-    fitted(drawn));
+    fitted(drawn), more > 0 ? make("p", { class: "note" }, `The table has the ${more} others.`) : null);
 }
 
 // The precision-recall curve with a point that can be moved.

@@ -58,6 +58,7 @@ function comparisonCard(gains, tests, a, b, metric) {
 function testText(tests, a, b) {
   const [i, j] = [tests.detectors.indexOf(a), tests.detectors.indexOf(b)];
   if (i < 0 || j < 0 || i === j) return "";
+  if (!tests.p_raw.length) return "There are too many detectors to test every two of them.";
   const [raw, holm] = [tests.p_raw[i][j], tests.p_holm[i][j]];
   const isEvidence = holm !== null && holm < tests.alpha;
   return `Wilcoxon signed-rank p = ${probability(raw)}, corrected for all pairs ${probability(holm)}: `
