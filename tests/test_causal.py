@@ -153,7 +153,25 @@ def test_fitted_on_what_it_scores_is_scaled_by_the_whole_series():
         ),
         (np.abs, [1.0, 2.0], {"labels": [1]}, "labels and values must have the same length; got 1 and 2"),
         (np.abs, [1.0, 2.0], {"prefixes": 0}, "prefixes must be a positive integer; got 0"),
+        (
+            np.abs,
+            [1.0, 2.0],
+            {"prefixes": 1},
+            "prefixes must be 2 at least: the whole series is one of them; got 1",
+        ),
         (lambda _: [1.0], [1.0, 2.0], {}, "the detector gave 1 scores for 2 steps"),
+        (
+            lambda values: np.full(len(values), np.inf),
+            [1.0, 2.0],
+            {},
+            "the detector's scores must be finite, or NaN where there is none; found an infinite one",
+        ),
+        (
+            lambda values: np.reshape(values, (2, 2)).ravel(),
+            [1.0, 2.0, 3.0, 4.0],
+            {},
+            "the detector scores no beginning that is shorter than all 4 steps: nothing can be compared",
+        ),
         (3, [1.0, 2.0], {}, "detector must have score(values), or be a function of values; got int"),
         (
             restless,

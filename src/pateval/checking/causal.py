@@ -148,6 +148,8 @@ def check_causal(
         raise ValueError(f"values must have the shape (steps,) or (steps, features), two at least; got {series.shape}")
     steps = len(series)
     count = steps if prefixes is None else positive_integer(prefixes, "prefixes")
+    if count < 2:
+        raise ValueError("prefixes must be 2 at least: the whole series is one of them; got 1")
     tolerance = positive_number(tolerance, "tolerance")
     truth = None if labels is None else binary_array(labels, "labels")
     if truth is not None and truth.size != steps:
@@ -161,6 +163,10 @@ def check_causal(
         allowed = max(tolerance, _SINGLE_PRECISION)
     allowed *= float(np.nanmax(np.abs(whole), initial=0.0))
     shortest = _shortest(score, series)
+    if shortest == steps:
+        raise ValueError(
+            f"the detector scores no beginning that is shorter than all {steps} steps: nothing can be compared"
+        )
     lengths = np.arange(shortest, steps)
     if lengths.size > count - 1:
         lengths = np.sort(np.random.default_rng(seed).choice(lengths, count - 1, replace=False))
@@ -211,6 +217,8 @@ def _scores(score: Scorer, values: npt.NDArray[Any]) -> FloatArray:
     scores = number_array(score(values), "the detector's scores", allow_missing=True).astype(np.float64)
     if scores.size != len(values):
         raise ValueError(f"the detector gave {scores.size} scores for {len(values)} steps")
+    if np.isinf(scores).any():
+        raise ValueError("the detector's scores must be finite, or NaN where there is none; found an infinite one")
     return scores
 
 

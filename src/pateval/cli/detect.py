@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import detection_progress, say, tell, tell_all
+from pateval.cli.messages import detection_progress, progress_bar, say, tell, tell_all
 from pateval.cli.options import AT_LEAST_1, option, root
 from pateval.validation.wording import listed
 
@@ -156,16 +156,17 @@ def _check_future(candidates: Sequence[Candidate], series: Sequence[Series]) -> 
 
     if any(one.train is None for one in series):
         tell("no training stretch: detectors are fitted on the beginning they score, and see more of it each time")
+    pairs = [(candidate, one) for candidate in candidates if candidate.name != "perfect" for one in series]
+    if len(pairs) < len(candidates) * len(series):
+        tell("perfect is left out: it is shown the labels")
     rows = []
-    for candidate in candidates:
-        if candidate.name == "perfect":
-            tell("perfect is left out: it is shown the labels")
-            continue
-        for one in series:
+    with progress_bar("series checked") as progress:
+        for done, (candidate, one) in enumerate(pairs, start=1):
             try:
                 rows.append([candidate.name, one.name, *_future_of(candidate, one)])
             except Exception as error:  # a detector may fail in any way; the others are looked at
                 rows.append([candidate.name, one.name, f"failed: {named_error(error)}", *[""] * 5])
+            progress(done, len(pairs))
     columns = ("detector", "series", "look-ahead", "steps changed", "first", "reach", "pate_ap", "pate_ap then")
     click.echo(render(columns, rows, width=TERMINAL_WIDTH))
     tell("pate_ap then: each step has the score of the shortest beginning tried that holds it (100 of each series)")
