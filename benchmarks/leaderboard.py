@@ -5,6 +5,7 @@ Each measurement runs in a process of its own, so that its peak memory is its ow
     python benchmarks/leaderboard.py throughput            2,000 series x 20 detectors x 5,000 steps, synthetic
     python benchmarks/leaderboard.py speedup               2 workers against 1 on the NAB score files
     python benchmarks/leaderboard.py accumulate            PateAccumulator over generated chunks
+    python benchmarks/leaderboard.py large                 5,000 detectors x 1 series; 100,000 series x 2 detectors
 
 and `--help` after any of them for smaller sizes.
 """
@@ -177,6 +178,43 @@ def speedup(options: argparse.Namespace) -> None:
     print(f"speed-up {options.workers} over 1: {best[1] / best[options.workers]:.2f} x (best of {options.repeats})")
 
 
+def large(options: argparse.Namespace) -> None:
+    """Time of the command and of all its processes, and files of its cache, for very many detectors or series."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        many = Path(folder) / "detectors.parquet"
+        labels = np.zeros(2000, dtype=np.uint8)
+        for start in np.linspace(50, 1900, 10).astype(int):
+            labels[start : start + 20] = 1
+        scores = {
+            f"detector-{number:04d}": (labels * generator.random() + generator.random(2000)).astype(np.float32)
+            for number in range(options.detectors)
+        }
+        pq.write_table(pa.table({"label": labels} | scores), many)
+        long = Path(folder) / "series"
+        long.mkdir()
+        write_synthetic(long, options.series, 2, 300)
+        for what, data in (
+            (f"{options.detectors:,} detectors on 1 series of 2,000 steps", many),
+            (f"2 detectors on {options.series:,} series of 300 steps", long),
+        ):
+            if options.only and options.only not in what:
+                continue
+            board = Path(folder) / f"board-{data.stem}"
+            command = [sys.executable, "-m", "pateval", "leaderboard", str(data), "-o", str(board), "--format", "json"]
+            started, before = time.perf_counter(), processor_time()[1]
+            subprocess.run([*command, "--workers", str(options.workers)], stdout=subprocess.DEVNULL, check=True)
+            files = len(list((board / "cache").iterdir()))
+            print(
+                f"{what}: {time.perf_counter() - started:.0f} s, {processor_time()[1] - before:.0f} s of processors, "
+                f"at most {peak_memory()[1]:.0f} MB in a process, {files} files in the cache",
+                flush=True,
+            )
+
+
 def accumulate(options: argparse.Namespace) -> None:
     """Points per second of `PateAccumulator`, and memory after a tenth of the points and after all."""
     from pateval.pate.accumulator import PateAccumulator
@@ -204,7 +242,7 @@ def accumulate(options: argparse.Namespace) -> None:
 def main() -> None:
     """Choose a measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True, metavar="{throughput,speedup,accumulate}")
+    kinds = parser.add_subparsers(required=True, metavar="{throughput,speedup,accumulate,large}")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--workers", type=int, default=2)
     shared.add_argument("--metrics", default="", help="metric ids; the whole catalogue by default")
@@ -229,6 +267,14 @@ def main() -> None:
     three.add_argument("--chunk", type=int, default=100_000)
     three.add_argument("--thresholds", type=int, default=250)
     three.set_defaults(run=accumulate)
+
+    four = kinds.add_parser("large", help=large.__doc__)
+    four.add_argument("--detectors", type=int, default=5000)
+    four.add_argument("--series", type=int, default=100_000)
+    four.add_argument("--only", choices=["detectors on 1", "2 detectors"], help="one of the two")
+    four.add_argument("--workers", type=int, default=2)
+    four.add_argument("--folder", help="where to put the synthetic files")
+    four.set_defaults(run=large)
 
     once = kinds.add_parser("once", parents=[shared])
     once.add_argument("files", nargs="+")

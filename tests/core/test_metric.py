@@ -574,6 +574,27 @@ def test_cache_tokens(tmp_path, monkeypatch):
     assert metric.cache_token() != before
 
 
+@pytest.mark.parametrize("statement", ["from token_one import weight", "import token_two.inner"])
+def test_a_helper_of_a_metric_counts_for_the_cache(tmp_path, monkeypatch, statement):
+    """Whatever the module imports from outside installed packages, directly or by others, at once or later."""
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / statement.split()[1].partition(".")[0]
+    package.mkdir()
+    (package / "__init__.py").write_text("from .inner import weight\n")
+    (package / "inner.py").write_text("import numpy\n\n\ndef weight():\n    from . import deep\n\n    return deep.W\n")
+    (package / "deep.py").write_text("W = 1.0\n")
+    name = f"token_user_{len(statement)}"
+    (tmp_path / f"{name}.py").write_text(f"def f(labels, scores):\n    {statement}\n\n    return 1.0\n")
+    (metric,) = find_metrics(f"{name}:f")
+    tokens = {metric.cache_token()}
+    for file, text in (("deep.py", "W = 2.0\n"), ("__init__.py", "from .inner import weight as weight\n")):
+        (package / file).write_text(text)
+        tokens.add(metric.cache_token())
+    assert len(tokens) == 3
+    (tmp_path / "unrelated.py").write_text("W = 3\n")
+    assert metric.cache_token() in tokens
+
+
 def test_what_cannot_be_found_again_is_not_cached(monkeypatch):
     def closure(labels, scores):
         return 0.0

@@ -6,7 +6,9 @@ own function.
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
 import inspect
 import math
 import sys
@@ -205,17 +207,17 @@ class Metric:
     def cache_token(self) -> str | None:
         """Text that changes whenever the metric may give another number; None where that cannot be known.
 
-        A metric of the package is told by its id and definition. A user's own is told by the source of its module, too;
-        a closure, a lambda or a function of the main program has no such source, and its values are not cached.
+        A metric of the package is told by its id and definition. A user's own is told by the source of its module, too,
+        and of what that imports from outside installed packages; a closure, a lambda or a function of the main program
+        has no such source, and its values are not cached.
         """
         if self.in_package:
             return f"{self.id}|definition:{self.definition}"
         if not self.importable:
             return None
-        file = getattr(sys.modules[self.function.__module__], "__file__", None)
-        if file is None or not Path(file).is_file():
+        digest = source_digest(self.function.__module__)
+        if digest is None:
             return None
-        digest = hashlib.sha256(Path(file).read_bytes()).hexdigest()
         where = f"{self.function.__module__}:{self.function.__qualname__}"
         return f"{self.id}|{where}|definition:{self.definition}|source:{digest}"
 
@@ -396,3 +398,53 @@ def _same(first: Any, second: Any) -> bool:
         return value_text(first) == value_text(second)
     except TypeError:  # a default that cannot be written, such as a function
         return first is second
+
+
+def source_digest(name: str) -> str | None:
+    """Hash the source of a module and of all that it imports from outside installed packages; None where it has none.
+
+    Imports are read from the text, so that those inside functions count; what is imported by a computed name does not.
+    """
+    files: dict[str, bytes] = {}
+    waiting = [name]
+    while waiting:
+        module = waiting.pop()
+        file = _own_file(module)
+        if file is not None and module not in files:
+            files[module] = file.read_bytes()
+            waiting += _imported(files[module], module, is_package=file.name == "__init__.py")
+    if name not in files:
+        return None
+    digest = hashlib.sha256()
+    for module, source in sorted(files.items()):
+        digest.update(f"{module} {len(source)} ".encode() + source)
+    return digest.hexdigest()
+
+
+def _own_file(module: str) -> Path | None:
+    """The source of a module that belongs to nobody's distribution: not Python's, not installed, not ours."""
+    if module.partition(".")[0] in sys.stdlib_module_names | {"pateval"}:
+        return None
+    try:
+        spec = getattr(sys.modules.get(module), "__spec__", None) or importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):  # of a parent that is no package, for example
+        return None
+    origin = None if spec is None else spec.origin
+    if origin is None or not origin.endswith(".py") or not Path(origin).is_file():
+        return None
+    return None if {"site-packages", "dist-packages"} & set(Path(origin).parts) else Path(origin)
+
+
+def _imported(source: bytes, module: str, *, is_package: bool) -> list[str]:
+    """The names that the import statements of a source may mean, packages around them included."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            # One dot is the package that a module is in, each further one the package around it.
+            above = module.split(".")
+            above = above[: len(above) - node.level + is_package] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    return [".".join(name.split(".")[:stop]) for name in found for stop in range(1, name.count(".") + 2)]
