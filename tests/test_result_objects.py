@@ -86,6 +86,7 @@ RESULTS = {
     ],
     "Leaderboard": boards,
     "Significance": lambda: [board.significance(metric) for board in boards() for metric in ("pate", "infinite")],
+    "Power": lambda: [pv.power([0.5, 0.7], [0.4, 0.8]), pv.power([0.5], [0.5])],
     "LabelDoubt": lambda: [board.doubt for board in boards()],
     "Verification": lambda: [
         pv.Verification("board", differences, 1, 2, 3, math.nan)

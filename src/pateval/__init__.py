@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.leaderboards import leaderboard as leaderboard
     from pateval.leaderboards import leaderboard_from_results as leaderboard_from_results
     from pateval.leaderboards import verify as verify
+    from pateval.leaderboards.power import Power as Power
+    from pateval.leaderboards.power import power as power
     from pateval.metrics import *  # noqa: F403
     from pateval.output.explanation import EventWeights as EventWeights
     from pateval.output.explanation import Explanation as Explanation
@@ -81,6 +83,7 @@ _HOMES = {
     "pateval.time.intervals": ["intervals_from_labels", "labels_from_intervals"],
     "pateval.time.windows": ["scores_from_windows"],
     "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
+    "pateval.leaderboards.power": ["Power", "power"],
     "pateval.catalog.metric": ["Metric"],
     "pateval.catalog.own_metrics": ["define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],
