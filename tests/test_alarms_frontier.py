@@ -177,3 +177,47 @@ def test_the_threshold_rule_is_the_budget_of_each_series(found, budget):
         assert judged["point_f1"] == pytest.approx(pv.point(one["labels"], flagged).f1, nan_ok=True)
         assert "point_f1 (oracle)" in str(judged)
         assert f"false-alarms:{budget}" in judged.signature("point_f1")
+
+
+@pytest.fixture
+def two_series(tmp_path, monkeypatch):
+    """Two files of a detector, one of 0/1 and a constant, on a clock."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    times = np.datetime64("2026-01-01T00:00") + np.arange(600) * np.timedelta64(10, "m")
+    labels = np.tile(np.repeat([0, 1, 0], [40, 8, 52]), 6)
+    for name in ("one.csv", "two.csv"):
+        scores = np.round(rng.normal(size=600) + 2 * labels, 4)
+        rows = zip(times, labels, scores, (scores > 1.5).astype(int), strict=True)
+        lines = ["time,label,mine_score,binary_score,constant_score", *(",".join(map(str, (*row, 7))) for row in rows)]
+        (tmp_path / name).write_text("\n".join([*lines, ""]))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "score one.csv two.csv --score mine_score --metrics point_f1",
+        "compare one.csv --score mine_score,binary_score --metrics point_f1 --draws 0",
+        "explain one.csv --score mine_score --early 0 --delay 0",
+        "leaderboard one.csv two.csv --score mine_score --metrics point_f1 --chance 0 -o board",
+        "audit one.csv --score mine_score --metrics point_f1",
+        "gate one.csv one.csv --score mine_score --metric point_f1",
+        "plot categories one.csv --score mine_score --early 2 --delay 2 -o categories.svg",
+        "plot frontier one.csv --score mine_score -o frontier.svg",
+    ],
+)
+@pytest.mark.usefixtures("two_series")
+def test_every_command_takes_a_budget_as_its_threshold(command):
+    console(*command.split(), "--threshold", "false-alarms:1/1d")
+
+
+@pytest.mark.parametrize("rule", ["false-alarms:1000/1d", "alarms:1000/1d"])
+@pytest.mark.parametrize("detector", ["mine_score", "constant_score"])
+def test_neither_rule_ever_flags_every_step(two_series, rule, detector):
+    data = np.genfromtxt(two_series / "one.csv", delimiter=",", names=True, dtype=None, encoding=None)
+    times = data["time"].astype("datetime64[m]")
+    judged = pv.evaluate(data["label"], data[detector], metrics=["point_recall"], threshold=rule, times=times, chance=0)
+    flagged = data[detector] >= judged.threshold
+    assert not flagged.all()
+    assert flagged.any() == (detector == "mine_score")

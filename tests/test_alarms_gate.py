@@ -192,12 +192,27 @@ def test_a_thousand_searches(tmp_path):
     assert searches(1000, 20, 25, np.random.default_rng(0), tmp_path / "l") <= 0.05 * 1000
 
 
-def test_planted_improvements_pass_at_the_power_that_is_printed():
-    generator, passed, power = np.random.default_rng(0), [], []
-    for _ in range(300):
-        base = generator.random(20)
-        new = base + generator.normal(0.02, 0.03, 20)
-        evidence = paired_evidence("m", base, new, margin=0.02, alpha=0.05)
-        passed.append(evidence.passes("better", 0.05))
+def planted(number, effect, deviation, series, require, generator):
+    """Share of new detectors that pass, better by the effect or by nothing, and the mean power printed for them."""
+    passed, power = [], []
+    for _ in range(number):
+        base = generator.random(series)
+        new = base + generator.normal(effect if require == "better" else 0, deviation, series)
+        evidence = paired_evidence("m", base, new, margin=effect, alpha=0.05)
+        passed.append(evidence.passes(require, 0.05))
         power.append(evidence.power)
-    assert np.mean(passed) == pytest.approx(np.mean(power), abs=3 * math.sqrt(0.25 / 300))
+    return np.mean(passed), np.mean(power)
+
+
+@pytest.mark.parametrize("require", ["better", "not-worse"])
+def test_planted_improvements_pass_at_the_power_that_is_printed(require):
+    passed, power = planted(300, 0.02, 0.03, 20, require, np.random.default_rng(0))
+    assert passed == pytest.approx(power, abs=3 * math.sqrt(0.25 / 300))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("require", ["better", "not-worse"])
+@pytest.mark.parametrize(("deviation", "series"), [(0.02, 12), (0.03, 20), (0.06, 40)])
+def test_planted_improvements_pass_at_that_power_in_many_draws(require, deviation, series):
+    passed, power = planted(3000, 0.02, deviation, series, require, np.random.default_rng(1))
+    assert passed == pytest.approx(power, abs=3 * math.sqrt(0.25 / 3000) + 0.02)  # the power itself is estimated
