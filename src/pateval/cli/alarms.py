@@ -52,7 +52,9 @@ LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
 @options.time_unit
 @options.time_zone
 @options.sort
-@click.option("--max-gap", metavar="TIME", help="Scores: a longer hole ends alarms and is not observed.")
+@options.option(
+    "--max-gap", "Scores: a longer hole ends alarms and is not observed.", callback=options.duration, metavar="TIME"
+)
 @options.missing
 @click.option("--report", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page.")
 @click.option(

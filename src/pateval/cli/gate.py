@@ -61,8 +61,20 @@ _ALARM_READING = ("merge", "cooldown", "period", "ignore", "series", "time_unit"
 )
 @click.option("--merge", help="Alarms: join those at most this far apart.", **LENGTH)
 @click.option("--cooldown", help="Alarms: suppress those sooner than this after the last one.", **LENGTH)
-@click.option("--margin-missed", type=click.FloatRange(0, 1), default=0.05, show_default=True, metavar="SHARE")
-@click.option("--margin-false", type=click.FloatRange(min=0), default=0.25, show_default=True, metavar="SHARE")
+@options.option(
+    "--margin-missed",
+    "Alarms: share of the incidents that NEW may miss beyond BASE.",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    metavar="SHARE",
+)
+@options.option(
+    "--margin-false",
+    "Alarms: how many more false ones NEW may have, as a share of those of BASE.",
+    type=click.FloatRange(min=0),
+    default=0.25,
+    metavar="SHARE",
+)
 @result_options
 def command(
     base: str,

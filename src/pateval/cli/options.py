@@ -37,7 +37,7 @@ def examples(*lines: str) -> str:
 
 # Where the help lists an option, in the first place that names it; the group without names has all others.
 _GROUPS = {
-    "Used most": "label score series time metrics early delay threshold format output",
+    "Used most": "incidents label score series time metrics early delay threshold budget format output",
     "Columns": "detector run ignore positive events closed-events value kind stop",
     "Time": "time-unit time-zone sort max-gap window from to period merge cooldown within",
     "What to compute": "",
@@ -112,7 +112,8 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
     return only
 
 
-def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Read a duration that is longer than nothing, in its one form."""
     from pateval.time.clocks import duration_text
 
     try:
@@ -241,7 +242,7 @@ buffers_on_clock = together(
 on_clock = together(
     buffers_on_clock,
     option(
-        "--max-gap", "Longer holes in time part events and zones of PATE, as in 1h.", callback=_duration, metavar="TIME"
+        "--max-gap", "Longer holes in time part events and zones of PATE, as in 1h.", callback=duration, metavar="TIME"
     ),
     missing,
 )
