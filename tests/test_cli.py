@@ -155,6 +155,14 @@ class TestMetricsOfOnesOwn:
         assert (cost["metric"], cost["higher_is_better"], cost["always_on"]) == ("cost", False, 1.0)
         assert (pate["metric"], pate["perfect"]) == ("pate(early=5,delay=5)", 1.0)
 
+    def test_a_metric_that_breaks_leaves_the_others_alone(self):
+        options = ("--score", "good", "--label", "label", "--time", "none", "--chance", "0")
+        alone = self.pateval("score", "wide.csv", *options, "--metrics", "auc_roc")
+        done = self.pateval("score", "wide.csv", *options, "--metrics", "own_metrics:broken,auc_roc")
+        assert (done.returncode, alone.returncode) == (1, 0)
+        assert done.stdout.splitlines()[-1] == alone.stdout.splitlines()[-1]
+        assert "broken: the metric broken failed: ValueError: nothing works" in done.stderr.splitlines()
+
     @pytest.mark.parametrize(
         ("metric", "message"),
         [
@@ -166,7 +174,6 @@ class TestMetricsOfOnesOwn:
                     "No module named 'no_such_thing'"
                 ),
             ),
-            ("own_metrics:broken", "nothing works (raised by the metric broken)"),
             (
                 "pate(early=x)",
                 (

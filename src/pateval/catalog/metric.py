@@ -336,11 +336,14 @@ class Metric:
         part = self.part or self.field or ("f1" if is_prf else None)
         if part == "f_beta":
             return float(result.f_beta(options["beta"]))
+        number = result if part is None else getattr(result, part)
         try:
-            value = float(result if part is None else getattr(result, part))
-        except (TypeError, ValueError) as error:
-            if isinstance(error, UndefinedMetricError):
-                raise
+            if isinstance(number, (str, bytes, bytearray)):
+                raise TypeError("text is no number, even where Python could read one in it")
+            value = float(number)
+        except OverflowError:  # an integer beyond all floats
+            value = math.inf if number > 0 else -math.inf
+        except (TypeError, ValueError):
             raise TypeError(
                 f"the metric {self.id} must return a number or a PRF; it returned {in_words(result)}"
             ) from None

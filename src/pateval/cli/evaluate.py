@@ -73,6 +73,8 @@ def score(files: tuple[str, ...], columns: dict[str, Any], parameters: dict[str,
     if result.style not in ("json", "csv"):
         tell_all(table.remarks())
     tell_all(_warnings(read, measures))
+    if any(value.failed for found in table.values() for values in found.by_series for value in values.values()):
+        raise click.exceptions.Exit(1)
 
 
 def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:

@@ -23,7 +23,7 @@ from pateval.evaluation.notes import (
 )
 from pateval.evaluation.result import BINARY, Evaluation, EvaluationTable
 from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
-from pateval.evaluation.values import mean_values, values_of, with_predictions
+from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
 from pateval.labels.classes import labels_of_classes
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
@@ -275,7 +275,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         series=runs[0].timeline.starts.size if measures.pooled else len(parts),
         runs=len(runs),
         given=runs[0].predictions is not None,
-        notes=(*_notes(runs[0], measures, values, is_binary=is_binary),),
+        notes=(*_notes(runs[0], measures, values, is_binary=is_binary), *_failures(by_series)),
         seconds=seconds,
         steps=runs[0].counts,
         circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
@@ -292,6 +292,16 @@ def _notes(recording: Recording, measures: Measures, values: Mapping[str, float]
         scores = recording.counted(recording.scores)
         found += coarse_note(without_gaps(scores) if recording.has_gaps else scores, measures)
     return [*found, *inverted_note(values), *left_out_notes(recording, measures)]
+
+
+def _failures(by_series: Sequence[Mapping[str, Value]]) -> list[str]:
+    """Say which metrics of a user broke on some of the series; those that broke on all have that for a reason."""
+    found = []
+    for metric in by_series[0]:
+        failed = [values[metric].reason for values in by_series if values[metric].failed]
+        if 0 < len(failed) < len(by_series):
+            found.append(f"on {len(failed)} of {len(by_series)} series {failed[0]}")
+    return found
 
 
 def with_training(recording: Recording, train_scores: npt.ArrayLike | None, measures: Measures) -> Recording:

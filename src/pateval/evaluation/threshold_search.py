@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pateval.catalog.metric import KINDS, Metric
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.values import Sample, search
+from pateval.evaluation.values import Sample, search, unchangeable
 from pateval.output.prf import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Duration
@@ -91,8 +91,9 @@ def best_threshold(
     if callable(metric) and not _names_what_it_takes(metric):
         function, sample = metric, Sample(recording, Measures(()))
         require_anomaly(sample.labels)
+        truth: Any = unchangeable(sample.labels)
         reached: Any = sample.scores  # there, since scores were given
-        return search(reached, lambda flags: _number(function(sample.labels, flags)), number, sign=1)
+        return search(reached, lambda flags: _number(function(truth, flags)), number, sign=1)
     measures = Measures.of(metrics=[metric], early=early, delay=delay, window=window)
     (wanted,) = measures.metrics
     if not wanted.needs_threshold:

@@ -71,8 +71,9 @@ def values_of(
 ) -> dict[str, Value]:
     """Compute all that is wanted of one series, or of several taken together.
 
-    With ``keep_going`` a metric that breaks has its error for a reason; otherwise the error is raised. ``seconds`` is
-    where the time spent on each metric is added; work shared by several is booked on the first.
+    A metric of a user that breaks has a sentence about it for a reason, and the others stand. With ``keep_going`` so
+    does one of the package, with the bare error for all; otherwise its error is raised. ``seconds`` is where the time
+    spent on each metric is added; work shared by several is booked on the first.
     """
     if recording.is_mostly_missing:
         return dict.fromkeys(measures.ids, Value(math.nan, MOSTLY_MISSING))
@@ -85,13 +86,21 @@ def values_of(
         begin = time.perf_counter()
         try:
             values[metric.id] = sample.value(metric)
-        except Exception as error:
-            if not keep_going:
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
+            if metric.in_package and not keep_going:
                 raise
-            values[metric.id] = Value(math.nan, named_error(error), failed=True)
+            values[metric.id] = Value(math.nan, _failure(error, metric, keep_going=keep_going), failed=True)
         if seconds is not None:
             seconds[metric.id] = seconds.get(metric.id, 0.0) + time.perf_counter() - begin
     return values
+
+
+def _failure(error: BaseException, metric: Metric, *, keep_going: bool) -> str:
+    """The error for boards, which name the metric themselves; else a sentence that does."""
+    if keep_going:
+        return named_error(error)
+    named = f"the metric {metric.id} "
+    return str(error) if str(error).startswith(named) else f"{named}failed: {named_error(error)}"
 
 
 def mean_value(values: Sequence[Value]) -> Value:
@@ -270,9 +279,6 @@ class Sample:
                 return self._compute(bound, given, options)
             except UndefinedMetricError as error:
                 return error
-            except Exception as error:
-                error.add_note(f"raised by the metric {bound.metric.id}")
-                raise
 
     def _read(self, bound: Bound, result: Any) -> float:
         if isinstance(result, UndefinedMetricError):
@@ -283,19 +289,22 @@ class Sample:
         metric = bound.metric
         if metric.on_timeline is not None:
             return metric.on_timeline(self.labels, given, self.timeline, **options)
-        if metric.on_clock and (self.recording.clock is not None or self.timeline.step_numbers is not None):
-            return self._by_users_function(bound, given, options)
         data = {name: self._data[name] for name in bound.data_taken if name in self._data}
         if metric.in_package:
             return bound.compute(self.labels, given, **options, **data)
-        scores = given if metric.needs_threshold else self._with_nan(given)
-        return bound.compute(self.labels, scores, **options, **data, **self._missing(bound))
+        labels, scores = self.labels, given if metric.needs_threshold else self._with_nan(given)
+        if metric.on_clock and (self.recording.clock is not None or self.timeline.step_numbers is not None):
+            # It leaves steps out itself, so that it gets the whole recording.
+            labels, data = self.recording.labels, self._whole_data(bound)
+            scores = self.timeline.on_all_steps(given) if metric.needs_threshold else self.recording.scores
+        if self.has_gaps and "missing" in bound.data_taken:
+            data["missing"] = "normal"
+        arrays = {name: unchangeable(value) for name, value in data.items()}
+        return bound.compute(unchangeable(labels), unchangeable(scores), **options, **arrays)
 
-    def _by_users_function(self, bound: Bound, given: FloatArray | BoolArray, options: dict[str, Any]) -> Any:
-        """Hand the whole recording to a user's function that measures on a clock and leaves steps out itself."""
-        recording, timeline = self.recording, self.timeline
-        whole = timeline.on_all_steps(given) if bound.metric.needs_threshold else recording.scores
-        clock = recording.clock
+    def _whole_data(self, bound: Bound) -> dict[str, Any]:
+        """What a user's function is told of all recorded steps beside labels and scores."""
+        recording, clock = self.recording, self.recording.clock
         data = {
             "series": recording.series_of_steps,
             "times": None if clock is None else clock.times,
@@ -303,14 +312,10 @@ class Sample:
             "max_gap": recording.max_gap,
             "ignore": recording.is_left_out,
         }
-        data = {name: value for name, value in data.items() if name in bound.data_taken and value is not None}
-        return bound.compute(recording.labels, whole, **options, **data, **self._missing(bound))
+        return {name: value for name, value in data.items() if name in bound.data_taken and value is not None}
 
     def _with_nan(self, scores: FloatArray | BoolArray) -> FloatArray | BoolArray:
         return np.where(scores == -np.inf, np.nan, scores) if self.has_gaps else scores
-
-    def _missing(self, bound: Bound) -> dict[str, str]:
-        return {"missing": "normal"} if self.has_gaps and "missing" in bound.data_taken else {}
 
     @cached_property
     def _data(self) -> dict[str, Any]:
@@ -349,6 +354,13 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def unchangeable(value: Any) -> Any:
+    """A copy of an array for a user's function, which cannot be made writable; anything else as it is."""
+    if not isinstance(value, np.ndarray) or value.dtype == object:
+        return value
+    return np.frombuffer(value.tobytes(), dtype=value.dtype).reshape(value.shape)
 
 
 def is_above_chance(value: float, level: float | None, metric: Metric) -> bool | None:
