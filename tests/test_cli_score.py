@@ -98,3 +98,24 @@ def test_chance_of_a_threshold_from_training_scores_predicts_as_many_steps():
         random = generator.random(LABELS.size)
         values.append(pv.point(LABELS, random >= np.sort(random)[-flagged]).f1)
     assert found.chance["point_f1"] == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ignored steps", "times"])
+def test_chance_is_shared_only_where_it_is_the_same(kind, tmp_path):
+    options = ["--metrics", "pate_ap,average_precision", "--label", "label", "--seed", 3]
+    options += ["--ignore", "skip", "--early", 5, "--delay", 5]
+    if kind == "times":
+        options[-4:] = ["--early", "5s", "--delay", "5s", "--time", "time", "--time-unit", "s"]
+    for place, name in enumerate("ab"):
+        columns = {"label": LABELS, "score": RNG.random(LABELS.size), "time": np.arange(LABELS.size) * (1 + place)}
+        columns["skip"] = np.where((LABELS == 0) & (np.arange(LABELS.size) % 60 < 25) & (kind != "times"), place, 0)
+        pd.DataFrame(columns).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+
+    def levels(*given):
+        rows = json.loads(run(*given, "--score", "score", *options, "--format", "json").stdout)
+        return {row["detector"]: row["chance"] for row in rows if row["metric"] == "pate_ap"}
+
+    together = levels(*files)
+    assert together["a"] != together["b"]
+    assert together == levels(files[0]) | levels(files[1])

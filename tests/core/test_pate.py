@@ -387,3 +387,23 @@ def test_a_perfect_prediction_gets_exactly_one():
     labels = np.zeros(500, dtype=int)
     labels[100:120] = labels[300:310] = 1
     assert pv.pate_f1(labels, labels, early=20, delay=20) == 1.0
+
+
+@pytest.mark.parametrize("metric", [pv.pate, pv.pate_ap])
+def test_a_large_grid_is_computed_in_blocks(metric):
+    rng = np.random.default_rng(3)
+    labels, scores = np.tile(np.repeat([0, 1, 0], [15, 6, 9]), 5), rng.random(150)
+    early, delay = [*range(40), 3], range(0, 60, 2)
+    whole = metric(labels, scores, early=early, delay=delay)
+    with mock.patch.object(_counts, "_MAX_PAIRS_OF_GRID", 100):
+        assert metric(labels, scores, early=early, delay=delay) == pytest.approx(whole, abs=1e-14)
+
+
+def test_too_many_pairs_are_refused():
+    labels = np.arange(3000) % 100 < 5
+    message = (
+        "early and delay must make at most 5,000,000 pairs of buffers; they make 6,250,000: give fewer lengths, such "
+        "as every tenth"
+    )
+    with raises_exactly(ValueError, message):
+        pv.pate_ap(labels, labels, early=range(2500), delay=range(2500))

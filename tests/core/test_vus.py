@@ -190,3 +190,15 @@ def test_bad_options(options, message):
         with pytest.raises((TypeError, ValueError)) as error:
             metric([0, 1], [0, 1], **options)
         assert str(error.value) == message
+
+
+@pytest.mark.parametrize("steps", [300, 1500])
+def test_a_window_beyond_the_series_is_the_series(steps):
+    rng = np.random.default_rng(0)
+    labels = (np.arange(steps) % 150) < 10
+    scores = rng.random(steps)
+    longest = max(steps, 1000)  # short windows are taken as they are, as the references do
+    for metric in (vus_pr, vus_roc, range_auc_pr, range_auc_roc):
+        assert metric(labels, scores, window=10**6) == metric(labels, scores, window=longest)
+    assert vus_predictions(labels, scores > 0.5, window=10**6) == vus_predictions(labels, scores > 0.5, window=longest)
+    assert vus_pr(labels[:300], scores[:300], window=500) != vus_pr(labels[:300], scores[:300], window=300)

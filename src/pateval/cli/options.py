@@ -91,11 +91,16 @@ def was_given(name: str) -> bool:
 def _lengths(context: click.Context, parameter: click.Parameter, value: str) -> tuple[Any, ...]:
     """Read numbers of steps, ``100``, ``0,100`` or ``0..100``, or durations, ``10min`` or ``0min,2h``."""
     from pateval.time.clocks import canonical_lengths
+    from pateval.validation.arrays import MOST_BUFFERS
 
     try:
         first, is_range, last = value.partition("..")
         if is_range:
-            return canonical_lengths(range(int(first), int(last) + 1), "it")
+            lengths = range(int(first), int(last) + 1)
+            if len(lengths) > MOST_BUFFERS:
+                message = f"{in_words(value)} are {len(lengths):,} buffers; at most {MOST_BUFFERS:,} are taken"
+                raise click.BadParameter(message, context, parameter)
+            return canonical_lengths(lengths, "it")
         parts = [part.strip() for part in value.split(",")]
         return canonical_lengths([part if part[-1:].isalpha() else int(part) for part in parts], "it")
     except (TypeError, ValueError):

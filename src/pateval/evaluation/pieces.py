@@ -21,10 +21,18 @@ from pateval.evaluation.bootstrap import event_blocks
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample, Value, values_of
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_sums
-from pateval.kernels.soft_labels import VARIANTS, SoftCounts, soft_counts
+from pateval.kernels.soft_labels import (
+    VARIANTS,
+    SoftCounts,
+    ThresholdSums,
+    areas_of,
+    cut_window,
+    sampled_levels,
+    soft_counts,
+)
 from pateval.kernels.threshold_counts import MAX_CELLS, PieceCounts
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
-from pateval.metrics.vus import ThresholdSums, VusAreas, areas_of, sampled_levels, vus_areas
+from pateval.metrics.vus import VusAreas, vus_areas
 from pateval.pate.score import average_precision_on, drawn_areas_on, trapezoid_area_on
 from pateval.time.timelines import Recording, joined
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError
@@ -205,7 +213,7 @@ class Pieces:
 
     def _vus_areas(self, weights: IntArray, *, window: int, thresholds: int, variant: str) -> list[VusAreas]:
         """Volumes: soft labels and zones of each piece, at the thresholds that the whole series has."""
-        rules, scores = VARIANTS[variant], self._scores
+        rules, scores, window = VARIANTS[variant], self._scores, cut_window(window, len(self._scores))
         ascending = np.sort(scores)
         levels = sampled_levels(ascending[ascending > -np.inf], thresholds)
         reachable = levels.size

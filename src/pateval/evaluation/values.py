@@ -292,7 +292,8 @@ class Sample:
         data = {name: self._data[name] for name in bound.data_taken if name in self._data}
         if metric.in_package:
             return bound.compute(self.labels, given, **options, **data)
-        labels, scores = self.labels, given if metric.needs_threshold else self._with_nan(given)
+        labels: Any = self.labels
+        scores: Any = given if metric.needs_threshold else self._with_nan(given)
         if metric.on_clock and (self.recording.clock is not None or self.timeline.step_numbers is not None):
             # It leaves steps out itself, so that it gets the whole recording.
             labels, data = self.recording.labels, self._whole_data(bound)

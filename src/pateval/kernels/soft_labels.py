@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pateval.kernels.areas import steps, trapezoids
+from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.labels.events import Events, find_events, within
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
     from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
+_LONGEST_KEPT = 1_000  # windows up to this are taken as they are on series of any length, as the references do
+_MOST_SAMPLED = 1_000_000  # thresholds taken one by one
 _FULL = 0  # the code of a step that is worth 1; distances start at 1
 _BLOCK = 1 << 18  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit
 
@@ -101,6 +105,11 @@ class _Nearby(NamedTuple):
     code: IntArray  # distance to that event; plus the largest half width if the step lies after it
     crowded: IntArray  # entries that a second event reaches too, in the order in which it does
     crowded_at: IntArray  # and the half width at which it does
+
+
+def cut_window(window: int, steps: int) -> int:
+    """A window beyond the series is the series, unless it is short."""
+    return min(window, max(steps, _LONGEST_KEPT))
 
 
 def soft_counts(
@@ -209,3 +218,54 @@ def _zone_levels(level: IntArray, events: Events, largest: int, variant: Variant
             zones = lowest.copy()
             zones[close] = np.minimum(zones[close], level[np.minimum(events.stops[close] + half, size - 1)])
             yield zones
+
+
+class ThresholdSums(NamedTuple):
+    """Numbers of flagged steps, and of anomalous ones among them, at the thresholds; of anomalous and of all steps."""
+
+    flagged: FloatArray | IntArray
+    hit: FloatArray | IntArray
+    anomalous: float
+    steps: float
+
+    @classmethod
+    def of(cls, labels: BoolArray, scores: FloatArray, ascending: FloatArray, levels: FloatArray) -> ThresholdSums:
+        """Count what the thresholds flag, of scores that are also given in order."""
+        hit = at_least(np.sort(scores[labels]), levels)
+        return cls(at_least(ascending, levels), hit, int(np.count_nonzero(labels)), labels.size)
+
+
+def areas_of(
+    sums: ThresholdSums, counts: SoftCounts, rules: Variant, reachable: int, *, only: str | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Areas under both curves at a block of widths, the one that is not wanted NaN; so many thresholds are scores."""
+    true_positive, positives = sums.hit + counts.slope, positives_at(sums.anomalous, counts, rules)
+    recall = np.minimum(true_positive / positives, 1) * counts.existence
+    roc, pr = np.full((2, len(recall)), np.nan)
+    if only != "pr" and sums.anomalous < sums.steps:
+        rate = (sums.flagged - true_positive) / (sums.steps - positives)
+        roc = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
+    if only != "roc":
+        area = steps if rules.precision_steps else trapezoids
+        precision = (true_positive / sums.flagged)[:, :reachable]
+        pr = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
+    return np.minimum(roc, 1.0), np.minimum(pr, 1.0)  # rounding may pass 1
+
+
+def positives_at(anomalous: float, counts: SoftCounts, rules: Variant) -> FloatArray:
+    """Half of the hard plus half of the soft mass, all of it or its flagged part."""
+    return anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
+
+
+def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
+    """Put a first point, and perhaps a last one, to every curve."""
+    ends = [np.full((len(curves), 1), end, dtype=np.float64) for end in (first, *last)]
+    return np.concatenate([ends[0], curves, *ends[1:]], axis=1)
+
+
+def sampled_levels(ascending: FloatArray, number: int) -> FloatArray:
+    """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
+    if number > max(_MOST_SAMPLED, 2 * ascending.size):
+        return distinct_descending(ascending)  # More thresholds than that reach every rank.
+    ranks = np.linspace(0, ascending.size - 1, number).astype(np.intp)
+    return distinct_descending(ascending[::-1][ranks][::-1])

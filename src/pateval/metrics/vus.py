@@ -6,18 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval.kernels.areas import steps, trapezoids
 from pateval.kernels.coarse import warn_if_coarse
-from pateval.kernels.soft_labels import VARIANTS, SoftCounts, Variant, soft_counts
-from pateval.kernels.sorted_values import above, at_least, distinct_descending
+from pateval.kernels.soft_labels import (
+    VARIANTS,
+    ThresholdSums,
+    areas_of,
+    cut_window,
+    positives_at,
+    sampled_levels,
+    soft_counts,
+)
+from pateval.kernels.sorted_values import above, distinct_descending
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.output.results import Result
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import on_predictions, on_scores
 from pateval.validation.options import POSITIVE_INTEGER, WINDOW, word_of
 
-_MOST_SAMPLED = 1_000_000  # thresholds taken one by one
 _OPTIONS = {"window": WINDOW, "thresholds": POSITIVE_INTEGER.or_word(None, "all"), "variant": word_of(VARIANTS)}
 
 
@@ -76,7 +82,8 @@ def vus_roc(
     ----------
     window : int, default 100
         The largest width W; at width w the labels are softened over w // 2 steps on each side of an event. The
-        argument z of the papers' "zone" is W = 2 z.
+        argument z of the papers' "zone" is W = 2 z. One of more than 1,000 steps that is longer than the series is cut
+        at its length, in all of these metrics.
     thresholds : int or None, default 250
         How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
@@ -378,7 +385,7 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
     >>> vus_predictions([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
     PRF(precision=0.8259..., recall=1.0, f1=0.9046...)
     """
-    rules = VARIANTS[variant]
+    rules, window = VARIANTS[variant], cut_window(window, labels.size)
     require_anomaly(labels)
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
@@ -387,7 +394,7 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
     anomalous = int(np.count_nonzero(labels))
     precisions, recalls = [], []
     for counts in soft_counts(labels, scores, only_level, range(window + 1), rules):
-        true_positive, positives = hit + counts.slope, _positives(anomalous, counts, rules)
+        true_positive, positives = hit + counts.slope, positives_at(anomalous, counts, rules)
         precisions.append(true_positive / flagged)
         recalls.append(np.minimum(true_positive / positives, 1) * counts.existence)
     return PRF.of(np.concatenate(precisions).mean(), np.concatenate(recalls).mean())
@@ -404,7 +411,7 @@ def _areas(
     single: bool = False,
 ) -> VusAreas:
     """Areas per width: of both curves or ``only`` one (the other is NaN), at all widths or the ``single`` largest."""
-    rules = VARIANTS[variant]
+    rules, window = VARIANTS[variant], cut_window(window, labels.size)
     require_anomaly(labels)
     ascending = np.sort(scores)
     present = ascending[ascending > -np.inf]
@@ -421,57 +428,6 @@ def _areas(
     found = [areas_of(sums, counts, rules, reachable, only=only) for counts in blocks]
     roc, pr = (np.concatenate(areas) for areas in zip(*found, strict=True))
     return VusAreas(roc, pr)
-
-
-class ThresholdSums(NamedTuple):
-    """Numbers of flagged steps, and of anomalous ones among them, at the thresholds; of anomalous and of all steps."""
-
-    flagged: FloatArray | IntArray
-    hit: FloatArray | IntArray
-    anomalous: float
-    steps: float
-
-    @classmethod
-    def of(cls, labels: BoolArray, scores: FloatArray, ascending: FloatArray, levels: FloatArray) -> ThresholdSums:
-        """Count what the thresholds flag, of scores that are also given in order."""
-        hit = at_least(np.sort(scores[labels]), levels)
-        return cls(at_least(ascending, levels), hit, int(np.count_nonzero(labels)), labels.size)
-
-
-def areas_of(
-    sums: ThresholdSums, counts: SoftCounts, rules: Variant, reachable: int, *, only: str | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Areas under both curves at a block of widths, the one that is not wanted NaN; so many thresholds are scores."""
-    true_positive, positives = sums.hit + counts.slope, _positives(sums.anomalous, counts, rules)
-    recall = np.minimum(true_positive / positives, 1) * counts.existence
-    roc, pr = np.full((2, len(recall)), np.nan)
-    if only != "pr" and sums.anomalous < sums.steps:
-        rate = (sums.flagged - true_positive) / (sums.steps - positives)
-        roc = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
-    if only != "roc":
-        area = steps if rules.precision_steps else trapezoids
-        precision = (true_positive / sums.flagged)[:, :reachable]
-        pr = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
-    return np.minimum(roc, 1.0), np.minimum(pr, 1.0)  # rounding may pass 1
-
-
-def _positives(anomalous: float, counts: SoftCounts, rules: Variant) -> FloatArray:
-    """Half of the hard plus half of the soft mass, all of it or its flagged part."""
-    return anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
-
-
-def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
-    """Put a first point, and perhaps a last one, to every curve."""
-    ends = [np.full((len(curves), 1), end, dtype=np.float64) for end in (first, *last)]
-    return np.concatenate([ends[0], curves, *ends[1:]], axis=1)
-
-
-def sampled_levels(ascending: FloatArray, number: int) -> FloatArray:
-    """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
-    if number > max(_MOST_SAMPLED, 2 * ascending.size):
-        return distinct_descending(ascending)  # More thresholds than that reach every rank.
-    ranks = np.linspace(0, ascending.size - 1, number).astype(np.intp)
-    return distinct_descending(ascending[::-1][ranks][::-1])
 
 
 def _corners(labels: BoolArray, scores: FloatArray, ascending: FloatArray, half: int) -> FloatArray:

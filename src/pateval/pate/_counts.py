@@ -29,6 +29,7 @@ Array = npt.NDArray[np.float64]
 # More pairs are computed together. Both ways take the same time at about 64 pairs where no zones of neighbours meet,
 # and at about 150 where half the steps lie in zones that do (python benchmarks/pate.py --only sets).
 _MAX_PAIRS_ONE_BY_ONE = 64
+_MAX_PAIRS_OF_GRID = 2**18  # more are computed in blocks; a table of them takes 2 MB
 _COST_OF_JOINT_ZONES = 2.7
 
 
@@ -228,7 +229,11 @@ def mean_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     if len(early_counts) * len(delay_counts) > _MAX_PAIRS_ONE_BY_ONE * (1 + _COST_OF_JOINT_ZONES * joint_share):
         from pateval.pate._grid import grid_area  # Loading it takes time that a first number can do without.
 
-        return grid_area(steps, early, delay, rule)
+        # Blocks of early buffers bound the memory: a grid holds some twenty tables of all its pairs.
+        together = max(1, _MAX_PAIRS_OF_GRID // len(delay_counts))
+        ordered = tuple(sorted(early))
+        blocks = [ordered[first : first + together] for first in range(0, len(ordered), together)]
+        return sum(len(block) / len(early) * grid_area(steps, block, delay, rule) for block in blocks)
     weights = np.outer(list(early_counts.values()), list(delay_counts.values())) / (len(early) * len(delay))
     pairs = steps.true_positives(tuple(early_counts), tuple(delay_counts))
     return float(sum(weights[row, column] * steps.area(true_positive, rule) for row, column, true_positive in pairs))

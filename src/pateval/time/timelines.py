@@ -37,6 +37,9 @@ from pateval.validation.wording import InputError
 _OF_STEPS = ("labels", "scores", "predictions", "ignore", "absent", "of_others")
 
 
+_MOST_PAIRS = 5_000_000  # of buffers; more would take days
+
+
 @dataclass(frozen=True)
 class Timeline:
     """The steps that count, with their series and times."""
@@ -376,6 +379,12 @@ def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tup
     early_lengths, early_in_time = read_buffers(early, "early", timeline.clock, timeline.size)
     delay_lengths, delay_in_time = read_buffers(delay, "delay", timeline.clock, timeline.size)
     require_one_measure(early, delay)
+    pairs = len(set(early_lengths)) * len(set(delay_lengths))
+    if pairs > _MOST_PAIRS:
+        raise ValueError(
+            f"early and delay must make at most {_MOST_PAIRS:,} pairs of buffers; they make {pairs:,}: give fewer "
+            f"lengths, such as every tenth"
+        )
     return early_lengths, delay_lengths, timeline.zone_clock(in_time=early_in_time or delay_in_time)
 
 

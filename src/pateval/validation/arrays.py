@@ -42,7 +42,7 @@ LONGEST_WINDOW = 1_000_000
 MISSING = ("error", "ignore", "normal")
 """What may become of scores that are NaN or null: refused, left out with their steps, or never predicted."""
 
-_MOST_BUFFERS = 1_000_000
+MOST_BUFFERS = 1_000_000
 _SWAPPED = ": the arguments look swapped; labels come first"
 _SCORES = ": scores become predictions at a threshold, as in scores >= 0.5; where there is scores=, pass them as that"
 _INFINITE_REMEDY = ": put a finite number above or below all others in its place, or NaN where the score is not known"
@@ -292,8 +292,8 @@ def count(value: object, name: str, *, most: int = 1_000_000) -> int:
 
 def require_few(values: Iterable[Any], name: str) -> None:
     """Refuse a collection of buffer lengths that would fill the memory: a slip of the pen."""
-    if isinstance(values, Sized) and len(values) > _MOST_BUFFERS:
-        raise ValueError(f"{name} must hold at most {_MOST_BUFFERS:,} buffer lengths; got {in_words(values)}")
+    if isinstance(values, Sized) and len(values) > MOST_BUFFERS:
+        raise ValueError(f"{name} must hold at most {MOST_BUFFERS:,} buffer lengths; got {in_words(values)}")
 
 
 def flag(value: object, name: str) -> bool:
@@ -304,7 +304,7 @@ def flag(value: object, name: str) -> bool:
 
 
 def window_length(value: object, name: str) -> int:
-    """Check a window in steps; unlike a buffer it is not cut at the end of the series, since its length is a weight."""
+    """Check a window in steps."""
     length = non_negative_integer(value, name)
     if length > LONGEST_WINDOW:
         raise ValueError(f"{name} must be at most {LONGEST_WINDOW:,} steps; got {in_words(length)}")
