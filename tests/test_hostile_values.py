@@ -49,6 +49,9 @@ ALARMS = {"alarms": [(1, 3)], "incidents": [(2, 4)], "period": (0, 8)}
 NEEDED = {
     "evaluate": {"scores": SCORES},
     "explain": {"predictions": PREDICTIONS},
+    "scores_from_windows": {"window_scores": SCORES[:7], "size": 8, "window": 2},
+    "check_causal": {"detector": np.asarray},
+    "power": {"first": SCORES, "second": SCORES[::-1]},
     "judge_alarms": ALARMS,
     "judge_alarm_files": {
         "alarms": {"start": [1], "stop": [3]},

@@ -70,7 +70,7 @@ def test_share_found_is_where_the_test_turns():
 @pytest.mark.parametrize(
     ("first", "second", "options", "message"),
     [
-        ([1, 2], [1], {}, "first and second must have one value each for the same series; got shapes (2,) and (1,)"),
+        ([1, 2], [1], {}, "first and second must have one value each for the same series; got 2 and 1 of them"),
         ([np.nan], [1.0], {}, "first and second have no series in common on which both have a value"),
         ([1.0], [0.5], {"series": 0}, "series must be a positive integer; got 0"),
         ([1.0], [0.5], {"alpha": 2}, "alpha must be a number in [0, 1]; got 2"),

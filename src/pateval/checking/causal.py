@@ -159,7 +159,9 @@ def check_causal(
     if not np.array_equal(whole, _scores(score, series), equal_nan=True):
         raise ValueError("the detector gives other scores for the same values when it is asked twice: give it a seed")
     allowed = tolerance
-    if np.array_equal(whole, whole.astype(np.float32), equal_nan=True):
+    with np.errstate(over="ignore"):
+        is_single = np.array_equal(whole, whole.astype(np.float32), equal_nan=True)
+    if is_single:
         allowed = max(tolerance, _SINGLE_PRECISION)
     allowed *= float(np.nanmax(np.abs(whole), initial=0.0))
     shortest = _shortest(score, series)
@@ -214,7 +216,8 @@ def _scorer(detector: Any) -> Scorer:
 
 
 def _scores(score: Scorer, values: npt.NDArray[Any]) -> FloatArray:
-    scores = number_array(score(values), "the detector's scores", allow_missing=True).astype(np.float64)
+    with np.errstate(over="ignore"):
+        scores = number_array(score(values), "the detector's scores", allow_missing=True).astype(np.float64)
     if scores.size != len(values):
         raise ValueError(f"the detector gave {scores.size} scores for {len(values)} steps")
     if np.isinf(scores).any():

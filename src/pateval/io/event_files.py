@@ -13,6 +13,7 @@ from pateval.io.source import Table, is_missing, key_text, nameless
 from pateval.time.dates import ZONE_REMEDY, MixedZonesError, Times, date_text, has_zone, time_numbers
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray, IntArray
+from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +160,7 @@ def read_events(
 def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str, word: str) -> str:
     found = guesses.equals(table.columns, tiers)
     if len(found) != 1:
-        shown = ", ".join(map(repr, table.columns))
+        shown = listed(list(table.columns), 8)
         what = f"{' and '.join(map(repr, found))} both look like" if found else "no column looks like"
         raise TableError(f"{table.where}: {what} the {role} of {word}s; call one {role!r} among {shown}")
     return found[0]

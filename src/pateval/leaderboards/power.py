@@ -9,7 +9,8 @@ import numpy as np
 
 from pateval.leaderboards.significance import ALPHA
 from pateval.output.results import Result
-from pateval.validation.arrays import fraction, positive_integer
+from pateval.validation.arrays import count, finite_array, fraction, number_array, positive_integer
+from pateval.validation.containers import missing_mask
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -112,17 +113,19 @@ def power(
     >>> round(found.power, 2), found.series_needed
     (0.21, 313)
     """
-    one, other = (np.asarray(values, dtype=np.float64) for values in (first, second))
-    if one.ndim != 1 or one.shape != other.shape:
+    one, other = _values(first, "first"), _values(second, "second")
+    if one.shape != other.shape:
         raise ValueError(
-            f"first and second must have one value each for the same series; got shapes {one.shape} and {other.shape}"
+            f"first and second must have one value each for the same series; got {one.size} and {other.size} of them"
         )
-    differences = one - other
+    differences = one / 2 - other / 2  # Halves of finite values have a finite difference, and only its order counts.
     differences = differences[~np.isnan(differences)]
     if not differences.size:
         raise ValueError("first and second have no series in common on which both have a value")
     alpha, goal = fraction(alpha, "alpha"), fraction(goal, "goal")
-    number = differences.size if series is None else positive_integer(series, "series")
+    number = (
+        differences.size if series is None else count(positive_integer(series, "series"), "series", most=_MOST_SERIES)
+    )
     return Power(
         number,
         float(_share_found(differences, number, alpha)),
@@ -131,6 +134,16 @@ def power(
         alpha,
         goal,
     )
+
+
+def _values(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Values of a detector, NaN where it has none."""
+    array = number_array(values, name, allow_missing=True)
+    is_there = ~missing_mask(array)
+    found = np.full(array.size, np.nan)
+    if is_there.any():
+        found[is_there] = finite_array(array[is_there], name)
+    return found
 
 
 def _share_found(differences: FloatArray, series: FloatArray | float, alpha: float) -> FloatArray:

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from pateval.validation.arrays import BoolArray, FloatArray, choice, finite_array, positive_integer
+from pateval.validation.arrays import BoolArray, FloatArray, choice, count, finite_array, positive_integer
 from pateval.validation.containers import to_numpy
 
+_MOST_STEPS = 10**10  # more than any memory holds
 _HOW = ("mean", "max", "last", "first", "centre")
 
 
@@ -65,7 +66,8 @@ def scores_from_windows(
     array([1., 4., 5., 5.])
     """
     size, window, stride = (
-        positive_integer(value, name) for value, name in ((size, "size"), (window, "window"), (stride, "stride"))
+        count(positive_integer(value, name), name, most=_MOST_STEPS)
+        for value, name in ((size, "size"), (window, "window"), (stride, "stride"))
     )
     choice(how, "how", _HOW)
     choice(missing, "missing", ("nan", "repeat"))
@@ -78,8 +80,8 @@ def scores_from_windows(
 
 def lay_windows(by_window: npt.NDArray[Any], size: int, stride: int, how: str) -> npt.NDArray[np.float64]:
     """Lay scores of shape (windows, window) on the steps of a series; NaN where none lies."""
-    count, window = by_window.shape
-    stop = (count - 1) * stride + 1
+    number, window = by_window.shape
+    stop = (number - 1) * stride + 1
     result = np.full(size, np.nan)
     if how in ("last", "first", "centre"):
         offset = {"last": window - 1, "first": 0, "centre": window // 2}[how]
@@ -133,20 +135,20 @@ def windows_in_a_row(labels: BoolArray) -> int | None:
 def _checked(window_scores: object, size: int, window: int, stride: int) -> FloatArray:
     """Return the scores with the shape (windows, window), or say which shape they should have."""
     array = to_numpy(window_scores, "window_scores")
-    count = (size - window) // stride + 1
+    number = (size - window) // stride + 1
     by_step = array.ndim == 2
     scores = finite_array(array, "window_scores", channels=by_step).astype(np.float64, copy=False)
-    windows = "1 window" if count == 1 else f"{count} windows"
+    windows = "1 window" if number == 1 else f"{number} windows"
     fit = f"a series of {size} steps has {windows} of {window} at stride {stride}"
-    if scores.shape == (count * window,) and count * window != count:
+    if scores.shape == (number * window,) and number * window != number:
         raise ValueError(
             f"window_scores must have one score or one row per window; got {scores.size} values, and {fit}: "
-            f"pass window_scores.reshape({count}, {window}) if they are the steps of the windows, one after another"
+            f"pass window_scores.reshape({number}, {window}) if they are the steps of the windows, one after another"
         )
-    if scores.shape[0] != count:
+    if scores.shape[0] != number:
         raise ValueError(f"window_scores must have one score or one row per window; got {scores.shape[0]}, and {fit}")
     if by_step and scores.shape[1] != window:
         raise ValueError(
             f"window_scores must have {window} columns, a score for each step of a window; got {scores.shape[1]}"
         )
-    return scores if by_step else np.broadcast_to(scores[:, None], (count, window))
+    return scores if by_step else np.broadcast_to(scores[:, None], (number, window))
