@@ -52,12 +52,21 @@ $(VENV)-core/test.stamp: pyproject.toml constraints.txt
 test-core: $(VENV)-core/test.stamp ## The metrics and nothing else, without torch: about a minute and a half
 	$(VENV)-core/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
 
+# $(call test_with,NAME,OPTIONS OF UV): the metrics in the environment $(VENV)-NAME, whose versions uv chooses by the options.
+define test_with
+	test -x $(VENV)-$(1)/bin/python || $(PYTHON) -m venv $(VENV)-$(1)
+	$(VENV)-$(1)/bin/python -m pip install $(PIP_FLAGS) uv
+	$(VENV)-$(1)/bin/uv pip install --quiet --python $(VENV)-$(1)/bin/python $(2) -e . --group test-core
+	$(VENV)-$(1)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
+endef
+
 .PHONY: test-lowest
-test-lowest: #> The metrics with the lowest versions that pyproject.toml allows, in an environment of its own
-	test -x $(VENV)-lowest/bin/python || $(PYTHON) -m venv $(VENV)-lowest
-	$(VENV)-lowest/bin/python -m pip install $(PIP_FLAGS) uv
-	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e . --group test-core
-	$(VENV)-lowest/bin/python -m pytest -q -n $(WORKERS) --dist worksteal $(CORE)
+test-lowest: #> The metrics with the lowest versions that pyproject.toml allows (NumPy 1.26), in an environment of its own
+	$(call test_with,lowest,--resolution lowest-direct)
+
+.PHONY: test-newest
+test-newest: #> The metrics with the newest version of everything, in an environment of its own
+	$(call test_with,newest,--upgrade)
 
 .PHONY: wheel-test
 wheel-test: $(VENV)/dev.stamp #> Build wheel and sdist, check them, and try the wheel in an empty environment
@@ -124,6 +133,10 @@ bench-peers: announce-peers $(VENV)/dev.stamp #> The speed sheet: other packages
 .PHONY: coming-from
 coming-from: $(VENV)/dev.stamp #> The pages "Coming from": calls of other packages beside ours, with both numbers
 	$(BIN)/python benchmarks/coming_from.py
+
+.PHONY: drop-ins
+drop-ins: $(VENV)/dev.stamp #> pateval.compat against the real packages, each in an environment of its own: 200 cases, and NAB
+	$(BIN)/python benchmarks/drop_ins.py
 
 .PHONY: announce-integrations
 announce-integrations:

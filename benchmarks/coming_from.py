@@ -47,7 +47,8 @@ raises an error instead, because such a series says nothing about a detector. Bo
 values, because the area is taken under straight lines between few points; pateval warns when that happens, and
 `pv.pate_ap` does not have that weakness.
 
-The package needs old versions of NumPy and scikit-learn. pateval does not, so it can live beside your model.""",
+The package needs old versions of NumPy (1.24) and scikit-learn, with which pateval cannot share an environment: it
+needs NumPy 1.26 or newer, which leaves room for your model.""",
     ),
     "TSB-AD": (
         "TSB-AD",
@@ -55,6 +56,14 @@ The package needs old versions of NumPy and scikit-learn. pateval does not, so i
 You call `get_metrics(score, labels)` and report VUS-PR. The most important change is the order of the arguments:
 TSB-AD takes the scores first, we take the labels first, as scikit-learn does. Swapped arguments raise an error here
 as soon as the scores are not just zeros and ones.
+
+To keep a program as it is, change one line to `from pateval.compat import get_metrics`: the arguments and all nine
+numbers are TSB-AD's, faults included. These are: F1s without predictions, but for the first, are the best of 100
+thresholds evenly spaced between the lowest and the highest score, so that one outlier hides the rest; 0.00001 is added
+to the denominator of the best Standard-F1; PA-F1 does not fill the first step of the series; Event-based-F1 does not
+see the last step of an event at its end; R-based-F1 is 0 where all is predicted, Affiliation-F NaN where nothing is.
+`python benchmarks/drop_ins.py` compares them with the real package on 200 random series and NAB. The rest of this page
+is for new code.
 
 VUS and affiliation give the same numbers without any option. For the range-based F1 you must name TSB-AD's choices.
 When you pass no predictions, TSB-AD picks the best threshold for each metric separately, with the labels in view;
@@ -67,6 +76,11 @@ it is an oracle's.""",
 You call `get_metrics(score, labels, metric="all")` of the `vus` package. As in TSB-AD the scores come first there,
 and the labels come first here. VUS itself is the same number, at a small part of the cost, and without TensorFlow
 in your environment.
+
+Many repositories carry `get_range_vus_roc(score, labels, slidingWindow)` of the first release along, or the method
+`RangeAUC_volume`. `from pateval.compat import RangeAUC_volume, get_range_vus_roc` has both, with their numbers: the
+definition of the paper (`variant='original'`), 250 thresholds, widths up to twice the window. Kept is that the slope
+after an event is one step shorter than that before it, and that areas of trapezoids flatter coarse scores.
 
 Look out for everything that needs a threshold. The package cuts affiliation at 0.5 and the F scores three standard
 deviations above the mean, and does not say so in the result. Here you pass predictions, or name a threshold rule in
@@ -92,6 +106,11 @@ You call metric objects such as `RangePrVUS()(y_true, y_score)`, or read `result
 of arguments is the same as ours. TimeEval's VUS is a third definition beside the paper's and TSB-AD's;
 `variant='timeeval'` gives its numbers, `variant='original'` those of its compatibility mode.
 
+`pateval.compat.timeeval` has its classes by their own names where one function of ours gives the same number: `RocAUC`,
+`PrAUC`, `AveragePrecision`, `PrecisionAtK`, `FScoreAtK`, `RangePrecision`, `RangeRecall`, `RangeFScore`, `RangePrAUC`,
+`RangeRocAUC`, `RangePrVUS` and `RangeRocVUS`. They keep that scores which are all equal get 0.0, with a warning, and
+that a missing score counts as 0, an infinite one as 1, and that the `r_bias` of `RangeFScore` is without effect.
+
 TimeEval accepts a missing score and returns a number all the same. Here a missing score is an error until you say
 what it means with `missing='normal'` or `missing='ignore'`.""",
     ),
@@ -112,6 +131,11 @@ from deep inside; ours is one error, which says what is missing.""",
 You look metrics up in a registry and call `.compute(y_true, y_pred)`. In pateval each is a function, and its id in
 the catalogue, with options, works in `pv.evaluate`, in the command line and in leaderboards. The order of arguments
 is the same.
+
+`pateval.compat.tsadmetrics` has nineteen of its classes by their own names, with their options and defaults, where one
+function of ours gives the same number. They keep that AUC-PR is average precision, that ranges get an existence reward
+in their precision, too, and that with a delay of `k` the k-th step of an event is too late. The others are other
+numbers; the module says which.
 
 The defaults are not. tsadmetrics uses buffers of 5 for PATE and a window of 4 for VUS, where the authors use 100;
 the tolerance is part of the metric, so decide which you mean and write it down. Also note that its PATE answers 0.0

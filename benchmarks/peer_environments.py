@@ -95,6 +95,10 @@ import json, signal, sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 space = {"np": np}
+def plain(value):
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, (list, tuple)) or np.ndim(value) else float(value)
 try:
     exec(json.loads(sys.stdin.readline()), space)
     begun = {"ready": True}
@@ -116,7 +120,7 @@ for line in sys.stdin:
         signal.setitimer(signal.ITIMER_REAL, 1, 1)
         value = eval(call, space)
         seconds = time.process_time() - begin
-        answer = {"seconds": seconds, "value": None if isinstance(value, dict) else float(value)}
+        answer = {"seconds": seconds, "value": plain(value)}
     except TimeoutError:
         answer = {"error": f"not done after {limit:g} s"}
     except Exception as error:
@@ -186,7 +190,7 @@ class PeerProcess:
         return json.loads(line) if line else {"error": f"the process of {self.peer.name} ended"}
 
     def ask(self, case: Path, call: str) -> dict[str, Any]:
-        """Return ``seconds`` and ``value`` of a call on a case, or ``error``."""
+        """Return ``seconds`` and ``value`` of a call on a case, dictionaries and arrays as such, or ``error``."""
         if self._process.poll() is not None:
             self._start()
         self._send([str(case), call, self.limit])

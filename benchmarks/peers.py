@@ -134,7 +134,7 @@ def measure(process: PeerProcess, call: Call, case: Path, series: dict[str, Any]
         highest=max(ratios) if known else None,
         turns=len(ratios),
         our_value=value,
-        their_value=answer.get("value"),
+        their_value=None if isinstance(answer.get("value"), dict) else answer.get("value"),
         remark=answer.get("error", ""),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -428,24 +429,24 @@ class TestStatuses:
         assert Cell(1, good, rule, 0.03 + 1e-9).agrees
         assert not Cell(1, bad, rule, 0.03 + 1e-9).agrees
 
-    @pytest.mark.parametrize("name", NEED_NOTHING)
-    def test_altered_numbers_flip_each(self, name, nowhere):
+    @pytest.mark.parametrize("name", [*NEED_NOTHING, "readings", "timing", "consistency", "segments"])
+    def test_altered_numbers_flip_each(self, name, nowhere, request):
         """Whatever is printed, moved away from what was found, no longer reproduces; moved onto it, it does."""
-        beside = {"above": 1e9, "below": -1e9}
-        for verdict in compute(name, nowhere).verdicts:
-            if not verdict.cells:
-                continue
-            far = [cell._replace(printed=beside.get(cell.rule, "another")) for cell in verdict.cells]
-            far = [cell._replace(printed=1e9) if cell.rule in ("rounds", "within") else cell for cell in far]
-            assert Verdict(verdict.name, far).status == DIFFERS
-            near = {"above": -1e9, "below": 1e9}
+        far = {"equal": "another", "rounds": 1e9, "within": 1e9, "above": 1e9, "below": -1e9}
+        near = {"above": -1e9, "below": 1e9}
+        settings = request.getfixturevalue("scored") if name in ("consistency", "segments") else nowhere
+        decided = [verdict for verdict in compute(name, settings).verdicts if verdict.cells]
+        assert decided
+        for verdict in decided:
+            away = [cell._replace(printed=far[cell.rule], limit=0.0) for cell in verdict.cells]
+            assert replace(verdict, cells=away).status == DIFFERS
             onto = [
                 cell._replace(
                     printed=near.get(cell.rule, round(cell.found, 2) if cell.rule == "rounds" else cell.found)
                 )
                 for cell in verdict.cells
             ]
-            assert Verdict(verdict.name, onto).status == REPRODUCES
+            assert replace(verdict, cells=onto).status == (IN_PART if verdict.one_seed else REPRODUCES)
 
     def test_altered_printed_numbers_reach_the_page(self, monkeypatch):
         monkeypatch.setattr(paper, "SCENARIO_VALUES", dict.fromkeys(paper.SCENARIO_VALUES, (0.123,) * 10))

@@ -10,6 +10,7 @@ import torch
 
 import pateval as pv
 from conftest import CHECKOUT
+from pateval.cli import main
 from pateval.detectors.presets import threshold_ratio
 from pateval.io.score_files import read_metadata, read_training_scores
 from pateval.paper import ExperimentSettings, MissingInputError, compute, inputs, own_protocol, paper_tables
@@ -120,11 +121,15 @@ def small(tmp_path_factory):
             path = root / "SMD" / f"{machine}_{part}.parquet"
             path.parent.mkdir(exist_ok=True)
             pq.write_table(pa.table(columns), path)
+    options = ["--root", root, "--scores", scores, "--seeds", 2, "--train", "--device", "cpu", "-o", scores / "pages"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "TRAINED", ("lstm", "usad"))
         patch.setattr(inputs, "dataset_settings", lambda *_: {"epochs": 2})
-        settings = ExperimentSettings(root=root, scores=scores, seeds=2, train=True, device="cpu")
-        return settings, compute("impact", settings)
+        with pytest.raises(SystemExit) as stopped:
+            main(["reproduce", "impact", *map(str, options)])
+    assert stopped.value.code == 0
+    settings = ExperimentSettings(root=root, scores=scores, seeds=2)
+    return settings, compute("impact", settings)
 
 
 def test_training_by_the_command(small):
@@ -139,6 +144,13 @@ def test_training_by_the_command(small):
         chosen = read_metadata(settings.scores / protocol / "SMD" / "lstm.parquet")["settings"]
         assert (chosen["order"] == "legacy") is (protocol == "paper")
         assert chosen["float32_input"] is (protocol == "paper")  # as in the authors' program
+        assert read_metadata(settings.scores / protocol / "SMD" / "usad.parquet")["protocol"] == protocol
+        made_by = read_metadata(settings.scores / protocol / "SMD" / "usad.parquet")
+        assert [run["seed"] for run in made_by["runs"]] == [0, 1]
+        assert set(made_by["pateval"]) == {"version", "commit"}
+    page = (settings.scores / "pages" / "impact" / "README.md").read_text()
+    typed = "pateval reproduce impact --root FOLDER --scores FOLDER --seeds 2 --train --device cpu"
+    assert f"- command: `{typed}`" in page
     rows = made.table("training").rows
     assert {(row["protocol"], row["detector"], row["seed"]) for row in rows} == {
         (protocol, detector, run)

@@ -48,6 +48,19 @@ def test_what_the_page_says_about_the_score_files() -> None:
     assert {path.parent.name for path in SCORES.rglob("*.parquet")} == {"MSL", "SMAP", "SMD"}
 
 
+def test_every_score_file_names_protocol_and_seed_and_the_commit_where_records_had_one() -> None:
+    """Files of the paper's protocol are older than the record of the commit, which the page says."""
+    for path in SCORES.rglob("*.parquet"):
+        known = read_metadata(path)
+        assert known["protocol"] == path.parents[1].name
+        if path.parents[1].name == "authors":
+            assert known["seed"] == 0
+        else:
+            assert [run["seed"] for run in known["runs"]] == [0]
+            assert len(known["pateval"]["commit"].rstrip("+")) == 40
+    assert "but no commit (they were added in f1f54e7)" in " ".join((RESULTS / "README.md").read_text().split())
+
+
 def test_the_page_names_every_file_that_the_race_had() -> None:
     """Files of our own protocol that were trained with CUDA graphs, beside other seeds."""
     page = (RESULTS / "README.md").read_text()

@@ -1,6 +1,6 @@
 """PATE in Merlion: an evaluator that returns it, with the buffers that Merlion's configuration already has.
 
-Merlion needs NumPy 1, and pateval asks for NumPy 2, so install pateval there with ``pip install --no-deps pateval``.
+Merlion needs NumPy 1; pateval runs with NumPy 1.26, so ``pip install pateval`` is enough.
 """
 
 import numpy as np

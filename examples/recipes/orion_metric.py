@@ -1,6 +1,6 @@
 """PATE in Orion: two metrics on intervals, for `Orion.evaluate(metrics=...)` and for Orion's benchmark.
 
-Orion needs NumPy 1, and pateval asks for NumPy 2, so install pateval there with ``pip install --no-deps pateval``.
+Orion needs NumPy 1; pateval runs with NumPy 1.26, so ``pip install pateval`` is enough.
 """
 
 import json

@@ -1,6 +1,6 @@
 """PATE in TimeEval: a metric object that goes into the `metrics=` of an experiment.
 
-TimeEval needs NumPy 1, and pateval asks for NumPy 2, so install pateval there with ``pip install --no-deps pateval``.
+TimeEval needs NumPy 1; pateval runs with NumPy 1.26, so ``pip install pateval`` is enough.
 """
 
 import numpy as np

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pateval.kernels.areas import trapezoids
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
@@ -195,7 +196,7 @@ def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
     gained = np.bincount(last + 1, weights=counts.lengths - counts.hits, minlength=102)
     true_positive = counts.hits.sum() + np.cumsum(gained[::-1])[::-1][1:]
     total = true_positive + counts.false_positive + counts.lengths.sum()
-    return float(np.trapezoid(2 * true_positive / total) / 100)
+    return float(trapezoids(np.arange(101.0), 2 * true_positive / total) / 100)
 
 
 def _delay_adjusted_counts(labels: BoolArray, predictions: BoolArray, *, delay: int) -> tuple[int, int, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -12,17 +14,20 @@ if TYPE_CHECKING:
 def in_words(value: object) -> str:
     """Show a value in a message: its representation, cut where it is long; arrays and tables by type and shape.
 
+    NumPy's numbers are shown as such: their representation depends on NumPy's version.
+
     Examples
     --------
     >>> import numpy as np
-    >>> in_words("a" * 100), in_words(np.zeros(1000)), in_words(0.5)
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", 'ndarray of shape (1000,)', '0.5')
+    >>> in_words("a" * 100), in_words(np.zeros(1000)), in_words(0.5), in_words(np.float64(0.5))
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", 'ndarray of shape (1000,)', '0.5', '0.5')
     """
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
         return f"{type(value).__name__} of shape {shape}"
     try:
-        text = " ".join(repr(value).split())
+        shown = str if isinstance(value, (np.number, np.bool_)) else repr
+        text = " ".join(shown(value).split())
     except Exception:  # an integer of many thousand digits, or an object whose representation fails
         return f"a value of type {type(value).__name__}"
     return shortened(text)

@@ -1,0 +1,12 @@
+"""Calls of other packages, with their arguments, their numbers and their faults: change the import, keep the program.
+
+`PATE` is the authors' call (PyPI ``PATE`` 0.1.1), `get_metrics` that of TSB-AD 1.5, `get_range_vus_roc` and
+`RangeAUC_volume` those of the first VUS package, which many repositories carry along. Classes of TimeEval 1.5.0 are in
+`pateval.compat.timeeval`, those of tsadmetrics 1.0.16 in `pateval.compat.tsadmetrics`. New code is better off with the
+functions of `pateval` itself, which do not have the faults named here.
+"""
+
+from pateval.compat.authors import PATE
+from pateval.compat.vus_family import RangeAUC_volume, get_metrics, get_range_vus_roc
+
+__all__ = ["PATE", "RangeAUC_volume", "get_metrics", "get_range_vus_roc"]
