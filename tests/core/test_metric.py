@@ -663,7 +663,7 @@ def test_a_function_that_breaks_leaves_the_others_alone():
         "number_as_text": "the metric number_as_text must return a number or a PRF; it returned '0.5'",
         "beyond_floats": "the metric beyond_floats returned inf, with which no mean and no rank exists",
         "text": "the metric text must return a number or a PRF; it returned 'good'",
-        "highest_inside_f1": "the metric highest_inside_f1 needs a function that returns a PRF; it returned np.True_",
+        "highest_inside_f1": "the metric highest_inside_f1 needs a function that returns a PRF; it returned True",
     }
     assert found["auc_roc"] == pv.auc_roc(LABELS, SCORES)
     assert list(found.chance) == ["auc_roc"]
