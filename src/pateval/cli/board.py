@@ -53,6 +53,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @output.overwrite
 @output.format_option
 @output.wide_option
+@options.display
 def leaderboard(
     files: tuple[str, ...],
     results: str | None,
@@ -65,6 +66,7 @@ def leaderboard(
     overwrite: bool,
     style: str,
     wide: bool,
+    display: tuple[str, ...],
     **work: Any,
 ) -> None:
     """Say who is better on many series, by how much, and whether that is evidence.
@@ -78,6 +80,7 @@ def leaderboard(
     or rows that this one would lack, is not written to without --overwrite. The exit status is 1 where something was
     left out or failed.
     """
+    names = options.display_names(display)
     if (results is None) == (not files):
         raise click.UsageError("name files of scores, or one table of values with --from-results")
     if report is not None:
@@ -101,7 +104,8 @@ def leaderboard(
             raise click.ClickException(str(error)) from error
         tell_all((*board.failures, *board.warnings))
     # Printed before the files are written: a disk that is full takes no answer away.
-    say(board.rendered(style, None if wide else TERMINAL_WIDTH), style)
+    width = None if wide else TERMINAL_WIDTH
+    say(board.to_latex(names=names) if style == "latex" else board.rendered(style, width), style)
     if folder is not None:
         board.save(folder, overwrite=overwrite)
     if report is not None:

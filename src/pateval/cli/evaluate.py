@@ -45,8 +45,15 @@ def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measure
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.columns
 @options.measures(options.pooled, options.chance, options.seed)
+@options.display
 @result_options
-def score(files: tuple[str, ...], columns: dict[str, Any], parameters: dict[str, Any], result: Output) -> None:
+def score(
+    files: tuple[str, ...],
+    columns: dict[str, Any],
+    parameters: dict[str, Any],
+    display: tuple[str, ...],
+    result: Output,
+) -> None:
     """Compute metrics of the detectors in FILE... (`-` for standard input).
 
     A file holds labels and one or many score columns, or a detector column. Files with one score column are a detector
@@ -69,7 +76,8 @@ def score(files: tuple[str, ...], columns: dict[str, Any], parameters: dict[str,
     measures = Measures.of(**parameters, channels=any(layout.channels for layout in plan.layouts))
     read = ScoredFiles.read(plan, measures)
     table = evaluate_detectors(read.detectors(), measures)
-    result.emit(table.rendered)
+    names = options.display_names(display)
+    result.emit(lambda style, width: table.to_latex(names=names) if style == "latex" else table.rendered(style, width))
     if result.style not in ("json", "csv"):
         tell_all(table.remarks())
     tell_all(_warnings(read, measures))

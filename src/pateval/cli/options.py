@@ -41,7 +41,7 @@ _GROUPS = {
     "Columns": "detector run ignore positive events closed-events value kind stop",
     "Time": "time-unit time-zone sort max-gap window from to period merge cooldown within",
     "What to compute": "",
-    "Output": "wide overwrite report title figure help",
+    "Output": "wide display overwrite report title figure help",
 }
 _FEW = 12  # options; so many are read without headings
 
@@ -286,6 +286,12 @@ chance = option(
     metavar="N",
 )
 seed = option("--seed", "Seed of all that is drawn.", type=AT_LEAST_0, default=0, metavar="N")
+display = option(
+    "--display",
+    "With --format latex: show a detector or metric under another name. May be repeated.",
+    multiple=True,
+    metavar="NAME=TEXT",
+)
 rank_by = option("--rank-by", "Metric that orders the detectors; pate_ap where it is computed.", metavar="METRIC")
 workers = option("--workers", "Processes here; one per core by default.", type=AT_LEAST_1, metavar="N")
 root = option("--root", "Folder the known data sets are kept in.", type=click.Path(file_okay=False), metavar="DIR")
@@ -309,6 +315,14 @@ def measures(*others: Decorator) -> Decorator:
         (metrics, on_clock, window, threshold, *others),
         lambda given: given | {"metrics": metric_names(given["metrics"])},
     )
+
+
+def display_names(values: tuple[str, ...]) -> dict[str, str]:
+    """Read ``NAME=TEXT`` of ``--display``; ids have signs of their own, so the text begins behind the last one."""
+    wrong = next((value for value in values if not value.rpartition("=")[0]), None)
+    if wrong is not None:
+        raise click.UsageError(f"--display takes NAME=TEXT, as in lstm_v2=LSTM; got {in_words(wrong)}")
+    return {name: text for name, _, text in (value.rpartition("=") for value in values)}
 
 
 def split(value: str | None) -> list[str] | None:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pateval.catalog.metric import Metric
 from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import Measures
@@ -199,6 +201,12 @@ class Evaluation(Result, Mapping[str, float]):
         """
         name = self.measures.id_of(metric)
         return is_above_chance(self.values_by_id[name], self.chance.get(name), self.measures.by_id[name])
+
+    def _spread(self, metric: str) -> tuple[float, ...]:
+        """The standard deviation over the series where a metric is defined; empty where there is only one."""
+        found = [values[self.measures.id_of(metric)].value for values in self.by_series]
+        defined = [value for value in found if not np.isnan(value)]
+        return (float(np.std(defined, ddof=1)),) if len(defined) > 1 else ()
 
     def mark(self, metric: str) -> str:
         """Return a star where a value is not above chance."""
@@ -403,10 +411,35 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
         is_marked = any(cell.endswith("*") for row in rows for cell in row)
         return f"{table}\n\n{NOT_ABOVE}" if is_marked else table
 
+    def to_latex(self, *, names: Mapping[str, str] | None = None, caption: str | None = None, label: str = "") -> str:
+        """Return a table for a paper, for the package booktabs; see :meth:`pateval.Leaderboard.to_latex`.
+
+        With several series the standard deviation over them stands behind every mean.
+        """
+        from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
+
+        evaluations = list(self.values())
+        # Where some give predictions, the others say which rule made theirs.
+        named = next((one for one in evaluations if not one.given), evaluations[0])
+        columns = []
+        for metric in named.metrics:
+            cells = []
+            for one in evaluations:
+                value = None if metric.id in one.reasons else one[metric.id]
+                cells.append(PaperCell(value, one._spread(metric.id), one.is_above_chance(metric.id)))
+            levels = [one.chance.get(metric.id) for one in evaluations]
+            chance = [level for level in levels if level is not None]
+            facts = (metric.id, named.label(metric.id), metric.higher_is_better)
+            columns.append(PaperColumn(*facts, cells, chance, named.signatures[metric.id]))
+        over = "one series" if named.series == 1 else named._over()
+        about = f"{len(self)} detectors, {over}" if caption is None else caption
+        others = [name for name, one in self.items() if one.signatures != named.signatures]
+        return paper_table(list(self), columns, names=names, caption=about, label=label, others=others)
+
     def rendered(self, style: str, width: int | None = None) -> str:
         """The table in one of the formats of the command line: for programs a row per value, with all options."""
         if style not in ("json", "csv"):
-            return super().rendered(style, width)
+            return self.to_latex() if style == "latex" else super().rendered(style, width)
         rows = self.rows()
         for row in rows:
             options = plain(self[row["detector"]].options)

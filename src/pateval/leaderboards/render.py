@@ -13,7 +13,8 @@ from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
-from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, latex, markdown
+from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
+from pateval.output.text_table import TERMINAL_WIDTH, aligned, cut_in_the_middle, folded, how_many_fit, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -204,11 +205,51 @@ def text(overview: Overview, width: int | None = TERMINAL_WIDTH) -> str:
     return "\n".join([table, "", *(folded(remark, width) for remark in remarks)])
 
 
-def as_latex(overview: Overview) -> str:
-    """Render the overview as a LaTeX table; the remarks, and the package it needs, are comments above it."""
-    needs = r"for the rules: \usepackage{booktabs}"
-    comments = [f"% {' '.join(remark.split())}" for remark in (*overview.remarks, needs)]
-    return "\n".join([*comments, latex(overview.header, overview.rows, overview.to_the_right)])
+def as_latex(
+    board: Leaderboard, metrics: Sequence[str] | None, names: Mapping[str, str] | None, caption: str | None, label: str
+) -> str:
+    """Render a leaderboard as a table for a paper; see :meth:`Leaderboard.to_latex`."""
+    shown = headline(board.metrics, board.rank_by) if metrics is None else list(metrics)
+    detectors = board.best_first(board.rank_by)
+    rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
+    columns = []
+    if not board.pooled:
+        ranks = [PaperCell(rows[detector, board.rank_by]["mean_rank"]) for detector in detectors]
+        columns.append(PaperColumn("rank", "rank", False, ranks, decimals=2))
+    for metric in shown:
+        found = None if board.pooled else board.significance(metric)
+        letters = alike_texts(found) if found is not None and found.has_few else {}
+        of_metric = [rows[detector, metric] for detector in detectors]
+        cells = [
+            PaperCell(row["mean"], _spread(board, row), board.is_above_chance(row), letters.get(row["detector"], ""))
+            for row in of_metric
+        ]
+        chance = [row["chance"] for row in of_metric if row["chance"] is not None]
+        better = board.facts[metric].higher_is_better
+        signature = board.signatures.get(metric, "")
+        columns.append(PaperColumn(metric, board.label(metric), better, cells, chance, signature))
+    what = (
+        f"all steps of {board.pooled} series as one sample"
+        if board.pooled
+        else f"means over {len(board.series)} series"
+    )
+    about = f"{len(detectors)} detectors, {what}" if caption is None else caption
+    signatures = {metric: board.signatures.get(metric) for metric in shown}
+    others = [
+        name
+        for name, own in board.own_signatures.items()
+        if {metric: own.get(metric) for metric in shown} != signatures
+    ]
+    return paper_table(detectors, columns, names=names, caption=about, label=label, others=others)
+
+
+def _spread(board: Leaderboard, row: Mapping[str, Any]) -> tuple[float, ...]:
+    """The limits of a mean where they are known, else the standard deviation over series, else none."""
+    if row["low"] is not None and row["high"] is not None:
+        return row["low"], row["high"]
+    values = board.values[board.detectors.index(row["detector"]), :, board.metrics.index(row["metric"])]
+    defined = values[~np.isnan(values)]
+    return (float(defined.std(ddof=1)),) if defined.size > 1 else ()
 
 
 def as_markdown(overview: Overview) -> str:

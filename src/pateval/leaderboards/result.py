@@ -355,7 +355,42 @@ class Leaderboard(Result):
             return as_csv(self.summary()).removesuffix("\n")
         if style == "table":
             return render.text(self.overview(), width)
-        return (render.as_latex if style == "latex" else render.as_markdown)(self.overview())
+        return self.to_latex() if style == "latex" else render.as_markdown(self.overview())
+
+    def to_latex(
+        self,
+        *,
+        metrics: Sequence[str] | None = None,
+        names: Mapping[str, str] | None = None,
+        caption: str | None = None,
+        label: str = "",
+    ) -> str:
+        r"""Return a table for a paper, for the package booktabs: detectors, best first, by metrics.
+
+        The best of a column is bold, the second underlined; limits or standard deviations stand behind every mean, what
+        random scores reach in the last row. A star marks what is not above chance, letters who is not told apart.
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Which of the metrics computed; by default those of the overview.
+        names : mapping of str to str, optional
+            What to call detectors and metrics, as in ``{"lstm_v2": "LSTM", "pate_ap": "PATE-AP"}``.
+        caption : str, optional
+            Its first sentence, without a full stop. What marks mean, and the signatures, follow it.
+        label : str
+            For references, such as ``"tab:main"``.
+
+        Examples
+        --------
+        >>> import pateval as pv
+        >>> data = {"label": [0, 1, 0, 0], "a": [0.1, 0.9, 0.2, 0.1], "b": [0.5, 0.2, 0.1, 0.9]}
+        >>> board = pv.leaderboard(data, metrics="auc_roc", chance=0, event_draws=0)
+        >>> print(board.to_latex(names={"a": "LSTM"}).splitlines()[8])
+        LSTM & \textbf{1.00} & \textbf{1.000}\textsuperscript{a} \\
+        """
+        chosen = None if metrics is None else [self._id(metric) for metric in metrics]
+        return render.as_latex(self, chosen, names, caption, label)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the scores as CSV."""
