@@ -79,6 +79,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "capture_repr": (),  # figures say enough; the name of an object below them says nothing
     "matplotlib_animations": False,
+    "image_srcset": ["2x"],  # figures are as wide as a telephone, and sharp on it
 }
 # numpydoc lists references that the text need not number.
 suppress_warnings = ["config.cache", "ref.footnote"]

@@ -65,6 +65,12 @@ FAMILIES = {
     "metrics.channel_ranking": "Channels",
 }
 OTHERS = "Others"
+# What metrics take, in the order of the sidebar, which shows the second text.
+TAKEN = {
+    "scores": ("On scores: no threshold to choose", "On scores"),
+    "predictions": ("On predictions: a threshold, or what a detector flags", "On predictions"),
+    "channels": ("On labels of several channels", "On several channels"),
+}
 
 
 def values_of(ids: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -317,6 +323,11 @@ def family(metric: Metric) -> str:
     return FAMILIES.get(name, FAMILIES.get(name.split(".")[0], OTHERS))
 
 
+def taken_by(metric: Metric) -> str:
+    """Return what a metric takes, a key of `TAKEN`."""
+    return "channels" if metric.channels else "predictions" if metric.needs_threshold else "scores"
+
+
 def main(arguments: Iterable[str]) -> None:
     """Write all pages, their pictures and the list of them."""
     folder = Path(next(iter(arguments), HERE / "metrics"))
@@ -343,16 +354,19 @@ def main(arguments: Iterable[str]) -> None:
     ask = "If you do not know where to begin, read [Choose a metric](../choose.md), or ask by question:"
     lines = ["# Metrics", "", about, "", ask, ""]
     lines += ["```", "$ pateval metrics --for early-warning,few-alarms", "```", ""]
-    ordered = sorted(
-        by_function.values(), key=lambda each: list(dict.fromkeys([*FAMILIES.values(), OTHERS])).index(family(each[0]))
-    )
-    for title, group in groupby(ordered, key=lambda each: family(each[0])):
-        lines += [f"## {title}", "", "| metric | what it is |", "| --- | --- |"]
-        chosen = list(group)
-        for metrics in chosen:
-            name = metrics[0].function.__name__
-            lines.append(f"| [{name}]({name}.md) | {metrics[0].summary.replace('``', '`')} |")
-        lines += ["", "```{toctree}", ":hidden:", "", *(each[0].function.__name__ for each in chosen), "```", ""]
+    families = list(dict.fromkeys([*FAMILIES.values(), OTHERS]))
+    ordered = sorted((metrics[0] for metrics in by_function.values()), key=lambda each: families.index(family(each)))
+    for kind, (title, caption) in TAKEN.items():
+        chosen = [metric for metric in ordered if taken_by(metric) == kind]
+        lines += [f"## {title}", ""]
+        for name, group in groupby(chosen, key=family):
+            lines += [f"### {name}", "", "| metric | what it is |", "| --- | --- |"]
+            for metric in group:
+                called = metric.function.__name__
+                lines.append(f"| [{called}]({called}.md) | {metric.summary.replace('``', '`')} |")
+            lines.append("")
+        pages = [metric.function.__name__ for metric in chosen]
+        lines += ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
     print(f"{len(by_function)} pages about {len(known)} metrics in {folder}")
 

@@ -91,6 +91,21 @@ class TestPages:
         known = {*pv.__all__, *plots.__all__, *compat.__all__}
         assert sorted(listed - known) == []
 
+    def test_every_kind_of_figure_has_an_example_that_a_telephone_can_show(self):
+        from pateval.cli.plot import KINDS
+
+        examples = {
+            path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "examples" / "figures").glob("*.py")
+        }
+        drawn = {name for text in examples.values() for name in re.findall(r"pv\.plots\.(\w+)\(", text)}
+        named = {"buffers": "buffer_heat_map", "buffer-size": "buffer_sizes", "lengths": "weights_by_length"}
+        named |= {"distribution": "score_distribution", "ranks": "rank_heat_map", "audit": "audit_chart"}
+        assert {named.get(kind, kind.replace("-", "_")) for kind in KINDS} <= drawn
+        assert {"gaming_chart", "shifts"} <= drawn
+        for name, text in examples.items():
+            (width,) = re.findall(r"(?:figsize=|panels\(.*size=)\((\d+(?:\.\d+)?),", text)
+            assert float(width) <= 4.6, f"{name} is wider than letters of 8 points can be read on 360 pixels"
+
     def test_every_recipe_is_shown_and_run(self):
         names = sorted(path.stem for path in (ROOT / "examples" / "recipes").glob("*.py"))
         guide = (DOCS / "guides" / "recipes.md").read_text(encoding="utf-8")

@@ -14,5 +14,5 @@ from pateval.demo import make_series
 audit = pv.audit(
     make_series(0).labels, metrics=["pate_ap", "vus_pr", "point_f1", "point_adjusted_f1", "affiliation_f1"]
 )
-fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
+fig, ax = plt.subplots(figsize=(4.6, 2.6), layout="constrained")
 pv.plots.audit_chart(audit, ax=ax)

@@ -15,5 +15,5 @@ sample = make_series(0)
 scores = detector_scores(sample, 0)["nearest window"]
 threshold = pv.quantile_threshold(scores, fraction=0.05)
 explained = pv.explain(sample.labels, scores >= threshold, early=24, delay=24)
-fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
+fig, ax = plt.subplots(figsize=(4.6, 3.0), layout="constrained")
 pv.plots.categories(explained, ax=ax)

@@ -15,5 +15,5 @@ sample = make_series(0)
 scores = detector_scores(sample, 0)
 chosen = {name: scores[name] for name in ("nearest window", "seasonal difference", "random")}
 curves = pv.plots.pate_curves(sample.labels, chosen, early=(0, 24), delay=(0, 24))
-fig, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
+fig, ax = plt.subplots(figsize=(4.6, 4.4), layout="constrained")
 pv.plots.precision_recall(curves, ax=ax)

@@ -129,7 +129,7 @@ def gaming_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes |
     _draw_points(ax, minimal, "one flagged step per event", "D", QUIET, "white")
     _draw_points(ax, blind, "fakes that do not know the labels", "o", ALARM, ALARM)
     _name_rows(ax, [row.label for row in drawn], [row.blind.share >= 0.5 for row in drawn])
-    ax.set(xlim=(-3, 103), xlabel="series on which a fake reaches 90 % of the best real detector (%)")
+    ax.set(xlim=(-3, 103), xlabel="series on which a fake reaches\n90 % of the best real detector (%)")
     legend_above(ax, width=0.6 * width_in_inches(ax))
     return ax
 

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, figure, one_axes
+from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, figure, one_axes, width_in_inches
 from pateval.validation.arrays import BoolArray, choice
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def _draw_line(
     first_row = 0.9 + 0.45 * len(joined)
     top, depth = (2.6 if math.isfinite(difference) else 1.4), first_row + half + 0.8
     ax = one_axes(ax, (WIDTH, 0.45 + 0.19 * (top + depth)))
+    caption = _wrapped(caption, 1.1 * width_in_inches(ax))
+    depth += 0.7 * caption.count("\n")
     ax.set_axis_off()
     margin = 0.42 * span
     ax.set(xlim=(1 - margin, len(names) + margin), ylim=(depth, -top))
@@ -115,8 +117,13 @@ def _draw_matrix(ax: Axes | None, names: list[str], ranks: list[float], is_alike
     ax.set_yticks([place + 0.5 for place in rows], texts)
     columns = [0, *range(5 * stride - 1, size, 5 * stride)]
     ax.set_xticks([place + 0.5 for place in columns], [str(place + 1) for place in columns])
-    ax.set_xlabel(textwrap.fill(caption, 70), fontsize=7, color=QUIET)
+    ax.set_xlabel(_wrapped(caption, 0.65 * width_in_inches(ax)), fontsize=7, color=QUIET)
     return ax
+
+
+def _wrapped(caption: str, width: float) -> str:
+    """A caption in small letters, in lines that are so many inches wide."""
+    return textwrap.fill(caption, max(30, int(19 * width)))
 
 
 def _padded(number: str, width: int) -> str:
