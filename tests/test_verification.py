@@ -45,7 +45,7 @@ def forge(folder, alter, **given):
     """Change the leaderboard in memory and save it again, so that every table follows from what was changed."""
     files = [str(folder.parent / f"{name}.parquet") for name in ("good", "fair", "poor")]
     found = pv.leaderboard(files, **({"metrics": METRICS, "chance": 1, "workers": 1} | given))
-    alter(found).save(folder)
+    alter(found).save(folder, overwrite=True)
 
 
 def other_value(detector, series, metric, amount):
