@@ -206,7 +206,9 @@ def large(options: argparse.Namespace) -> None:
             board = Path(folder) / f"board-{data.stem}"
             command = [sys.executable, "-m", "pateval", "leaderboard", str(data), "-o", str(board), "--format", "json"]
             started, before = time.perf_counter(), processor_time()[1]
-            subprocess.run([*command, "--workers", str(options.workers)], stdout=subprocess.DEVNULL, check=True)
+            command += ["--metrics", options.metrics] if options.metrics else []
+            command += ["--chance", str(options.chance), "--workers", str(options.workers)]
+            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
             files = len(list((board / "cache").iterdir()))
             print(
                 f"{what}: {time.perf_counter() - started:.0f} s, {processor_time()[1] - before:.0f} s of processors, "
@@ -273,6 +275,8 @@ def main() -> None:
     four.add_argument("--series", type=int, default=100_000)
     four.add_argument("--only", choices=["detectors on 1", "2 detectors"], help="one of the two")
     four.add_argument("--workers", type=int, default=2)
+    four.add_argument("--metrics", default="", help="metric ids; the nine of the command by default")
+    four.add_argument("--chance", type=int, default=5, help="random score vectors per series (5)")
     four.add_argument("--folder", help="where to put the synthetic files")
     four.set_defaults(run=large)
 
