@@ -15,7 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import pateval as pv
-from pateval.cli import COMMANDS
+from pateval.cli import COMMANDS, main
 
 RNG = np.random.default_rng(5)
 LABELS = np.repeat([0, 1, 0, 1, 0], [30, 8, 40, 5, 37])
@@ -307,3 +307,19 @@ def test_closed_pipe_is_no_error(files):
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+def test_a_pyarrow_that_refuses_this_numpy_is_named_with_the_remedy(monkeypatch, capsys):
+    """Beside NumPy 1.26 pip brings a pyarrow that cannot be imported."""
+
+    def refuse(**_):
+        raise ImportError("pyarrow requires NumPy 2.0 or newer, found 1.26.4")
+
+    monkeypatch.setattr("pateval.cli.pateval.main", refuse)
+    with pytest.raises(SystemExit) as stopped:
+        main(["score", "scores.csv"])
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err == (
+        "pateval: files are read with pyarrow, and this one does not run here (pyarrow requires NumPy 2.0 or newer, "
+        "found 1.26.4): pip install 'pyarrow<24'\n"
+    )

@@ -96,6 +96,10 @@ class TestKeptFaults:
             lambda: compat.get_range_vus_roc([0.1, 0.2], [0, 1], -1),
             "slidingWindow must be a non-negative integer; got -1",
         ),
+        (
+            lambda: compat.RangeAUC_volume([1, 1], [0.1, 0.2], 1),
+            "the metric is undefined: every step is anomalous, so no alarm can be false",
+        ),
         (lambda: compat.RangeAUC_volume([0, 1], [0.1, 0.2], -1), "windowSize must be a non-negative integer; got -1"),
     ],
 )

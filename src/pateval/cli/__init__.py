@@ -150,6 +150,8 @@ def _sentence(error: BaseException) -> str:
     """What an error says; the system's errors put a number first and the file last."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, ImportError) and str(error).startswith("pyarrow requires NumPy"):
+        return f"files are read with pyarrow, and this one does not run here ({error}): pip install 'pyarrow<24'"
     return str(error)
 
 

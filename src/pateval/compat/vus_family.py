@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from pateval.kernels.areas import trapezoids
 from pateval.kernels.soft_labels import VARIANTS, soft_counts
 from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.labels.events import count_inside, runs, within
@@ -22,6 +23,7 @@ from pateval.output.prf import PRF
 from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
+    UndefinedMetricError,
     binary_pair,
     positive_integer,
     require_anomaly,
@@ -73,7 +75,7 @@ def get_metrics(
     evenly spaced between the lowest and the highest score, which a single outlier makes useless; 0.00001 is added to
     the denominator of the best Standard-F1; PA-F1 does not fill the first step of the series, Event-based-F1 does not
     see the last one where an event ends there; R-based-F1 is 0 where everything is predicted, and Affiliation-F NaN
-    where nothing is.
+    where nothing is. A window above 1,000 that is longer than the series is taken as long as the series; that is ours.
 
     Examples
     --------
@@ -140,15 +142,13 @@ def get_range_vus_roc(
     >>> {name: round(value, 4) for name, value in values.items()}
     {'R_AUC_ROC': 0.8905, 'R_AUC_PR': 0.8744, 'VUS_ROC': 0.8521, 'VUS_PR': 0.8298}
     """
-    truth, scores = scored_pair(labels, score)
     window = window_length(slidingWindow, "slidingWindow")
-    options = {"thresholds": _SAMPLED, "variant": "original"}
-    areas = vus_areas(truth, scores, window=2 * window, **options)  # type: ignore[arg-type]
+    recall, rate, precision, _, roc, pr = RangeAUC_volume(labels, score, 2 * window)
     return {
-        "R_AUC_ROC": float(areas.roc[window]),
-        "R_AUC_PR": float(areas.pr[window]),
-        "VUS_ROC": areas.vus_roc,
-        "VUS_PR": areas.vus_pr,
+        "R_AUC_ROC": float(trapezoids(rate[window], recall[window])),
+        "R_AUC_PR": float(trapezoids(recall[window][:-1], precision[window])),
+        "VUS_ROC": roc,
+        "VUS_PR": pr,
     }
 
 
@@ -185,8 +185,9 @@ def RangeAUC_volume(  # noqa: N802  # their name
     """
     labels, scores = scored_pair(labels_original, score)
     require_anomaly(labels)
+    if labels.all():
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
     window = window_length(windowSize, "windowSize")
-    areas = vus_areas(labels, scores, window=window, thresholds=_SAMPLED, variant="original")
     ascending = np.sort(scores)
     thresholds = ascending[::-1][np.linspace(0, scores.size - 1, _SAMPLED).astype(np.intp)]
     levels = distinct_descending(thresholds[::-1])
@@ -202,7 +203,9 @@ def RangeAUC_volume(  # noqa: N802  # their name
         true_rates += [np.concatenate([[0.0], row[place], [1.0]]) for row in recall]
         false_rates += [np.concatenate([[0.0], row[place], [1.0]]) for row in rate]
         precisions += [np.append(1.0, row[place]) for row in true_positive / flagged]
-    return true_rates, false_rates, precisions, np.arange(window + 1), areas.vus_roc, areas.vus_pr
+    roc = np.mean(list(map(trapezoids, false_rates, true_rates)))
+    pr = np.mean([trapezoids(rate[:-1], precision) for rate, precision in zip(true_rates, precisions, strict=True)])
+    return true_rates, false_rates, precisions, np.arange(window + 1), float(roc), float(pr)
 
 
 def _distinct_cuts(scores: FloatArray) -> FloatArray:
