@@ -153,3 +153,18 @@ def test_unknown_backend():
 def test_many_events_are_cut_short_in_print():
     labels = np.tile([0, 1], 50)
     assert "more events" in repr(pv.explain(labels, labels, early=0, delay=0))
+
+
+def test_dates_and_durations_where_there_is_a_clock():
+    labels = [0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1]
+    found = [0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1]
+    dates = np.datetime64("2026-03-01T23:00") + np.arange(16) * np.timedelta64(10, "m")
+    shown = repr(pv.explain(labels, found, early=2, delay=3, times=dates, ignore=np.arange(16) == 7))
+    assert shown.split("\n\n")[-1].splitlines()[2:4] == [
+        "[2026-03-01 23:30, 03-02 00:10)    yes    50%  10 min  10 min  2.29  0.71  1.00",
+        "[2026-03-02 01:20, 01:40)          yes    50%  10 min       -  1.00  0.00  1.00",
+    ]
+    numbers = repr(pv.explain(labels, found, early=2, delay=3, times=np.arange(16) * 0.5, time_unit="h"))
+    assert numbers.split("\n\n")[-1].splitlines()[2].startswith("[1.5, 3.5 h)    yes    50%  30 min  30 min")
+    without_unit = pv.explain(labels, found, early=2, delay=3, times=np.arange(16))
+    assert repr(without_unit) == repr(pv.explain(labels, found, early=2, delay=3))

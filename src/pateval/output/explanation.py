@@ -14,6 +14,7 @@ from pateval.output.results import Result
 from pateval.output.text_table import aligned, cut_in_the_middle, plain
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Timeline
+from pateval.time.words import clock_words, duration_words
 from pateval.validation.arrays import IntArray
 
 Array = npt.NDArray[np.float64]
@@ -241,19 +242,47 @@ class Explanation(Result):
         ]
         return ("…" if stretches[0][0] else "") + "…".join(parts) + ("…" if stretches[-1][1] < codes.size else "")
 
+    def _in_time(self) -> list[tuple[str, str, str]] | None:
+        """Each event, its onset and its lead on the clock, in words; None where there is no clock that has a unit."""
+        steps, clock = self.explained_steps, self.explained_steps.clock
+        if clock is None or clock.nanoseconds is None:
+            return None
+        usual, unit = clock.median_interval(steps.starts) or 0.0, clock.nanoseconds
+        ends = set(steps.starts[1:].tolist()) | {len(clock.times)}
+
+        def place(recorded: int) -> int:
+            return recorded if steps.step_numbers is None else int(np.searchsorted(steps.step_numbers, recorded))
+
+        def waited(first: int, last: int) -> str:
+            return duration_words(float(clock.times[last] - clock.times[first]) * unit)
+
+        found = []
+        for event, start, stop in zip(self.events, *self.event_places(), strict=True):
+            recorded = int(steps.original(np.array([start]))[0])
+            is_last = stop in ends or int(np.diff(steps.original(np.array([stop - 1, stop])))[0]) > 1
+            until = clock.times[stop - 1] + round(usual) if is_last else clock.times[stop]
+            onset = "-" if event.onset_delay is None else waited(start, place(recorded + event.onset_delay))
+            lead = "-" if event.early_lead is None else waited(place(recorded - event.early_lead), start)
+            found.append((f"[{clock_words(clock, clock.times[start], until)})", onset, lead))
+        return found
+
     def _event_cells(self, most: int) -> tuple[list[str], list[list[str]]]:
         """Columns and rows of the first events, for people; the series comes first where it was named."""
-        named = ["series"] if self._is_named else []
+        named, in_time = ["series"] if self._is_named else [], self._in_time()
         return [*named, "event", "found", "cover", "onset", "lead", "TP", "FP", "FN"], [
             [
                 *(str(event.series) for _ in named),
-                f"[{event.start}, {event.stop})",
+                f"[{event.start}, {event.stop})" if in_time is None else in_time[place][0],
                 "yes" if event.detected else "no",
                 f"{event.coverage:.0%}",
-                *("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead)),
+                *(
+                    ("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead))
+                    if in_time is None
+                    else in_time[place][1:]
+                ),
                 *map(_count, (event.true_positive, event.false_positive, event.false_negative)),
             ]
-            for event in self.events[:most]
+            for place, event in enumerate(self.events[:most])
         ]
 
     def _repr_html_(self) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from pateval.time.clocks import WRITTEN_UNITS
+from pateval.time.clocks import WRITTEN_UNITS, Clock
+
+_A_YEAR = 366 * 86_400 * 10**9
 
 
 def duration_words(length: float | Fraction) -> str:
@@ -59,3 +63,22 @@ def interval_words(start: int, stop: int, between: str = " to ") -> str:
     if first == last:
         return first
     return f"{first}{between}{last[11:] if first[:10] == last[:10] else last}"
+
+
+def clock_words(clock: Clock, start: Any, stop: Any) -> str:
+    """Two times of a clock that has a unit: dates, or numbers as they were given, with the unit.
+
+    Examples
+    --------
+    >>> clock_words(Clock(np.array([0, 60, 120]), 10**9), 60, 120)
+    '60, 120 s'
+    >>> days = Clock(np.array([19_000, 19_001]) * 86_400 * 10**9, 1)
+    >>> [clock_words(days, days.times[0], days.times[0] + seconds * 10**9) for seconds in (4_200, 90_000)]
+    ['2022-01-08 00:00, 01:10', '2022-01-08 00:00, 01-09 01:00']
+    """
+    if clock.nanoseconds == 1 and clock.given is None and start > _A_YEAR:  # smaller numbers are no dates
+        first, last = moment_words(int(start)), moment_words(int(stop))
+        said = 11 if first[:10] == last[:10] else 5 if first[:4] == last[:4] else 0  # day or year, of the first
+        return f"{first}, {last[said:]}"
+    low, high = replace(clock, times=np.array([start, stop])).as_given().times.tolist()
+    return f"{low:.10g}, {high:.10g} {clock.as_given().unit}"
