@@ -224,7 +224,15 @@ def _finished_columns(given: dict[str, Any]) -> dict[str, Any]:
     return given | score | {"positive": given["positive"] or None}
 
 
-columns = _gathered("columns", (label, score, detector, run, *_OF_STEPS), _finished_columns)
+_OF_FOLDERS = (
+    option(
+        "--layout",
+        "What sub-folders and files of a folder name; by default it is found out and announced.",
+        type=click.Choice(["detector/series", "series/detector"]),
+    ),
+    option("--labels", "Labels in a folder of their own, a file for each series.", metavar="FOLDER"),
+)
+columns = _gathered("columns", (label, score, detector, run, *_OF_STEPS, *_OF_FOLDERS), _finished_columns)
 """Adds what concerns the reading of tables; the command gets ``columns``, keyword arguments of `pateval.io.Reading`."""
 label_columns = _gathered("columns", (label, *_OF_STEPS), _finished_columns)
 """Those of them that concern labels."""

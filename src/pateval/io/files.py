@@ -107,10 +107,17 @@ def open_table(path: str | os.PathLike[str]) -> Source:
     What is missing, unreadable, empty, damaged or of an unknown format is a TableError.
     """
     path = _path(path)
-    pieces = tuple(_pieces(path))
-    if any(_format(piece) != "parquet" for piece, _ in pieces):
-        return _in_memory(pieces, _stem(path), str(path))
-    source = ParquetFiles(_stem(path), pieces, str(path))
+    return open_pieces(path, tuple(_pieces(path)))
+
+
+def open_pieces(
+    path: Path, pieces: tuple[tuple[Path, dict[str, str]], ...], folder_layout: str = "", notes: tuple[str, ...] = ()
+) -> Source:
+    """Open the files behind a path as one table."""
+    if any(file_format(piece) != "parquet" for piece, _ in pieces):
+        table = _in_memory(pieces, stem_of(path), str(path))
+        return replace(table, notes=(*notes, *table.notes), folder_layout=folder_layout)
+    source = ParquetFiles(stem_of(path), pieces, str(path), notes, folder_layout=folder_layout)
     if source.rows == 0:
         raise NoRowsError(f"{path}: {_NO_ROWS}")
     return source
@@ -136,34 +143,39 @@ def _path(item: str | os.PathLike[str]) -> Path:
 
 def _expand_one(path: Path) -> list[Path]:
     try:
-        if not os.path.isdir(path) or _is_leaderboard(path) or _is_one_table(path):
+        if not os.path.isdir(path) or is_leaderboard(path) or is_one_table(path):
             return [path]
-        return _data_files(path) or [path]
+        inside = [entry for entry in visible(path) if entry.is_dir()]
+        if not data_files(path) and inside and all(is_one_table(entry) for entry in inside):
+            return inside  # a detector each, in parts
+        return data_files(path) or [path]
     except TableError:
         return [path]
 
 
-def _is_leaderboard(folder: Path) -> bool:
+def is_leaderboard(folder: Path) -> bool:
     """Whether a folder is what ``pateval leaderboard -o`` wrote, finished or not: results, not scores."""
     names = [{"run.json", "scores.parquet"}, {"scores.partial"}]
     # Not by Path.is_file, which raises where a folder may not be looked into.
     return any(all(os.path.isfile(folder / name) for name in group) for group in names)
 
 
-def _data_files(folder: Path) -> list[Path]:
+def data_files(folder: Path) -> list[Path]:
     """List the tables in a folder, without the files that may be something else."""
-    found = (entry for entry in _visible(folder) if _format(entry) not in (None, *_ONLY_BY_NAME))
+    found = (entry for entry in visible(folder) if file_format(entry) not in (None, *_ONLY_BY_NAME))
     return [entry for entry in found if entry.is_file()]
 
 
-def _is_one_table(folder: Path) -> bool:
-    if any("=" in entry.name and entry.is_dir() for entry in _visible(folder)):
+def is_one_table(folder: Path) -> bool:
+    """Whether a folder is partitioned: into ``key=value`` folders, or files called ``part-...``."""
+    if any("=" in entry.name and entry.is_dir() for entry in visible(folder)):
         return True
-    files = _data_files(folder)
+    files = data_files(folder)
     return bool(files) and all(file.name.startswith(("part-", "part.")) for file in files)
 
 
-def _visible(folder: Path) -> list[Path]:
+def visible(folder: Path) -> list[Path]:
+    """List what a folder holds, less what is hidden."""
     try:
         return sorted(entry for entry in folder.iterdir() if not entry.name.startswith((".", "_")))
     except OSError as error:
@@ -179,14 +191,14 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
             require_readable(path)
             _require_known(path)
         return [(path, {})]
-    if _is_leaderboard(path):
+    if is_leaderboard(path):
         if (path / "run.json").is_file():
             remedy = f"'pateval report {path}' shows it, and the command that made it prints it in another --format"
         else:
             remedy = "it is not finished, and the command that began it goes on where it was"
         raise TableError(f"{path}: the folder holds a leaderboard, not score files; {remedy}")
-    if not _is_one_table(path):
-        if not _data_files(path):
+    if not is_one_table(path):
+        if not data_files(path):
             raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
         raise TableError(
             f"{path}: a folder is one table only if it is partitioned into key=value folders or part-* files; "
@@ -196,11 +208,11 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
     if not pieces:
         raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
     several = len(pieces) > 1
-    return [(file, constants | ({FILE_COLUMN: _stem(file)} if several else {})) for file, constants in pieces]
+    return [(file, constants | ({FILE_COLUMN: stem_of(file)} if several else {})) for file, constants in pieces]
 
 
 def _require_known(path: Path) -> None:
-    if _format(path):
+    if file_format(path):
         return
     if path.suffix.lower() in _NOT_READ:
         raise TableError(f"{path}: {_NOT_READ[path.suffix.lower()]}")
@@ -211,22 +223,24 @@ def _require_known(path: Path) -> None:
 def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
     # Not by pyarrow.dataset, which guesses types (the detectors 007 and 7 become one number) and knows no NPZ files.
     # Only folders that name a constant are entered, so that a folder that is no table is not searched through.
-    for entry in _visible(folder):
+    for entry in visible(folder):
         key, equals, value = entry.name.partition("=")
         if equals and entry.is_dir():
             yield from _walk(entry, constants | {unquote(key): unquote(value)})
-        elif _format(entry) not in (None, *_ONLY_BY_NAME) and entry.is_file():
+        elif file_format(entry) not in (None, *_ONLY_BY_NAME) and entry.is_file():
             yield entry, constants
 
 
-def _format(path: Path) -> str | None:
+def file_format(path: Path) -> str | None:
+    """Say which format a file is in, by its suffix; None where that is not known."""
     name = path.name.lower()
     packed = next((suffix for suffix in PACKED if name.endswith(suffix)), "")
     kind = next((kind for suffix, kind in SUFFIXES.items() if name.removesuffix(packed).endswith(suffix)), None)
     return kind if not packed or kind in _COMPRESSIBLE else None
 
 
-def _stem(path: Path) -> str:
+def stem_of(path: Path) -> str:
+    """Return the name of a file without what says how it is written."""
     name = path.name or path.resolve().name
     for suffixes in (PACKED, SUFFIXES):
         suffix = next((ending for ending in suffixes if name.lower().endswith(ending)), "")
@@ -239,7 +253,7 @@ def _read_file(path: Path) -> Table:
         content = read_content(path)
         table = _from_content("stdin", content, _format_of(content.data))
     else:
-        table = _from_content(_stem(path), read_content(path), str(_format(path)))
+        table = _from_content(stem_of(path), read_content(path), str(file_format(path)))
     if table.rows == 0:
         raise NoRowsError(f"{table.where}: {_NO_ROWS}")
     return table

@@ -82,7 +82,7 @@ def _without_comments(data: bytes) -> tuple[bytes, int]:
         header, row = lines[first - 1].lstrip(b"# ").strip(), lines[first].strip()
         marks = r"[,;\t|]" if re.search(rb"[,;\t|]", header) else r"\s+"
         names, values = (re.split(marks, line.decode()) for line in (header, row))
-        is_header = any(map(_is_number, values)) and not any(map(_is_number, names))
+        is_header = any(map(is_number, values)) and not any(map(is_number, names))
         if len(names) == len(values) > 1 and is_header:
             lines[first - 1] = header + b"\n"
     rows = [line for line in lines if not line.startswith(b"#")]
@@ -114,7 +114,7 @@ def _split(line: str, mark: str) -> list[str]:
 
 
 def _require_header(header: Sequence[str], where: str) -> None:
-    if header and all(_is_number(cell) for cell in header):
+    if header and all(is_number(cell) for cell in header):
         shown = ", ".join(header[:4]) + (" ..." if len(header) > 4 else "")
         raise TableError(
             f"{where}: the first line holds numbers ({shown}), not names; put a line such as label,score above it"
@@ -193,7 +193,8 @@ def _may_hold_long_integers(column: Any) -> bool:
     return any(abs(limit or 0.0) >= EXACT_INTEGERS for limit in pc.min_max(column).as_py().values())
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, with a point or a comma."""
     try:
         float(cell.replace(",", "."))
     except ValueError:

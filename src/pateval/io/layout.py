@@ -17,10 +17,11 @@ from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import unit_nanoseconds
 from pateval.time.dates import ZONE_REMEDY, date_text, has_zone, is_day_first, is_time, require_zone, why_no_time
-from pateval.validation.arrays import flag
+from pateval.validation.arrays import choice, flag
 from pateval.validation.wording import in_words, listed
 
 NO_TIME = "none"
+LAYOUTS = ("detector/series", "series/detector")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Reading:
     # read from one. Dates are times; numbers are steps from 0, or times where a column of numeric times is named.
     events: object = None
     closed_events: bool = False  # whether the stop of an event belongs to it
+    layout: str | None = None  # what sub-folders and files name: one of `LAYOUTS`
+    labels: str | os.PathLike[str] | None = None  # the folder where labels lie, apart from the scores
     labels_only: bool = False  # the scores, if there are any, are of no interest
     allow_channels: bool = False  # whether the caller can do with labels of several channels
     defaults: bool = False  # "label" and "score" are only where columns usually are; others are guessed without these
@@ -53,6 +56,8 @@ class Reading:
             if name is not None and not isinstance(name, str) and not several:
                 wanted = "the name of a column" + (", or a list of names" if role == "score" else "")
                 raise TypeError(f"{role} must be {wanted}; got {in_words(name)}")
+        if self.layout is not None:
+            choice(self.layout, "layout", LAYOUTS)
         if self.time_zone is not None:
             require_zone(self.time_zone)
         flag(self.sort, "sort")
@@ -93,6 +98,8 @@ class Layout:
     channels: tuple[str, ...] = ()
     time_zone: str | None = None
     ignored: EventIntervals | None = None
+    folder_layout: str = ""  # what sub-folders and files name, where a whole folder was read
+    labels_folder: str | None = None  # where its labels lie
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -171,6 +178,8 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         positive=positive,
         channels=tuple(channels),
         time_zone=reading.time_zone,
+        folder_layout=source.folder_layout,
+        labels_folder=None if reading.labels is None else os.fspath(reading.labels),
     )
     layout = layout if reading.events is None else _with_events(source, layout, reading)
     is_column = reading.ignore is None or reading.ignored_column is not None

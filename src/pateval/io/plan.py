@@ -18,7 +18,8 @@ from pateval.io import guesses
 from pateval.io.content import TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table, read_table
-from pateval.io.layout import Layout, Reading, find_layout
+from pateval.io.folders import is_tree, open_folder
+from pateval.io.layout import LAYOUTS, Layout, Reading, find_layout
 from pateval.io.source import ParquetFiles, Table, without_times
 from pateval.io.units import Unit, interleaving_note, labelled_series, list_units
 from pateval.validation.wording import in_words, listed, named_error
@@ -156,12 +157,14 @@ def make_plan(
 
     notes: list[str] = []
     opened: list[Source] = []
-    for where, opener in _openers(data, notes):
+    for where, opener in _openers(data, notes, reading):
         try:
             opened.append(opener())
         except TableError as error:
             refuse(where, error)
-    named = reading
+    if reading.layout is not None and opened and not any(source.folder_layout for source in opened):
+        raise TableError(f"{opened[0].where}: a layout is that of a folder with sub-folders; leave --layout out")
+    named = reading if reading.labels is None else replace(reading, label=None)
     for role, default in (("label", DEFAULT_LABEL), ("score", DEFAULT_SCORE)):
         if reading.defaults and getattr(reading, role) == default and not any(default in one.kinds() for one in opened):
             named = replace(named, label=None) if role == "label" else replace(named, score=None)
@@ -187,6 +190,7 @@ def make_plan(
         # they add up to too much, only their paths are kept.
         size = source.size_in_bytes if isinstance(source, Table) else 0
         is_file = isinstance(source, Table) and source.from_file and os.path.exists(source.where)
+        is_file = is_file and not source.folder_layout
         kept_bytes += size
         sources.append(Path(source.where) if is_file and kept_bytes > _MOST_KEPT_BYTES else source)
         layouts.append(layout)
@@ -243,7 +247,7 @@ class _JobTableBuilder:
         return JobTable(*names, tuple(layouts), *codes, *lines)
 
 
-def _openers(data: object, notes: list[str]) -> Iterator[tuple[str, Callable[[], Source]]]:
+def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple[str, Callable[[], Source]]]:
     """Yield a name and an opener for everything the caller handed in."""
     if isinstance(data, Mapping) and _holds_tables(data):
         for name, value in data.items():
@@ -267,6 +271,10 @@ def _openers(data: object, notes: list[str]) -> Iterator[tuple[str, Callable[[],
             raise TableError(
                 f"data must be paths, tables or mappings of arrays; no path is as long as {in_words(item)}"
             )
+        is_whole = reading.labels is not None or (reading.layout is not None and os.path.isdir(item))
+        if is_whole or is_tree(item):
+            yield str(item), partial(open_folder, item, reading.layout, reading.labels, reading.label or "")
+            continue
         for path in expand(item):
             target = os.path.realpath(path)  # not by Path.resolve, which raises where a link leads to itself
             if target in seen:
@@ -369,7 +377,13 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
     layouts = []
     for path, layout in inputs:
         try:
-            source = open_table(_found(path, places))
+            found = _found(path, places)
+            if not layout.folder_layout:
+                source = open_table(found)
+            else:
+                labels = None if layout.labels_folder is None else _found(layout.labels_folder, places)
+                way = layout.folder_layout if layout.folder_layout in LAYOUTS else None
+                source = open_folder(found, way, labels, layout.label or "")
             table.add(list_units(source, layout), layout, source.where)
         except (TableError, KeyError) as error:
             problems.append(f"{path}: the input can no longer be read: {error}")

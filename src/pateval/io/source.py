@@ -37,6 +37,7 @@ class Table:
     notes: tuple[str, ...] = ()
     from_file: bool = False
     pieces: tuple[tuple[Path, dict[str, str]], ...] = ()
+    folder_layout: str = ""  # what sub-folders and files name, where a whole folder was read
 
     @property
     def rows(self) -> int:
@@ -227,6 +228,7 @@ class ParquetFiles:
     where: str
     notes: tuple[str, ...] = ()
     first_row: int = 0
+    folder_layout: str = ""
 
     from_file: ClassVar[bool] = True
 
@@ -316,7 +318,9 @@ class ParquetFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         # Footers stay behind: they are larger than the files' names, and each process reads its own.
-        return {name: self.__dict__[name] for name in ("name", "pieces", "where", "notes", "first_row")}
+        return {
+            name: self.__dict__[name] for name in ("name", "pieces", "where", "notes", "first_row", "folder_layout")
+        }
 
 
 def _is_plain_text(type_: Any) -> bool:

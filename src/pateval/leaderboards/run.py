@@ -61,6 +61,8 @@ def leaderboard(
     time: str | None = None,
     time_unit: str | None = None,
     time_zone: str | None = None,
+    layout: str | None = None,
+    labels: str | os.PathLike[str] | None = None,
     ignore: object = None,
     sort: bool = False,
     positive: object = None,
@@ -112,6 +114,10 @@ def leaderboard(
     time_zone : str, optional
         Where dates without a time zone were recorded, in the data and in the events: "UTC", "Europe/Berlin" and so on.
         Without it dates with a zone and dates without one do not go together.
+    layout : {"detector/series", "series/detector"}, optional
+        What sub-folders and files of a folder name; by default it is found out by names and labels in common.
+    labels : path, optional
+        Folder with the labels of each series, where the scores lie without them; files are matched by name.
     ignore : str, path or table, optional
         Column of 0/1 that marks steps to leave out, as if they had never been recorded; or a table of intervals, with
         columns of start and stop (and of series where there are several), in steps or in times. The stop is not left
@@ -224,6 +230,8 @@ def leaderboard(
         time=time,
         time_unit=time_unit,
         time_zone=time_zone,
+        layout=layout,
+        labels=labels,
         ignore=ignore,
         sort=sort,
         positive=positive,
