@@ -91,6 +91,23 @@ def test_the_lengths_follow_from_the_seed():
     assert lengths(1) != lengths(2)
 
 
+def test_as_many_beginnings_as_asked_for():
+    values = np.arange(5.0)
+    assert [pv.check_causal(np.abs, values, prefixes=count).prefixes for count in (2, 3, 4, 5, 6)] == [2, 3, 4, 5, 5]
+    assert [pv.check_causal(np.abs, values, prefixes=count).every_step for count in (4, 5)] == [False, True]
+
+
+@pytest.mark.parametrize("least", [1, 2, 7, 19])
+def test_the_shortest_beginning_is_found_and_missing_scores_are_no_change(least):
+    def score(values):
+        if len(values) < least:
+            raise ValueError("too short")
+        return np.where(np.arange(len(values)) < least - 1, np.nan, np.abs(values))
+
+    found = pv.check_causal(score, np.arange(20.0), prefixes=None)
+    assert (found.shortest, found.causal, found.prefixes) == (least, True, 21 - least)
+
+
 # By the settings of each detector: what looks ahead, and how far. Networks on tiles score a step by the window that it
 # lies in, which has to be complete; until then by the last whole window there is.
 LOOKS_AHEAD = {"pca", "autoencoder", "lstm", "transformer", "usad", "anomaly_transformer", "dcdetector"}

@@ -234,6 +234,13 @@ def test_windows_laid_one_after_another(tmp_path):
         check(tmp_path / "scores.csv")
 
 
+@pytest.mark.parametrize(("size", "window"), [(40, 30), (40, 3), (25, 12)])
+def test_few_long_windows_and_many_short_ones_are_recognised(size, window):
+    labels = np.arange(size) % 13 == 7
+    labels[16] = True
+    assert windows_in_a_row(np.lib.stride_tricks.sliding_window_view(labels, window).ravel()) == window
+
+
 def test_labels_with_a_period_are_no_windows():
     periodic = np.tile(np.repeat([False, True, False], [7, 2, 10]), 60)
     assert windows_in_a_row(periodic) is None

@@ -91,6 +91,9 @@ def test_the_window_of_a_rule_is_the_period_of_the_training_series() -> None:
     assert make("moving_zscore", window=None).fit(wave).steps == 24
     for flat in (np.zeros(50), np.arange(50.0), np.ones((3, 2))):
         assert make("moving_variance").fit(flat).steps == 100
+    # Fewer than four steps are no window, and a peak below zero is no period.
+    assert make("moving_variance").fit(np.tile([0.0, 1.0, 5.0], 60)).steps == 6
+    assert make("moving_variance").fit([3.0, 1.0, 4.0, 4.0, 0.0, 0.0, 0.0, 0.0, 2.0]).steps == 100
 
 
 def test_moving_zscore_settings_are_checked() -> None:
