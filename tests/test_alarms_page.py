@@ -137,6 +137,24 @@ def test_alarm_files_with_hostile_names_are_text(page):
 
 
 @needs_browser
+def test_two_detectors_stand_side_by_side_with_their_tests(page):
+    table = pv.judge_alarm_files(
+        [{"time": [3, 40], "detector": [HOSTILE] * 2}, {"time": [60, 90], "detector": ["other"] * 2}],
+        [(2, 5), (59, 61)],
+        period=[(0, 100)],
+    )
+    browser = page(table)
+    shown = browser.evaluate(
+        "[...document.querySelectorAll('#tables table')].map((table) => "
+        "[...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))"
+    )
+    tables = [table.table(), table.difference.table(table.judgements[0].clock)]
+    assert shown == [[columns, *rows] for columns, rows in tables]
+    browser.evaluate("(() => { detector.value = 1; detector.dispatchEvent(new Event('change')); })()")
+    assert text(browser, "h1") == table.judgements[1].sentence()
+
+
+@needs_browser
 def test_the_plant_from_the_command_line(browser, tmp_path, monkeypatch):
     write_plant(tmp_path)
     monkeypatch.chdir(tmp_path)
