@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pateval as pv
 from oracles import delays as oracle
 from pateval.metrics.delays import (
     censored_detection_delay,
@@ -122,3 +124,17 @@ def test_buffers_longer_than_the_series():
 def test_options_are_checked(function, option, value, message):
     with raises_exactly((ValueError, TypeError), message):
         function([0, 1], [0, 1], **{option: value})
+
+
+@pytest.mark.parametrize("metric", [false_alarm_rate, pv.szcore_false_alarm_rate])
+def test_rates_of_false_alarms_on_a_clock(metric):
+    labels = np.tile(np.repeat([0, 1, 0], [300, 20, 280]), 3)
+    predictions = np.arange(labels.size) % 500 < 3
+    dates = np.datetime64("2026-03-01") + np.arange(labels.size) * np.timedelta64(10, "m")
+    daily = metric(labels, predictions, per="1d", times=dates)
+    assert daily == metric(labels, predictions, per=144) > 0
+    assert daily == metric(labels, predictions, per="24h", times=np.arange(labels.size) * 600, time_unit="s")
+    name = f"{metric.__name__}(per=1d)"
+    assert daily == pv.evaluate(labels, None, predictions, metrics=name, times=dates, chance=0)[name]
+    with raises_exactly(ValueError, "per='1d' is a duration, which needs the times of the steps: pass times"):
+        metric(labels, predictions, per="1d")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.labels.events import count_inside, first_inside, runs
-from pateval.time.clocks import Clock, read_clock, unit_length, unit_text
+from pateval.time.clocks import Clock, Duration, read_clock, steps_in, unit_length, unit_text
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, require_detected
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import PERIOD, STEPS, OptionKind
@@ -207,7 +207,14 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
 
 
 @on_predictions(per=PERIOD)
-def false_alarm_rate(labels: BoolArray, predictions: BoolArray, *, per: int = 1) -> float:
+def false_alarm_rate(
+    labels: BoolArray,
+    predictions: BoolArray,
+    *,
+    per: int | Duration = 1,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
+) -> float:
     """Rate of false alarms per unit of time.
 
     A false alarm is a predicted run that touches no event, however long it is; their number is divided by the length
@@ -215,8 +222,13 @@ def false_alarm_rate(labels: BoolArray, predictions: BoolArray, *, per: int = 1)
 
     Parameters
     ----------
-    per : int, default 1
-        The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour.
+    per : int or duration, default 1
+        The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour. Or a duration
+        such as ``"1d"``, measured by the median interval of ``times``.
+    times : array-like, optional
+        When each step was recorded: dates, or numbers with ``time_unit``.
+    time_unit : str, optional
+        What one unit of numeric times is, such as "s".
 
     Returns
     -------
@@ -238,10 +250,13 @@ def false_alarm_rate(labels: BoolArray, predictions: BoolArray, *, per: int = 1)
     0.2
     >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per=60)
     12.0
+    >>> hours = np.datetime64("2026-03-01") + np.arange(10) * np.timedelta64(1, "h")
+    >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per="1d", times=hours)
+    4.8
     """
     require_anomaly(labels)
     false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
-    return false_alarms * per / labels.size
+    return false_alarms * steps_in(per, labels.size, times, time_unit, "per") / labels.size
 
 
 def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray]:

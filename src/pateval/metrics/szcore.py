@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
+from pateval.time.clocks import Duration, steps_in
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _OPTIONS = {
     "start_tolerance": STEPS,
@@ -89,12 +93,14 @@ def szcore_false_alarm_rate(
     labels: BoolArray,
     predictions: BoolArray,
     *,
-    per: int = 86400,
+    per: int | Duration = 86400,
     start_tolerance: int = 30,
     end_tolerance: int = 60,
     minimum_overlap: float = 0.0,
     maximum_length: int = 300,
     minimum_gap: int = 90,
+    times: ArrayLike | None = None,
+    time_unit: str | None = None,
 ) -> float:
     """Rate of the false alarms of `szcore_event` per unit of time.
 
@@ -102,8 +108,9 @@ def szcore_false_alarm_rate(
 
     Parameters
     ----------
-    per : int, default 86400
-        The unit of time, in steps: a day where a step is a second.
+    per : int or duration, default 86400
+        The unit of time, in steps: a day where a step is a second. Or a duration such as ``"1d"``, measured by the
+        median interval of ``times``.
     start_tolerance, end_tolerance : int, default 30 and 60
         Steps by which a true piece is widened ahead of it and after it.
     minimum_overlap : float, default 0
@@ -112,6 +119,10 @@ def szcore_false_alarm_rate(
         Steps after which a run is cut.
     minimum_gap : int, default 90
         Runs nearer to each other than this are joined.
+    times : array-like, optional
+        When each step was recorded: dates, or numbers with ``time_unit``.
+    time_unit : str, optional
+        What one unit of numeric times is, such as "s".
 
     Returns
     -------
@@ -134,7 +145,8 @@ def szcore_false_alarm_rate(
     6.0
     """
     options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
-    return _counts(labels, predictions, options).false_alarms * per / labels.size
+    steps = steps_in(per, labels.size, times, time_unit, "per")
+    return _counts(labels, predictions, options).false_alarms * steps / labels.size
 
 
 class _Options(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from pateval.time.dates import Times, time_numbers
-from pateval.validation.arrays import IntArray, buffer_lengths, non_negative_integer, require_few
+from pateval.validation.arrays import IntArray, UndefinedMetricError, buffer_lengths, non_negative_integer, require_few
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import in_words
 
@@ -331,6 +331,19 @@ def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the du
     length = Fraction(clock.length(nanoseconds(value, name)))
     # Up to rounding a half is a half in every unit.
     return max(1, math.floor(length / Fraction(interval) + Fraction(1, 2) + Fraction(_ROUNDING))) if length else 0
+
+
+def steps_in(value: int | Duration, size: int, times: Any, time_unit: str | None, name: str) -> int:
+    """A number of steps as it is; a duration as the nearest number of median intervals between so many times."""
+    if isinstance(value, int):
+        return value
+    if times is None:
+        raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
+    clock = read_clock(times, size, np.zeros(1, dtype=np.intp), time_unit)
+    interval = clock.median_interval()
+    if interval is None:
+        raise UndefinedMetricError("the metric is undefined: a single step has no interval to measure durations by")
+    return in_steps(value, interval, clock, name)
 
 
 def single(value: Any, name: str) -> int | Duration:

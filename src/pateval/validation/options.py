@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -79,6 +80,10 @@ def integer_from(lowest: int, highest: int | None = None, *, counts_steps: bool 
     return OptionKind(check, counts_steps)
 
 
+def _looks_like_duration(value: Any) -> bool:
+    return isinstance(value, (str, datetime.timedelta, np.timedelta64))
+
+
 def _percentage(value: Any, name: str) -> int:
     checked = non_negative_integer(value, name)
     if checked > 100:
@@ -99,7 +104,11 @@ def _beta(value: Any, name: str) -> float:
     return float(value)
 
 
-PERIOD = integer_from(1, 10**15, counts_steps=True)
+_STEPS_OF_PERIOD = integer_from(1, 10**15)
+# A duration is read where the times of the steps are known.
+PERIOD = OptionKind(
+    lambda value, name: value if _looks_like_duration(value) else _STEPS_OF_PERIOD.check(value, name), counts_steps=True
+)
 PERCENTAGE = OptionKind(_percentage)
 FRACTION_BELOW_1 = OptionKind(_fraction_below_1)
 BETA = OptionKind(_beta)
