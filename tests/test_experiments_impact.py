@@ -149,8 +149,9 @@ def test_training_by_the_command(small):
         assert [run["seed"] for run in made_by["runs"]] == [0, 1]
         assert set(made_by["pateval"]) == {"version", "commit"}
     page = (settings.scores / "pages" / "impact" / "README.md").read_text()
-    typed = "pateval reproduce impact --root FOLDER --scores FOLDER --seeds 2 --train --device cpu"
-    assert f"- command: `{typed}`" in page
+    (command,) = [line for line in page.splitlines() if line.startswith("- command: `pateval reproduce impact ")]
+    for option in ("--root FOLDER", "--scores FOLDER", "--seeds 2", "--train", "--device cpu"):
+        assert option in command
     rows = made.table("training").rows
     assert {(row["protocol"], row["detector"], row["seed"]) for row in rows} == {
         (protocol, detector, run)
