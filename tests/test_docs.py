@@ -103,7 +103,7 @@ class TestPages:
         assert {named.get(kind, kind.replace("-", "_")) for kind in KINDS} <= drawn
         assert {"gaming_chart", "shifts"} <= drawn
         for name, text in examples.items():
-            (width,) = re.findall(r"(?:figsize=|panels\(.*size=)\((\d+(?:\.\d+)?),", text)
+            (width,) = re.findall(r"plt\.subplots\(.*figsize=\((\d+(?:\.\d+)?),", text)
             assert float(width) <= 4.6, f"{name} is wider than letters of 8 points can be read on 360 pixels"
 
     def test_every_recipe_is_shown_and_run(self):

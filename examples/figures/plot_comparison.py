@@ -6,6 +6,8 @@ What each step counts as for both, and how much of each event they find. Where t
 of them sees what the other misses.
 """
 
+import matplotlib.pyplot as plt
+
 import pateval as pv
 from pateval.demo import detector_scores, make_series
 
@@ -15,6 +17,5 @@ explained = {}
 for name in ("nearest window", "window PCA"):
     threshold = pv.best_threshold(sample.labels, scores[name])[0]
     explained[name] = pv.explain(sample.labels, scores[name] >= threshold, early=24, delay=24)
-axes = pv.plots.panels(2, size=(4.6, 4.6), heights=[1, 1.6])[:, 0]
+fig, axes = plt.subplots(2, figsize=(4.6, 4.6), height_ratios=(1, 1.6), layout="constrained")
 pv.plots.comparison(explained, ax=axes)
-fig = axes[0].figure
