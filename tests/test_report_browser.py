@@ -285,10 +285,10 @@ class TestDrilldown:
                 assert answer["point"][figure] == pytest.approx(getattr(expected, figure), abs=1e-11)
             assert answer["categories"] == np.bincount(expected.points.codes, minlength=7).tolist()
             for mine, theirs in zip(answer["events"], expected.events, strict=True):
-                assert (mine["detected"], mine["onset"], mine["lead"]) == (
+                assert (mine["detected"], mine["onset"], mine["earliest"]) == (
                     theirs.detected,
-                    theirs.onset_delay,
-                    theirs.early_lead,
+                    None if theirs.onset_delay is None else theirs.start + theirs.onset_delay,
+                    None if theirs.early_lead is None else theirs.start - theirs.early_lead,
                 )
                 assert mine["fn"] == pytest.approx(theirs.false_negative, abs=1e-9)
 
@@ -329,15 +329,20 @@ class TestDrilldown:
                  const clock = {{ times: each.clock, breaks: each.breaks }};
                  const zones = pateModule.findZones(each.events, each.ranks.length, each.early, each.delay, clock);
                  const flagged = each.ranks.filter((rank) => rank > 1).length;
-                 return pateModule.explainLevel(zones, each.ranks, 1, flagged, each.positions);
+                 return pateModule.explainLevel(zones, each.ranks, 1, flagged);
                }})"""
         )
-        for answer, theirs in zip(found, expected, strict=True):
+        for given, answer, theirs in zip(asked, found, expected, strict=True):
             assert answer["precision"] == pytest.approx(theirs.precision, abs=1e-12)
             assert answer["recall"] == pytest.approx(theirs.recall, abs=1e-12)
             assert answer["categories"] == np.bincount(theirs.points.codes, minlength=7).tolist()
+            numbers = given["positions"]
             # Steps that are left out lie between, and count in how far ahead an event was announced.
-            assert [row["lead"] for row in answer["events"]] == [event.early_lead for event in theirs.events]
+            leads = [
+                None if row["earliest"] is None else numbers[row["start"]] - numbers[row["earliest"]]
+                for row in answer["events"]
+            ]
+            assert leads == [event.early_lead for event in theirs.events]
 
     def test_the_slider_moves_categories_and_the_point(self, page):
         page.go(f"#{urlencode(DRILLDOWN)}")

@@ -17,5 +17,6 @@ explained = {}
 for name in ("nearest window", "window PCA"):
     threshold = pv.best_threshold(sample.labels, scores[name])[0]
     explained[name] = pv.explain(sample.labels, scores[name] >= threshold, early=24, delay=24)
-fig, axes = plt.subplots(2, figsize=(4.6, 4.6), height_ratios=(1, 1.6), layout="constrained")
+with pv.plots.style():
+    fig, axes = plt.subplots(2, figsize=(4.6, 4.6), height_ratios=(1, 1.6), layout="constrained")
 pv.plots.comparison(explained, ax=axes)
