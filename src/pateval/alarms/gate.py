@@ -12,8 +12,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -21,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from pateval.alarms.judgement import AlarmJudgement
-from pateval.evaluation.bootstrap import event_blocks
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.values import Sample, values_of, with_predictions
+from pateval.evaluation.pieces import Pieces, cut
+from pateval.evaluation.values import values_of, with_predictions
 from pateval.output.results import Rows, TableResult, columns_of_records
 from pateval.output.text_table import plain
 from pateval.time.timelines import Recording, leave_out_for_all
@@ -190,20 +189,13 @@ def _power(differences: FloatArray, effect: float, alpha: float) -> float:
 def unit_values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, FloatArray]]:
     """Values of each metric and detector over series, or over pieces around the events of one series."""
     prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(recordings)]
+    limits = cut(prepared[0]) if prepared[0].starts.size == 1 else []
     found = []
     for recording in prepared:
-        if recording.starts.size > 1:
-            parts = recording.parts()
+        if limits:
+            values = Pieces(recording, measures, limits).values()
         else:
-            blocks = event_blocks(prepared[0].counted(prepared[0].labels))
-            cuts = recording.timeline.original(np.array([start for start, _ in blocks[1:]], dtype=np.intp))
-            slices = [slice(*limits) for limits in pairwise([0, *cuts.tolist(), len(recording.labels)])]
-            sample = Sample(recording, measures)
-            flags = next((sample.predicted(one).flags for one in measures.metrics if one.needs_threshold), None)
-            if flags is not None:  # those of the whole series, not chosen anew in each piece
-                recording = replace(recording, predictions=recording.timeline.on_all_steps(flags))
-            parts = [recording.part(one) for one in slices]
-        values = [values_of(part, measures) for part in parts]
+            values = [values_of(part, measures) for part in recording.parts()]
         found.append({name: np.array([value[name].value for value in values]) for name in measures.ids})
     return found
 
