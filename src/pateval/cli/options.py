@@ -38,7 +38,7 @@ def examples(*lines: str) -> str:
 # Where the help lists an option, in the first place that names it; the group without names has all others.
 _GROUPS = {
     "Used most": "incidents label score series time metrics early delay threshold format output",
-    "Columns": "detector run ignore positive events closed-events value kind stop",
+    "Columns": "detector run ignore positive events closed-events labels layout value kind stop",
     "Time": "time-unit time-zone sort max-gap window from to period merge cooldown within",
     "What to compute": "",
     "Output": "wide display overwrite report title figure help",
