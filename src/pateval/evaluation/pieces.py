@@ -234,13 +234,15 @@ class Pieces:
             totals = totals + weights[:, first : first + together] @ np.array(rows)
         shapes = [np.shape(part) for part in parts]
         ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+        wanted = {str(metric.part) for metric in self._measures.metrics if metric.work is vus_areas}
+        only = None if any(part.endswith("roc") for part in wanted) else "pr"
         areas = []
         for row in totals:
             sums = [part.reshape(shape) for part, shape in zip(np.split(row, ends), shapes, strict=True)]
             flagged = slice(int(np.argmax(sums[0] > 0)), None)  # thresholds above all scores of the draw flag nothing
             counts = SoftCounts(sums[4][:, flagged], sums[5], sums[6][:, flagged], sums[7])
             at = ThresholdSums(sums[0][flagged], sums[1][flagged], float(sums[2]), float(sums[3]))
-            areas.append(VusAreas(*areas_of(at, counts, rules, reachable - flagged.start)))
+            areas.append(VusAreas(*areas_of(at, counts, rules, reachable - flagged.start, only=only)))
         return areas
 
 
