@@ -58,11 +58,11 @@ def test_other_compressed_files(tmp_path, monkeypatch, kind):
         open_table(path)
 
 
-def test_without_the_variable_the_limit_is_two_billion_bytes(tmp_path, monkeypatch):
+def test_without_the_variable_the_limit_is_four_hundred_megabytes(tmp_path, monkeypatch):
     from pateval.io import content
 
     monkeypatch.delenv("PATEVAL_MOST_UNPACKED", raising=False)
-    assert content.most_unpacked() == 2 * 10**9
+    assert content.most_unpacked() == 4 * 10**8
 
 
 def test_a_quote_that_is_never_closed(tmp_path):

@@ -41,7 +41,7 @@ _MARKS = (
 )
 _BEGINNING = 4096  # bytes that tell text from anything else
 _NOT_SUPPORTED = re.compile(r"not (yet )?(built|supported|implemented)|unsupported|encrypted|password", re.IGNORECASE)
-_MOST_UNPACKED = 2 * 10**9  # bytes
+_MOST_UNPACKED = 4 * 10**8  # bytes; short rows take up eight times as much as columns
 _UNPACKED_VARIABLE = "PATEVAL_MOST_UNPACKED"
 
 
