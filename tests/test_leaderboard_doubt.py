@@ -259,7 +259,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     run_record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert run_record["doubt"] == {"amount": 4, "draws": 100, "metrics": ["auc_roc"]}
     # What a first run wrote is not foreign to a second one, which leaves nothing of it behind.
-    run("--metrics", "auc_roc", "-o", tmp_path / "out")
+    run("--metrics", "auc_roc", "-o", tmp_path / "out", "--overwrite")
     assert not list((tmp_path / "out").glob("doubt.*"))
     found = json.loads(run("--metrics", "auc_roc", "--doubt", 1, "--format", "json").stdout)
     assert (found["doubt"]["doubt"], found["doubt"]["draws"]) == (1, 100)
