@@ -305,7 +305,9 @@ def test_who_is_advised_by_hand():
     assert advised(trial_of("vus_pr", noise=0.49), good) == ("pate",)  # whatever the question
     assert advised(trial_of("vus_pr", events=0.5), good) == ("pate", "vus_pr")
     assert advised(trial_of("vus_pr", coverage=0.0), good) == ("pate", "vus_pr")  # the mean of all kinds is lower
-    assert advised(trial_of("vus_pr", wins=0.2, alarms=0.9), good) == ("vus_pr", "pate")  # it holds to the question
+    assert advised(trial_of("vus_pr", wins=0.2), good) == ("vus_pr", "pate")  # of equals, who holds to the question
+    assert advised(trial_of("vus_pr", wins=0.2, alarms=0.9), good) == ("pate", "vus_pr")
+    assert advised(trial_of("vus_pr", wins=0.2, alarms=0.999), good) == ("pate", "vus_pr")  # as four places show it
     assert advised(trial_of("vus_pr", alone=0.1), good) == ("pate", "vus_pr")
     assert advised(trial_of("vus_pr", minimal=1.0), good, question="exact-extent") == ("pate",)
     assert advised(trial_of("vus_pr", minimal=1.0, blind=0.1), good) == ("pate", "vus_pr")
@@ -523,6 +525,11 @@ def test_the_command_of_the_catalogue():
     shown = invoke("metrics", "--for", "early-warning,few-alarms")
     assert shown.exit_code == 0
     assert "pate_f1" in shown.stdout
+    rows = json.loads(invoke("metrics", "--for", "early-warning,few-alarms", "--format", "json").stdout)
+    for question in ("early-warning", "few-alarms"):
+        orders = [row["order"] for row in rows if row["question"] == question]
+        assert len(orders) > 1
+        assert orders == sorted(orders, reverse=True)
     assert shown.stdout.splitlines()[-1].startswith("pateval leaderboard FILE... --metrics ")
     assert max(map(len, shown.stdout.splitlines()[:-1])) <= 80
     invoke("metrics", "pate", "--for", "papers", status=2)

@@ -136,9 +136,9 @@ def advise(rows: Sequence[MetricTrial], names: Iterable[str] | str | None = None
     question is about, is at least 0.8; where it is at least 0.5 for missed events, false alarms and noise, whatever the
     question; and where a fake that does not know the labels gets near the best real detector on at most a fifth of the
     series. For the exact extent the same is asked of the fake that flags one step per event.
-    Those that do are listed by how often the question wins where it competes with another one
-    (`pateval.auditing.CHOICES`), then by order, by how seldom they are gamed, by the order of all kinds of damage, and
-    by how seldom they decide alone.
+    Those that do are listed by that rank correlation, the highest first; then by how often the question wins where it
+    competes with another one (`pateval.auditing.CHOICES`), by how seldom they are gamed, by the order of all kinds of
+    damage, and by how seldom they decide alone.
     Metrics that cannot be judged so, since their values have no upper end, are not advised.
 
     Parameters
@@ -185,8 +185,8 @@ def _preference(evidence: Evidence, row: MetricTrial, question: Question) -> tup
     """Sort key: the best metric for a question comes first."""
     wins = row.choices.get(question.kinds[0], math.nan)
     return (
+        -round(evidence.order, 4),  # as tables print it, so that they are in the order of their column
         0.0 if math.isnan(wins) else -round(wins, 1),
-        -round(evidence.order, 2),
         round(evidence.gamed, 2),
         -round(row.order, 1),
         0.0 if math.isnan(row.alone) else row.alone,

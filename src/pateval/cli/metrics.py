@@ -98,8 +98,8 @@ def _advise(questions: str, result: Output) -> None:
     words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
     about = (
         f"{words}. order: rank correlation with detectors of known order; gamed: share of series where a fake gets "
-        "near the real detectors; both on made-up series. First comes who holds to the question where it competes with "
-        "another one. 'pateval audit FILE...' measures all of it on your series."
+        "near the real detectors; both on made-up series. The highest order comes first; of equals, who holds to the "
+        "question where it competes with another one. 'pateval audit FILE...' measures all of it on your series."
     )
 
     def text(style: str, width: int | None) -> str:
