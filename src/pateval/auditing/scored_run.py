@@ -38,7 +38,8 @@ from pateval.io.batches import read_jobs
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.diagnostics import label_differences, long_holes, too_long_buffers
-from pateval.leaderboards.run import binary_detectors, binary_note, choose
+from pateval.leaderboards.progress import binary_detectors, binary_note
+from pateval.leaderboards.run import choose
 from pateval.leaderboards.tasks import divided, prepare_worker
 from pateval.output.progress import reporter
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording

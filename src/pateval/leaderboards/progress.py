@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,13 @@ from pateval._version import __version__
 from pateval.evaluation.values import Value
 from pateval.io import TableError
 from pateval.io.atomic import write_parquet
-from pateval.io.batches import CHANCE, LOOK, SCORES, Batch
+from pateval.io.batches import CHANCE, LOOK, SCORES, Batch, batches_of, read_batch
 from pateval.io.source import Table
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards.board_files import writing
 from pateval.leaderboards.tasks import iterate_batch, lost
+from pateval.validation.arrays import scores_with_gaps
+from pateval.validation.wording import listed
 from pateval.worker_pool import MOST_IN_FLIGHT
 
 if TYPE_CHECKING:
@@ -213,6 +215,39 @@ class RunState:
                     line = line or known.store(key, record)
         if line:
             self._lost[line] = self._lost.get(line, 0) + 1
+
+
+def binary_detectors(plan: Plan) -> frozenset[str]:
+    """Detectors whose scores are 0 and 1 only, on all their series: they give predictions, and no rule is applied.
+
+    A detector is given up at its first other score, so that usually one series of each is read.
+    """
+    codes, jobs = plan.jobs.detector_code, np.arange(len(plan.jobs))
+    values: dict[int, set[float]] = {}
+    _, first = np.unique(codes, return_index=True)
+    for some in (first, np.setdiff1d(jobs, first)):
+        for batch in batches_of(plan, [job for job in some if values.get(int(codes[job]), {0.0})], SCORES):
+            with suppress(TableError, OSError):  # what is wrong with a file is said when it is evaluated
+                for job, item in read_batch(batch):
+                    d = int(codes[job.number])
+                    if d in values and not values[d]:
+                        continue
+                    try:
+                        found = scores_with_gaps(item.scores, channels=item.scores.ndim == 2)
+                    except (TypeError, ValueError):
+                        found = np.full(1, 0.5)
+                    seen = set(np.unique(found[~np.isnan(found)])[:3].tolist())
+                    values[d] = values.get(d, set()) | seen if seen <= {0.0, 1.0} else set()
+    return frozenset(plan.detectors[d] for d, seen in values.items() if len(seen) == 2)
+
+
+def binary_note(binary: frozenset[str]) -> list[str]:
+    """Say which detectors give predictions, where some do."""
+    if not binary:
+        return []
+    names = listed(sorted(binary), 8)
+    are = "has scores of 0 and 1 only: they are" if len(binary) == 1 else "have scores of 0 and 1 only: these are"
+    return [f"{names} {are} taken as predictions, and no threshold rule is applied"]
 
 
 def run_record(

@@ -16,21 +16,21 @@ from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures
 from pateval.evaluation.notes import clock_field
 from pateval.evaluation.run import evaluate_detectors
-from pateval.io import Reading, TableError
-from pateval.io.batches import CHANCE, SCORES, batches_of, make_batches, read_batch
+from pateval.io import Reading
+from pateval.io.batches import CHANCE, batches_of, make_batches
 from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.board_files import refuse_other_board
 from pateval.leaderboards.collect import Collector
 from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
-from pateval.leaderboards.progress import PartialScores, RunState, run_record
+from pateval.leaderboards.progress import PartialScores, RunState, binary_detectors, binary_note, run_record
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.output.progress import reporter
-from pateval.validation.arrays import count, flag, positive_integer, scores_with_gaps
-from pateval.validation.wording import in_words, listed
+from pateval.validation.arrays import count, flag, positive_integer
+from pateval.validation.wording import in_words
 from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
@@ -402,39 +402,6 @@ def _refuse_other_board(output: str | os.PathLike[str], plan: Plan, settings: Se
     rows = {(job.detector, POOLED if pooled else job.series, "" if pooled else job.run) for job in plan.jobs}
     axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
     refuse_other_board(Path(output), settings.record() | axes, rows)
-
-
-def binary_detectors(plan: Plan) -> frozenset[str]:
-    """Detectors whose scores are 0 and 1 only, on all their series: they give predictions, and no rule is applied.
-
-    A detector is given up at its first other score, so that usually one series of each is read.
-    """
-    codes, jobs = plan.jobs.detector_code, np.arange(len(plan.jobs))
-    values: dict[int, set[float]] = {}
-    _, first = np.unique(codes, return_index=True)
-    for some in (first, np.setdiff1d(jobs, first)):
-        for batch in batches_of(plan, [job for job in some if values.get(int(codes[job]), {0.0})], SCORES):
-            with suppress(TableError, OSError):  # what is wrong with a file is said when it is evaluated
-                for job, item in read_batch(batch):
-                    d = int(codes[job.number])
-                    if d in values and not values[d]:
-                        continue
-                    try:
-                        found = scores_with_gaps(item.scores, channels=item.scores.ndim == 2)
-                    except (TypeError, ValueError):
-                        found = np.full(1, 0.5)
-                    seen = set(np.unique(found[~np.isnan(found)])[:3].tolist())
-                    values[d] = values.get(d, set()) | seen if seen <= {0.0, 1.0} else set()
-    return frozenset(plan.detectors[d] for d, seen in values.items() if len(seen) == 2)
-
-
-def binary_note(binary: frozenset[str]) -> list[str]:
-    """Say which detectors give predictions, where some do."""
-    if not binary:
-        return []
-    names = listed(sorted(binary), 8)
-    are = "has scores of 0 and 1 only: they are" if len(binary) == 1 else "have scores of 0 and 1 only: these are"
-    return [f"{names} {are} taken as predictions, and no threshold rule is applied"]
 
 
 def _fitted(settings: Settings, plan: Plan, rank_by: str) -> tuple[Settings, list[str]]:

@@ -24,7 +24,8 @@ from pateval.evaluation.measures import Measures
 from pateval.io import TableError, saved_plan
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import board_files
-from pateval.leaderboards.run import binary_detectors, choose, compute
+from pateval.leaderboards.progress import binary_detectors
+from pateval.leaderboards.run import choose, compute
 from pateval.leaderboards.tasks import prepare_worker
 from pateval.output.results import Result, columns_of
 from pateval.output.text_table import plain
