@@ -246,8 +246,8 @@ def _chunk_area(
     # One sum for a chunk keeps rounding errors from adding up.
     found.fixed += fixed[:-1].sum(axis=0)
     found.own += own[:-1].sum(axis=0)
-    total += float(((np.einsum("td,td->t", over_early * grid.delay_share, by_delay) - change) * missed).sum())
-    total += float((np.einsum("te,te->t", over_delay * grid.early_share, by_early) * missed).sum())
+    total += float(((np.einsum("kj,kj->k", over_early * grid.delay_share, by_delay) - change) * missed).sum())
+    total += float((np.einsum("kj,kj->k", over_delay * grid.early_share, by_early) * missed).sum())
     return total, inverse
 
 
