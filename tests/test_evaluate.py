@@ -297,9 +297,7 @@ def test_scores_of_0_and_1_are_predictions():
         assert found["point_f1"] == pv.point(labels, flags).f1
         assert found["auc_roc"] == pv.auc_roc(labels, flags)
         assert "|predictions:given|" in found.signature("point_f1")
-        assert found.notes[0] == (
-            "the scores are 0 and 1 only: they are taken as predictions, and no threshold rule is applied"
-        )
+        assert found.notes[0] == "scores of 0 and 1 only are predictions; no threshold is applied"
     constant = pv.evaluate(labels, np.ones(labels.size), metrics="point_f1")
     assert constant.threshold_rule == "oracle: best point F1"
     # One series of 0 and 1 among others is no detector that gives predictions.
@@ -335,7 +333,7 @@ def test_undefined_on_every_series():
 def test_coarse_scores_are_noted_not_warned_about(recwarn):
     labels, scores = series()
     assert pv.evaluate(labels, scores).notes == ()
-    coarse = "the scores have only 2 distinct values: the trapezoid rule of"
+    coarse = "the scores have at most 2 distinct values: the trapezoid rule of"
     two = np.where(scores > 0.8, 2.0, 1.0)
     assert pv.evaluate(labels, two, metrics="all").notes == (f"{coarse} pate, auc_pr, ts_auprc flatters such scores",)
     asked = pv.evaluate(labels, two, metrics=["pate_ap", "pate(early=3)", "auc_pr", "vus_pr(variant=original)"])

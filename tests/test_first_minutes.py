@@ -20,6 +20,7 @@ from click.testing import CliRunner
 import pateval as pv
 from pateval.cli import pateval
 from pateval.demo import save_files
+from pateval.output.text_table import folded
 
 
 def run(*arguments, status=0):
@@ -190,6 +191,48 @@ def test_a_star_says_not_above_chance_and_coarse_scores_have_a_word(demo):
     assert "*" in constant
     assert "*" not in perfect
     assert "* not above chance" in with_chance
+
+
+def test_scoring_one_file_of_the_demo_fits_a_screen(demo):
+    done = run("score", demo[0])
+    notes = [folded(line, indent="  ") for line in done.stderr.splitlines()]
+    lines = "\n".join([done.stdout.rstrip("\n"), *notes]).splitlines()
+    # The name of the file stands in the first note; a test's folder has a longer one than the demo's.
+    assert len(lines) <= 24
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    header, _, *rows = done.stdout.partition("\n\n")[0].splitlines()
+    assert header.split() == ["detector", "pate_ap", "pate", "vus_pr", "average_precision", "auc_roc"]
+    assert len(rows) == 7 + 2
+    assert " ".join(done.stdout.partition("\n\n")[2].split()) == (
+        "* not above chance: random scores do as well not shown for want of room (--wide): pate_f1 (oracle), "
+        "point_f1 (oracle), point_adjusted_f1 (best), affiliation_f1 (oracle)"
+    )
+    guessed, *others = done.stderr.splitlines()
+    assert guessed == (
+        f"{demo[0]}: guessed label 'label', scores 'score_perfect', 'score_window_pca', 'score_nearest_window' and 4 "
+        "more, time 'time'"
+    )
+    assert "\n".join(others) == (
+        "score_perfect: scores of 0 and 1 only are predictions; no threshold is applied\n"
+        "score_perfect, score_constant: the scores have at most 2 distinct values: the trapezoid rule of pate "
+        "flatters such scores\n"
+        "predictions: score >= a threshold for each detector (oracle: best point F1)\n"
+        "early 100 and delay 100 are longer than the typical event (50 steps): a buffer then counts for more than "
+        "what it surrounds; `pateval buffer` suggests one"
+    )
+    # Programs and --wide get all nine, and every threshold.
+    table = json.loads(run("score", demo[0], "--format", "json").stdout)
+    assert len(table) == 7 * 9
+    assert len({row["threshold"] for row in table if row["metric"] == "point_f1"} - {None}) == 6
+    assert len(run("score", demo[0], "--wide").stdout.partition("\n\n")[0].splitlines()) == 2 + 9
+
+
+def test_detectors_in_rows_show_all_metrics_that_were_asked_for(demo):
+    shown = run("score", demo[0], "--metrics", "scores").stdout
+    assert "not shown" not in shown
+    wide = run("score", demo[0], "--metrics", "scores", "--wide").stdout.partition("\n\n")[0]
+    ids = [line.split()[0] for line in wide.splitlines()[2:]]
+    assert all(name in "".join(shown.split()) for name in ids)
 
 
 def test_dates_with_dots_have_the_day_first_and_that_is_said(tmp_path):

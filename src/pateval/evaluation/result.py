@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import Metric
 from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Value, is_above_chance
 from pateval.output.results import Result, TableResult, columns_of_records
-from pateval.output.text_table import beside_names, plain, render
+from pateval.output.text_table import beside_names, folded, how_many_fit, plain, render
 from pateval.time.timelines import StepCounts
 
 NOT_ABOVE = "* not above chance: random scores do as well"
-BINARY = "the scores are 0 and 1 only: they are taken as predictions, and no threshold rule is applied"
+BINARY = "scores of 0 and 1 only are predictions; no threshold is applied"
+_MOST_THRESHOLDS = 3  # of several detectors, told one by one below a table; JSON and CSV have all
 
 
 @dataclass(frozen=True, repr=False)
@@ -394,22 +396,49 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
     def remarks(self) -> list[str]:
         """What stands below the table: reasons, where predictions came from, notes; what all share stands once."""
         lines: dict[str, list[str]] = {}
+        together = self._thresholds_in_one_line()
         for name, evaluation in self.items():
             said = [f"{metric}: {reason}" for metric, reason in evaluation.reasons.items()]
             for line in [*said, *(line for line in evaluation.remarks() if line != NOT_ABOVE)]:
-                lines.setdefault(line, []).append(name)
+                is_threshold = evaluation.threshold is not None and line == f"predictions: {evaluation.prediction_text}"
+                lines.setdefault(together if together and is_threshold else line, []).append(name)
         alone = len(self) == 1
         return [
-            line if alone or len(names) == len(self) > 1 else f"{', '.join(names)}: {line}"
+            line if alone or line == together or len(names) == len(self) > 1 else f"{', '.join(names)}: {line}"
             for line, names in lines.items()
         ]
 
+    def _thresholds_in_one_line(self) -> str:
+        """What stands for the thresholds of many detectors by one rule; empty where each is told."""
+        rules = {(one.threshold_sign, one.threshold_rule) for one in self.values() if one.threshold_rule is not None}
+        thresholds = {one.threshold for one in self.values() if one.threshold is not None}
+        if len(rules) != 1 or len(thresholds) <= _MOST_THRESHOLDS:
+            return ""
+        ((sign, rule),) = rules
+        return f"predictions: score {sign} a threshold for each detector ({rule})"
+
     def text(self, width: int | None = None) -> str:
-        """The table with a legend, in lines of at most ``width`` characters; None is any width."""
+        """The table with a legend, in lines of at most ``width`` characters; None is any width.
+
+        Detectors that do not fit side by side stand in rows, where that takes fewer lines. Of the default metrics as
+        many are shown then as fit, and the legend names the others; metrics that were asked for are shown all.
+        """
         header, rows = self.table()
-        table = beside_names(header, rows, width=width)
         is_marked = any(cell.endswith("*") for row in rows for cell in row)
-        return f"{table}\n\n{NOT_ABOVE}" if is_marked else table
+        table, hidden = beside_names(header, rows, width=width), list[str]()
+        if width is not None and how_many_fit(header, rows, width) < len(header):
+            names, lines = _turned(header, rows, is_marked)
+            if self.metrics == DEFAULT_METRICS:
+                shown = how_many_fit(names, lines, width)
+                names, hidden, lines = names[:shown], names[shown:], [line[:shown] for line in lines]
+            turned = beside_names(names, lines, width=width)
+            if turned.count("\n") < table.count("\n"):
+                table = turned
+            else:
+                hidden = []
+        legend = [NOT_ABOVE] if is_marked else []
+        legend += [folded(f"not shown for want of room (--wide): {', '.join(hidden)}", width)] if hidden else []
+        return "\n".join([table, "", *legend] if legend else [table])
 
     def to_latex(self, *, names: Mapping[str, str] | None = None, caption: str | None = None, label: str = "") -> str:
         """Return a table for a paper, for the package booktabs; see :meth:`pateval.Leaderboard.to_latex`.
@@ -454,3 +483,11 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
 def _level(evaluation: Evaluation, metric: str) -> str:
     level = evaluation.chance.get(metric)
     return "-" if level is None else f"{level:.4f}"
+
+
+def _turned(header: list[str], rows: list[list[str]], is_marked: bool) -> tuple[list[str], list[list[str]]]:
+    """A row per metric as a row per detector; where some values have a star, all leave room for it."""
+    labels = [row[0] for row in rows]
+    columns = list(zip(*rows, strict=True))[1:]
+    cells = [[f"{cell} " if is_marked and cell[-1] not in "* " else cell for cell in column] for column in columns]
+    return ["detector", *labels], [[name, *line] for name, line in zip(header[1:], cells, strict=True)]

@@ -356,7 +356,7 @@ def _guess_scores(roles: _Roles) -> list[str]:
     left = [name for name in roles.left() if _may_be_score(roles.source, name, roles.kinds[name])]
     found = [name for name in left if guesses.is_score(name)] or [name for name in left if not guesses.is_value(name)]
     if found:
-        roles.guesses["score"] = f"score{'s' if len(found) > 1 else ''} {listed(found, 6)}"
+        roles.guesses["score"] = f"score{'s' if len(found) > 1 else ''} {listed(found, 3)}"
         return found
     predictions = [name for name in roles.left() if guesses.plain(name) in guesses.PREDICTIONS]
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""

@@ -21,7 +21,7 @@ def coarseness(scores: FloatArray) -> str | None:
     Examples
     --------
     >>> coarseness(np.array([0.0, 0.0, 1.0, 0.0]))
-    'the scores have only 2 distinct values'
+    'the scores have at most 2 distinct values'
     >>> coarseness(np.array([0.1, 0.1, 0.1, 0.2, 0.3]))
     'one score (0.1) is shared by 60 % of all steps'
     >>> coarseness(np.arange(5.0)) is None
@@ -35,7 +35,7 @@ def coarseness(scores: FloatArray) -> str | None:
     if few.size <= 2:
         few = np.unique([scores.min(), scores.max()])
         if np.isin(scores, few).all():
-            return f"the scores have only {few.size} distinct value{'s' if few.size > 1 else ''}"
+            return "the scores have at most 2 distinct values"
     common = _majority(scores)
     if common is None:
         return None
