@@ -84,7 +84,8 @@ def test_all_other_metrics_close_up(case):
     ]
     assume(max(missing) <= 0.5)
     kept = ~ignored & ~np.isnan(scores)
-    expected = pv.evaluate(labels[kept], scores[kept], metrics=OTHERS, series=series[kept])
+    clock = dict(times=times[kept], time_unit="s")  # which decides the unit of rates
+    expected = pv.evaluate(labels[kept], scores[kept], metrics=OTHERS, series=series[kept], **clock)
     assert found.thresholds("point_f1") == expected.thresholds("point_f1")
     for metric in OTHERS:
         assert found[metric] == pytest.approx(expected[metric], nan_ok=True, **EXACT), metric
@@ -311,3 +312,59 @@ def test_a_gap_of_nothing_parts_everything():
     for function in (pv.evaluate, pv.pate):
         with raises_exactly(ValueError, said):
             function(labels, scores, times=times, max_gap="0s")
+
+
+# --- rates of false alarms ---
+
+RATES = ["false_alarm_rate", "szcore_false_alarm_rate"]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_rates_are_per_day_on_a_clock_and_say_so(rate):
+    named = f"{rate}(per=1d)"
+    found = pv.evaluate(LABELS, SCORES, metrics=[rate, named], times=EVERY_MINUTE, threshold=0.45)
+    assert found[rate] == found[named] == getattr(pv, rate)(LABELS, SCORES >= 0.45, times=EVERY_MINUTE)
+    assert found.chance[rate] == found.chance[named]
+    assert found.signature(rate) == found.signature(named)
+    assert f"{rate}|per:1d|" in found.signature(rate)
+    assert "|clock:interval:1min|definition:2|" in found.signature(rate)
+    assert [found.label(rate), found.label(named)] == [f"{rate} /1d", named]
+    compared = pv.compare(LABELS, SCORES, SCORES[::-1], metrics=rate, times=EVERY_MINUTE, threshold=0.45)
+    assert f"{rate} /1d " in str(compared)
+
+
+@pytest.mark.parametrize(("rate", "steps", "unit"), [(RATES[0], 1, "/step"), (RATES[1], 86400, "/86400 steps")])
+@pytest.mark.parametrize("times", [None, np.arange(10)])  # numbers without a unit are no clock
+def test_rates_without_a_clock_count_steps_and_say_so(rate, steps, unit, times):
+    found = pv.evaluate(LABELS, SCORES, metrics=[rate, f"{rate}(per={steps})"], times=times, threshold=0.45)
+    assert found[rate] == found[f"{rate}(per={steps})"] == getattr(pv, rate)(LABELS, SCORES >= 0.45, times=times)
+    assert f"{rate}|per:{steps}|" in found.signature(rate)
+    assert "clock:" not in found.signature(rate)
+    assert found.label(rate) == f"{rate} {unit}"
+    assert found.label(f"{rate}(per={steps})") == f"{rate}(per={steps})"
+
+
+def test_the_unit_of_a_rate_on_boards(tmp_path):
+    columns = {"label": LABELS, "score": SCORES}
+    clocked, plain = {"time": EVERY_MINUTE, **columns}, dict(columns)
+    rate = "false_alarm_rate"
+
+    def board(*tables, **options):
+        paths = []
+        for number, table in enumerate(tables):
+            paths.append(tmp_path / f"{number}-{len(tables)}-{'time' in table}.csv")
+            full = {"series": [f"s{number}"] * LABELS.size, "detector": ["d"] * LABELS.size, **table}
+            rows = zip(*full.values(), strict=True)
+            paths[-1].write_text("\n".join([",".join(full), *(",".join(map(str, row)) for row in rows)]) + "\n")
+        return pv.leaderboard(paths, metrics=[rate, "point_f1"], threshold=0.45, progress=False, **options)
+
+    on_clock = board(clocked, clocked, chance=0, output=tmp_path / "board")
+    expected = pv.evaluate(LABELS, SCORES, metrics=rate, times=EVERY_MINUTE, threshold=0.45, chance=0)
+    assert on_clock.values[0, :, 0].tolist() == [expected[rate]] * 2
+    assert on_clock.label(rate) == pv.Leaderboard.load(tmp_path / "board").label(rate) == f"{rate} /1d"
+    assert " /1d " in str(on_clock)  # below the name in a narrow column
+    assert f"{rate}|per:1d|" in on_clock.signatures[rate]
+    assert board(plain).label(rate) == f"{rate} /step"
+    mixed = board(clocked, plain)
+    assert mixed.label(rate) == f"{rate} /1d or step"
+    assert pv.parse_signature(mixed.signatures[rate])["per"] == ("1d", 1)

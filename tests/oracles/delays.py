@@ -37,6 +37,7 @@ def onset_detection_rate(labels, predictions, early, delay):
     return mean([value is not None for value in offsets(labels, predictions, early, delay)])
 
 
-def false_alarm_rate(labels, predictions, per=1):
+def false_alarm_rate(labels, predictions, per=None):
+    per = 1 if per is None else per  # a step, without a clock
     false_alarms = [run for run in runs_of(predictions) if not any(labels[t] for t in run)]
     return len(false_alarms) * per / len(labels)

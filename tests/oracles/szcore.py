@@ -55,5 +55,6 @@ def szcore_event(labels, predictions, **options):
     return prf(found, false_alarms, missed)
 
 
-def szcore_false_alarm_rate(labels, predictions, per=86400, **options):
-    return counts(labels, predictions, **options)[1] * per / len(labels)
+def szcore_false_alarm_rate(labels, predictions, per=None, **options):
+    steps = 86400 if per is None else per  # a day of seconds, without a clock
+    return counts(labels, predictions, **options)[1] * steps / len(labels)

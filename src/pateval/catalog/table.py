@@ -41,7 +41,15 @@ class DefinitionChange(NamedTuple):
     change: str
 
 
-DEFINITION_HISTORY = (DefinitionChange("2026-11-15", "all", 1, "the numbers of the first release"),)
+DEFINITION_HISTORY = (
+    DefinitionChange("2026-11-15", "all", 1, "the numbers of the first release"),
+    DefinitionChange(
+        "2026-11-18",
+        "false_alarm_rate, szcore_false_alarm_rate",
+        2,
+        "without per, a rate is per day on the clock where the unit of times is known",
+    ),
+)
 
 _LUCK = "one lucky step counts as a whole event: random scores win on long events"
 _LINE = "flatters coarse scores: a constant score gets more than its precision (trapezoid rule)"
@@ -179,7 +187,8 @@ _ROWS = (
          global_options=_BUFFERS),
     _row(m.onset_detection_rate, "sktime", "sed", "false alarms are ignored", global_options=_BUFFERS),
     _row(m.timing_quality, "esa", "so", "missed events are ignored"),
-    _row(m.false_alarm_rate, "sktime", "s", "predicting nothing is best", limits=_POSITIVE, higher_is_better=False),
+    _row(m.false_alarm_rate, "sktime", "s", "predicting nothing is best", limits=_POSITIVE, higher_is_better=False,
+         definition=2),
     _row(m.latency_sparsity_aware, "latency", "s so so", "the reference is erratic where events are close"),
     # Newer ones, on scores.
     _row(m.event_weighted_best_f1, "time_series_bench", "st", f"{_LUCK}; {_MIXED}",
@@ -195,7 +204,7 @@ _ROWS = (
     _row(m.soft_event, "soft_event", "sed sedc sedc", _POINTS),
     _row(m.szcore_event, "szcore", "sed sed sed", "the defaults suit seizures; flagging everything scores up to 1"),
     _row(m.szcore_false_alarm_rate, "szcore", "sed", "predicting nothing is best", limits=_POSITIVE,
-         higher_is_better=False),
+         higher_is_better=False, definition=2),
     # On several channels.
     _row(m.channel_hit_rate, "tranad", "ct", _CHANNELS, pools=True, channels=True,
          work=m.channel_ranking, part="hit_rate"),

@@ -111,7 +111,7 @@ def has_own_chance(metric: Metric, recording: Recording, measures: Measures) -> 
 def chance_key(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> str:
     """Tell what random scores reach apart: by labels, steps that count, clock, and how many steps are predicted."""
     digest = hashlib.blake2b(str(steps_digest(recording)).encode(), digest_size=16)
-    if measures.needs_times and recording.clock is not None:
+    if measures.follows_clock and recording.clock is not None:
         digest.update(f"{recording.clock.unit} {recording.clock.times.dtype}".encode())
         digest.update(np.ascontiguousarray(recording.clock.times).tobytes())
     own = [metric.id for metric in measures.metrics if has_own_chance(metric, recording, measures)]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.bootstrap import mean_intervals
 from pateval.evaluation.measures import Measures, Metrics, Threshold
-from pateval.evaluation.notes import left_out_notes, require_clock
+from pateval.evaluation.notes import circumstances, left_out_notes, require_clock
 from pateval.evaluation.pieces import Pieces, cut, draw_pieces
 from pateval.evaluation.result import BINARY
 from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
@@ -352,10 +352,15 @@ def compare_runs(
         }
     else:
         limits = _limits_of_pieces(pieces, draw_pieces(number, count, measures.seed), progress)
+    told = circumstances(measures, [run for runs in detectors for run in runs], ignored=False)
+    units = {
+        metric.id: measures.unit(metric.id, measures.signature(metric, **told[metric.id]))
+        for metric in measures.metrics
+    }
     rows = [
         _row(
             metric,
-            measures.labels[metric.id],
+            f"{measures.labels[metric.id]}{units[metric.id]}",
             [found[metric.id] for found in whole],
             columns[metric.id],
             limits[metric.id],

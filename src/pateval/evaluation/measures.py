@@ -10,7 +10,7 @@ from typing import Any
 
 from pateval.catalog import GROUPS, MetricLike, canonical_id, find_metrics
 from pateval.catalog.metric import BEST, ORACLE, Metric
-from pateval.catalog.signatures import signature
+from pateval.catalog.signatures import parse_signature, signature
 from pateval.catalog.table import all_metrics
 from pateval.evaluation.threshold_rules import ALARMS, ThresholdRule, check_threshold, threshold_rule
 from pateval.thresholds import read_alarm_rate
@@ -178,12 +178,15 @@ class Measures:
             labels[metric.id] = f"{metric.plain_id} ({self.rule(metric).mark})" if uses_labels else metric.id
         return labels
 
-    def signature(self, metric: Metric, *, series: int = 1, given: bool = False, **fields_of_steps: str) -> str:
+    def signature(self, metric: Metric, *, series: int = 1, given: bool = False, **fields_of_steps: Any) -> str:
         """Everything that decides a metric's value, in one line.
 
         ``series`` is the number of series the value goes over, ``given`` says that predictions were given or scores are
-        0 and 1, and the rest are the fields ``clock``, ``ignored`` and ``missing`` where they apply.
+        0 and 1, and the rest are the fields ``clock``, ``ignored`` and ``missing`` where they apply, and what options
+        are that the clock decided.
         """
+        decided = {name: fields_of_steps.pop(name) for name in self.bind(metric).by_clock if name in fields_of_steps}
+        metric = replace(metric, options={**metric.options, **decided}) if decided else metric
         how = self.rule(metric)
         predictions: Any = "given" if given else how.signature
         candidates = None
@@ -197,6 +200,26 @@ class Measures:
             over=None if series == 1 else f"{'pooled' if self.pooled else 'mean'}:{series}",
             **fields_of_steps,
         )
+
+    def unit(self, name: str, signature_text: str) -> str:
+        """The unit of a rate whose id does not show it, such as " /1d" or " /step"; empty for all other metrics.
+
+        Examples
+        --------
+        >>> measures = Measures.of(metrics="false_alarm_rate")
+        >>> measures.unit("false_alarm_rate", "false_alarm_rate|per:1d|definition:2|pateval:0.2.0")
+        ' /1d'
+        """
+        for option in self.bound[name].by_clock if signature_text else ():
+            found = parse_signature(signature_text).get(option)
+            lengths = found if isinstance(found, tuple) else (found,)
+            return f" /{' or '.join(length if isinstance(length, str) else _steps(length) for length in lengths)}"
+        return ""
+
+    @cached_property
+    def follows_clock(self) -> bool:
+        """Whether a value is another one where the unit of times is known."""
+        return bool(self.needs_times) or any(bound.by_clock for bound in self.bound.values())
 
     @cached_property
     def needs_times(self) -> str:
@@ -230,6 +253,7 @@ class Bound:
     in_time: dict[str, Any]  # those that are durations
     units: dict[str, Any]  # those that are units of time
     durations: dict[str, Any]  # durations that must become steps: all, unless the metric measures on a clock itself
+    by_clock: dict[str, str]  # what options that are not given are where the unit of times is known
     work_options: dict[str, Any]  # those that the work depends on
     key: tuple[Any, ...]  # equal where two metrics read the same result
     compute: Callable[..., Any]  # the work on checked arrays; a user's function gets the same arrays
@@ -254,6 +278,11 @@ def _bound(metric: Metric, early: Any, delay: Any, window: Any, threshold: float
         in_time,
         {name: options[name] for name, kind in metric.kinds.items() if kind.is_unit and options[name] is not None},
         {} if metric.on_clock else in_time,
+        {
+            name: kind.on_clock
+            for name, kind in metric.kinds.items()
+            if kind.on_clock is not None and options[name] is None
+        },
         work_options,
         (metric.computation, repr(work_options)),
         getattr(metric.computation, "unchecked", metric.computation),
@@ -271,6 +300,10 @@ def searched(metric: Metric) -> Metric:
     if metric.in_package and listed is not None:
         return replace(listed, options=metric.options)
     return metric.with_field("f1")
+
+
+def _steps(number: int) -> str:
+    return "step" if number == 1 else f"{number} steps"
 
 
 def _alone(wanted: list[Metric], metrics: Metrics) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from pateval.evaluation.measures import Bound, Measures
 from pateval.evaluation.values import Sample
@@ -23,10 +24,11 @@ def require_clock(measures: Measures, clock: Clock | None) -> None:
         raise ValueError("a duration needs to know the unit of times: pass time_unit, such as time_unit='s'")
 
 
-def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None) -> str | None:
+def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None, *, by_clock: bool = False) -> str | None:
     """How a metric measured time, for its signature; None where it counted steps and nothing else.
 
     ``interval`` is the median one, by which durations became steps; None where it differs from series to series.
+    ``by_clock`` says that some series have a clock, which decides options that are not given.
 
     Examples
     --------
@@ -40,19 +42,35 @@ def clock_field(bound: Bound, interval: str | None, max_gap: Duration | None) ->
         return "times" if bound.in_time else None
     if bound.units:
         return "times"
-    return f"interval:{interval or 'series'}" if bound.in_time else None
+    is_measured = bound.in_time or (by_clock and bound.by_clock)
+    return f"interval:{interval or 'series'}" if is_measured else None
+
+
+def clock_fields(measures: Measures, interval: str | None, clocks: Collection[bool]) -> dict[str, dict[str, Any]]:
+    """What a signature says of time: how each metric measured it, and what options are that the clock decided.
+
+    ``clocks`` says of each series whether it has a clock whose unit is known.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, bound in measures.bound.items():
+        field = clock_field(bound, interval, measures.max_gap, by_clock=any(clocks))
+        found[name] = {} if field is None else {"clock": field}
+        for option, length in bound.by_clock.items() if any(clocks) else ():
+            in_steps = int(bound.metric.kinds[option].none_means)
+            found[name][option] = length if all(clocks) else (length, in_steps)
+    return found
 
 
 def circumstances(
     measures: Measures, parts: Sequence[Recording], *, ignored: bool, interval: str | None = None
-) -> dict[str, dict[str, str]]:
+) -> dict[str, dict[str, Any]]:
     """Fields ``clock``, ``ignored`` and ``missing`` of each metric's signature, where they apply."""
     interval = common_interval(parts) if interval is None else interval
     steps = {"ignored": "mask"} if ignored else {}
     if measures.missing != "error":
         steps["missing"] = measures.missing
-    clocks = {name: clock_field(bound, interval, measures.max_gap) for name, bound in measures.bound.items()}
-    return {name: steps if clock is None else {"clock": clock, **steps} for name, clock in clocks.items()}
+    clocks = [part.clock is not None and part.clock.nanoseconds is not None for part in parts]
+    return {name: {**fields, **steps} for name, fields in clock_fields(measures, interval, clocks).items()}
 
 
 def lengths_in_steps(measures: Measures, parts: Sequence[Recording]) -> dict[str, dict[str, list[int]]]:

@@ -69,7 +69,7 @@ class Evaluation(Result, Mapping[str, float]):
     notes: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
     steps: StepCounts | None = None
-    circumstances: dict[str, dict[str, str]] = field(default_factory=dict)
+    circumstances: dict[str, dict[str, Any]] = field(default_factory=dict)
     lengths_in_steps: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     random_scores: Chance | None = field(default=None, compare=False)
 
@@ -160,9 +160,10 @@ class Evaluation(Result, Mapping[str, float]):
         return self.signatures[self.measures.id_of(metric_id)]
 
     def label(self, metric: str) -> str:
-        """Name of a metric for a table, with "(oracle)" or "(best)" where its threshold has used the labels."""
+        """Name of a metric for a table: "(oracle)" or "(best)" where labels chose its threshold, and a rate's unit."""
         name = self.measures.id_of(metric)
-        return self.measures.by_id[name].plain_id if self.given else self.measures.labels[name]
+        label = self.measures.by_id[name].plain_id if self.given else self.measures.labels[name]
+        return f"{label}{self.measures.unit(name, self.signatures[name])}"
 
     @property
     def prediction_text(self) -> str:

@@ -250,16 +250,18 @@ class Sample:
 
     def step_options(self, bound: Bound) -> dict[str, Any]:
         """Options of a metric on these steps: durations become steps, unless it measures on a clock itself."""
-        if not bound.durations:
-            return bound.options
-        clock = self.timeline.clock
+        clock, options = self.timeline.clock, bound.options
+        if bound.by_clock and clock is not None and clock.nanoseconds is not None:
+            options = {**options, **bound.by_clock}
+        elif not bound.durations:
+            return options
         if clock is None:
             name, value = next(iter(bound.durations.items()))
             raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
         interval = clock.median_interval(self.timeline.starts)
         if interval is None:
             raise UndefinedMetricError("the metric is undefined: a single step has no interval to measure durations by")
-        return bound.metric.in_steps(bound.options, interval, clock)
+        return bound.metric.in_steps(options, interval, clock)
 
     def _value(self, bound: Bound, given: FloatArray | BoolArray) -> float:
         """Compute a metric, or read the result of another one with the same computation, options and predictions."""
@@ -271,7 +273,7 @@ class Sample:
     def _result(self, bound: Bound, given: FloatArray | BoolArray) -> Any:
         """What a metric computes, or the error that says why it is undefined."""
         options = bound.work_options
-        if bound.durations:
+        if bound.durations or bound.by_clock:
             options = bound.metric.compute_options(self.step_options(bound))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CoarseScoresWarning)  # noted once, by evaluate

@@ -300,8 +300,10 @@ class Leaderboard(Result):
         return [*first, *(name for name in self.detectors if name not in first)]
 
     def label(self, metric: str) -> str:
-        """Name of a metric for tables, with "(oracle)" or "(best)" where its threshold has used the labels."""
-        return metric if self.measures is None else self.measures.labels.get(metric, metric)
+        """Name of a metric for tables: "(oracle)" or "(best)" where labels chose its threshold, and a rate's unit."""
+        if self.measures is None or metric not in self.measures.labels:
+            return metric
+        return f"{self.measures.labels[metric]}{self.measures.unit(metric, self.signatures.get(metric, ''))}"
 
     def is_above_chance(self, row: Mapping[str, Any]) -> bool | None:
         """Whether the mean in a row of the summary is better than what random scores reach; None where not known."""

@@ -14,7 +14,7 @@ from pateval.catalog import GROUPS, canonical_id, find_metrics
 from pateval.catalog.metric import ORACLE
 from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures
-from pateval.evaluation.notes import clock_field
+from pateval.evaluation.notes import clock_fields
 from pateval.evaluation.run import evaluate_detectors
 from pateval.io import Reading
 from pateval.io.batches import CHANCE, batches_of, make_batches
@@ -35,7 +35,7 @@ from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from concurrent.futures import Executor
 
     from pateval.catalog import MetricLike
@@ -378,7 +378,8 @@ def compute(
         for wanted, where in parts if settings.measures.chance else ():
             state.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
         facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
-        board = collector.board(facts, settings, rank_by, *_signatures(settings, plan, binary))
+        clocks = [spacing.interval is not None for spacing in collector.spacings.values() if spacing.steps > 1]
+        board = collector.board(facts, settings, rank_by, *_signatures(settings, plan, binary, clocks))
     has_buffers = any("early" in metric.global_options for metric in settings.metrics)
     checks = [
         *diagnostics.label_differences(plan, collector.labels),
@@ -427,20 +428,20 @@ def _fitted(settings: Settings, plan: Plan, rank_by: str) -> tuple[Settings, lis
 
 
 def _signatures(
-    settings: Settings, plan: Plan, binary: frozenset[str]
+    settings: Settings, plan: Plan, binary: frozenset[str], clocks: Collection[bool]
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more."""
+    """What decides a value on one series: by metric, and for detectors with a threshold of their own once more.
+
+    ``clocks`` says of each series whether it has a clock whose unit is known.
+    """
     measures = settings.measures
     is_masked = any(layout.ignore or layout.ignored for layout in plan.layouts)
     steps: dict[str, Any] = {"ignored": "mask"} if is_masked else {}
     steps |= {"missing": measures.missing} if measures.missing != "error" else {}
 
     def of(own: Measures, given: bool) -> dict[str, str]:
-        clocks = {metric: clock_field(bound, None, own.max_gap) for metric, bound in own.bound.items()}
-        return {
-            metric.id: own.signature(metric, given=given, **(steps | ({"clock": clock} if clock else {})))
-            for metric, clock in zip(own.metrics, clocks.values(), strict=True)
-        }
+        fields = clock_fields(own, None, clocks)
+        return {metric.id: own.signature(metric, given=given, **(steps | fields[metric.id])) for metric in own.metrics}
 
     special = dict.fromkeys([*dict(measures.thresholds), *sorted(binary)])
     own = {name: of(measures.of_detector(name), name in binary) for name in special}

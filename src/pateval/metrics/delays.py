@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pateval.labels.events import count_inside, first_inside, runs
-from pateval.time.clocks import Clock, Duration, read_clock, steps_in, unit_length, unit_text
+from pateval.time.clocks import Clock, Duration, read_clock, steps_of_period, unit_length, unit_text
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, require_detected
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import PERIOD, STEPS, OptionKind
@@ -206,12 +206,12 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
     return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
 
 
-@on_predictions(per=PERIOD)
+@on_predictions(per=PERIOD.or_word(None, "1"))
 def false_alarm_rate(
     labels: BoolArray,
     predictions: BoolArray,
     *,
-    per: int | Duration = 1,
+    per: int | Duration | None = None,
     times: ArrayLike | None = None,
     time_unit: str | None = None,
 ) -> float:
@@ -222,9 +222,10 @@ def false_alarm_rate(
 
     Parameters
     ----------
-    per : int or duration, default 1
+    per : int or duration, optional
         The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour. Or a duration
-        such as ``"1d"``, measured by the median interval of ``times``.
+        such as ``"1d"``, measured by the median interval of ``times``. By default a day where ``times`` and their unit
+        are known, and one step without.
     times : array-like, optional
         When each step was recorded: dates, or numbers with ``time_unit``.
     time_unit : str, optional
@@ -251,12 +252,13 @@ def false_alarm_rate(
     >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per=60)
     12.0
     >>> hours = np.datetime64("2026-03-01") + np.arange(10) * np.timedelta64(1, "h")
-    >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], per="1d", times=hours)
+    >>> false_alarm_rate([0, 0, 0, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0], times=hours)
     4.8
     """
     require_anomaly(labels)
     false_alarms = int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0))
-    return false_alarms * steps_in(per, labels.size, times, time_unit, "per") / labels.size
+    steps = steps_of_period(per, labels.size, times, time_unit, name="per", without_clock=1)
+    return false_alarms * steps / labels.size
 
 
 def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
-from pateval.time.clocks import Duration, steps_in
+from pateval.time.clocks import Duration, steps_of_period
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS
@@ -88,12 +88,12 @@ def szcore_event(
     return PRF.from_counts(*_counts(labels, predictions, options))
 
 
-@on_predictions(per=PERIOD, **_OPTIONS)
+@on_predictions(per=PERIOD.or_word(None, "86400"), **_OPTIONS)
 def szcore_false_alarm_rate(
     labels: BoolArray,
     predictions: BoolArray,
     *,
-    per: int | Duration = 86400,
+    per: int | Duration | None = None,
     start_tolerance: int = 30,
     end_tolerance: int = 60,
     minimum_overlap: float = 0.0,
@@ -108,9 +108,9 @@ def szcore_false_alarm_rate(
 
     Parameters
     ----------
-    per : int or duration, default 86400
-        The unit of time, in steps: a day where a step is a second. Or a duration such as ``"1d"``, measured by the
-        median interval of ``times``.
+    per : int or duration, optional
+        The unit of time, in steps, or a duration such as ``"1d"``, measured by the median interval of ``times``. By
+        default a day: on the clock where ``times`` and their unit are known, and 86,400 steps without, a second each.
     start_tolerance, end_tolerance : int, default 30 and 60
         Steps by which a true piece is widened ahead of it and after it.
     minimum_overlap : float, default 0
@@ -145,7 +145,7 @@ def szcore_false_alarm_rate(
     6.0
     """
     options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
-    steps = steps_in(per, labels.size, times, time_unit, "per")
+    steps = steps_of_period(per, labels.size, times, time_unit, name="per", without_clock=86400)
     return _counts(labels, predictions, options).false_alarms * steps / labels.size
 
 

@@ -333,13 +333,23 @@ def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the du
     return max(1, math.floor(length / Fraction(interval) + Fraction(1, 2) + Fraction(_ROUNDING))) if length else 0
 
 
-def steps_in(value: int | Duration, size: int, times: Any, time_unit: str | None, name: str) -> int:
-    """A number of steps as it is; a duration as the nearest number of median intervals between so many times."""
+def steps_of_period(
+    value: int | Duration | None, size: int, times: Any, time_unit: str | None, *, name: str, without_clock: int
+) -> int:
+    """A number of steps as it is; a duration as the nearest number of median intervals between so many times.
+
+    None is a day where times and their unit are known, and so many steps without.
+    """
     if isinstance(value, int):
         return value
     if times is None:
+        if value is None:
+            return without_clock
         raise ValueError(f"{name}={in_words(value)} is a duration, which needs the times of the steps: pass times")
     clock = read_clock(times, size, np.zeros(1, dtype=np.intp), time_unit)
+    if value is None and clock.nanoseconds is None:
+        return without_clock
+    value = "1d" if value is None else value
     interval = clock.median_interval()
     if interval is None:
         raise UndefinedMetricError("the metric is undefined: a single step has no interval to measure durations by")

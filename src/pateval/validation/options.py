@@ -33,6 +33,7 @@ class OptionKind:
     is_set: bool = False  # takes several lengths, whose order does not count
     is_unit: bool = False  # of time, which needs times
     none_means: str = "none"  # how signatures write None
+    on_clock: str | None = None  # the duration that None means where the unit of times is known
 
     def or_word(self, word: str | None, none_means: str = "none") -> OptionKind:
         """The same kind, with a word such as "auto", or None, in its place."""
@@ -107,7 +108,9 @@ def _beta(value: Any, name: str) -> float:
 _STEPS_OF_PERIOD = integer_from(1, 10**15)
 # A duration is read where the times of the steps are known.
 PERIOD = OptionKind(
-    lambda value, name: value if _looks_like_duration(value) else _STEPS_OF_PERIOD.check(value, name), counts_steps=True
+    lambda value, name: value if _looks_like_duration(value) else _STEPS_OF_PERIOD.check(value, name),
+    counts_steps=True,
+    on_clock="1d",
 )
 PERCENTAGE = OptionKind(_percentage)
 FRACTION_BELOW_1 = OptionKind(_fraction_below_1)
