@@ -87,9 +87,10 @@ def test_an_odd_shape_is_found(rule: Callable[[np.ndarray, int], np.ndarray], wi
 def test_rules_leave_their_input_alone() -> None:
     values = np.sin(np.arange(200.0))
     before = values.copy()
-    for name in rules.__all__:
+    for name in sorted({*rules.__all__} - {"usual_window"}):
         extra = {"past_z_score": (20, 0.1)}.get(
             name, () if name.endswith(("absolute_difference", "squared_difference")) else (20,)
         )
         assert getattr(rules, name)(values, *extra).shape == values.shape, name
+    assert rules.usual_window(values) > 0
     np.testing.assert_array_equal(values, before)

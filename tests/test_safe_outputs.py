@@ -52,7 +52,13 @@ ONE = ("--metrics", "pate,auc_roc")
 
 
 @pytest.mark.parametrize(
-    ("suffix", "begin"), [("json", "["), ("csv", "detector,"), ("md", "| metric"), ("tex", r"\begin")]
+    ("suffix", "begin"),
+    [
+        ("json", "["),
+        ("csv", "detector,"),
+        ("md", "| metric"),
+        ("tex", "% needs \\usepackage{booktabs}\n\\begin{table}"),
+    ],
 )
 def test_a_file_as_its_suffix_says(table, tmp_path, suffix, begin):
     out = tmp_path / f"result.{suffix}"
