@@ -124,11 +124,12 @@ bench-check: $(VENV)/dev.stamp #> This commit's speed against the committed one;
 .PHONY: announce-peers
 announce-peers:
 	@test -e build/peers/tsadmetrics/installed || echo "first run: installs PATE, scikit-learn, TSB-AD, vus, aeon, TimeEval, dtaianomaly and tsadmetrics into build/peers, an environment each: about 4 GB and eight minutes"
-	@echo "measuring takes about seven minutes once that is done"
+	@echo "measuring takes about fifteen minutes once that is done"
 
 .PHONY: bench-peers
-bench-peers: announce-peers $(VENV)/dev.stamp #> The speed sheet: other packages beside ours, each in an environment of its own
+bench-peers: announce-peers $(VENV)/dev.stamp #> The speed sheet: other packages beside ours, how cost grows, what boards cost
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/growth.py
 
 .PHONY: coming-from
 coming-from: $(VENV)/dev.stamp #> The pages "Coming from": calls of other packages beside ours, with both numbers
@@ -137,6 +138,10 @@ coming-from: $(VENV)/dev.stamp #> The pages "Coming from": calls of other packag
 .PHONY: drop-ins
 drop-ins: $(VENV)/dev.stamp #> pateval.compat against the real packages, each in an environment of its own: 200 cases, and NAB
 	$(BIN)/python benchmarks/drop_ins.py
+
+.PHONY: beside
+beside: $(VENV)/dev.stamp #> The wheel beside TSB-AD, aeon and TimeEval with all they require: no version moves, first steps work
+	$(BIN)/python benchmarks/beside.py
 
 .PHONY: announce-integrations
 announce-integrations:

@@ -6,6 +6,7 @@ Each measurement runs in a process of its own, so that its peak memory is its ow
     python benchmarks/leaderboard.py speedup               2 workers against 1 on the NAB score files
     python benchmarks/leaderboard.py accumulate            PateAccumulator over generated chunks
     python benchmarks/leaderboard.py large                 5,000 detectors x 1 series; 100,000 series x 2 detectors
+    python benchmarks/leaderboard.py growth                one detector more on the NAB board, against it alone
 
 and `--help` after any of them for smaller sizes.
 """
@@ -20,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +65,27 @@ def write_synthetic(folder: Path, series: int, detectors: int, steps: int) -> li
     return paths
 
 
+def write_short_series(path: Path, series: int) -> None:
+    """Write series of 50 to 200 steps with an event each, one after the other in one file, and two detectors."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    generator = np.random.default_rng(0)
+    sizes = generator.integers(50, 201, series)
+    starts = np.cumsum(sizes) - sizes
+    labels = np.zeros(sizes.sum(), dtype=np.uint8)
+    lengths = generator.integers(3, 11, series)
+    begins = starts + generator.integers(0, sizes - lengths)
+    labels[np.repeat(begins - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())] = 1
+    names = pa.array([f"series-{number:06d}" for number in range(series)])
+    keys = pa.DictionaryArray.from_arrays(np.repeat(np.arange(series, dtype=np.int32), sizes), names)
+    scores = {
+        f"detector-{number}": (generator.random(labels.size) + (0.3 + 0.2 * number) * labels).astype(np.float32)
+        for number in range(2)
+    }
+    pq.write_table(pa.table({"series": keys, "label": labels, **scores}), path, row_group_size=100_000)
+
+
 def peak_memory() -> tuple[float, float]:
     """Peak memory in MB of this process, and of the largest of its children."""
     own, children = (
@@ -75,12 +100,29 @@ def processor_time() -> tuple[float, float]:
     return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime
 
 
+@contextmanager
+def cluster(options: argparse.Namespace) -> Iterator[Executor | None]:
+    """An executor of a Dask cluster with that many processes on this machine, where one is asked for."""
+    if not options.dask:
+        yield None
+        return
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=options.workers, threads_per_worker=1, dashboard_address=None, local_directory=options.folder
+        ) as dask,
+        Client(dask) as client,
+    ):
+        yield client.get_executor()
+
+
 def run_once(options: argparse.Namespace) -> None:
     """Compute one leaderboard, write its files, and print its cost as JSON; the parent measures by calling this."""
     from pateval.leaderboards import leaderboard
 
-    started = time.perf_counter()
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, cluster(options) as executor:
+        started = time.perf_counter()
         board = leaderboard(
             options.files,
             label="label",
@@ -88,10 +130,12 @@ def run_once(options: argparse.Namespace) -> None:
             series="series",
             metrics=options.metrics or "all",
             workers=options.workers,
+            executor=executor,
             chance=options.chance,
             progress=options.progress,
             output=folder,
         )
+        seconds = time.perf_counter() - started
     if board.failures:
         sys.exit(f"{len(board.failures)} failures, the first: {board.failures[0]}")
     own, children = peak_memory()
@@ -101,7 +145,7 @@ def run_once(options: argparse.Namespace) -> None:
             {
                 "units": board.run["units"],
                 "metrics": len(board.metrics),
-                "seconds": time.perf_counter() - started,
+                "seconds": seconds,
                 "memory": own,
                 "worker_memory": children,
                 "share": own_time / (own_time + children_time),
@@ -111,7 +155,7 @@ def run_once(options: argparse.Namespace) -> None:
 
 
 def measured(
-    files: list[str], *, workers: int, metrics: str, chance: int, folder: str | None = None
+    files: list[str], *, workers: int, metrics: str, chance: int, folder: str | None = None, dask: bool = False
 ) -> dict[str, float]:
     """Run one leaderboard in a process of its own."""
     command = [
@@ -127,6 +171,7 @@ def measured(
     ]
     command += ["--metrics", metrics] if metrics else []
     command += ["--folder", folder] if folder else []
+    command += ["--dask"] if dask else []
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
@@ -194,12 +239,11 @@ def large(options: argparse.Namespace) -> None:
             for number in range(options.detectors)
         }
         pq.write_table(pa.table({"label": labels} | scores), many)
-        long = Path(folder) / "series"
-        long.mkdir()
-        write_synthetic(long, options.series, 2, 300)
+        long = Path(folder) / "series.parquet"
+        write_short_series(long, options.series)
         for what, data in (
             (f"{options.detectors:,} detectors on 1 series of 2,000 steps", many),
-            (f"2 detectors on {options.series:,} series of 300 steps", long),
+            (f"2 detectors on {options.series:,} series of 50 to 200 steps", long),
         ):
             if options.only not in (None, data.stem):
                 continue
@@ -215,6 +259,31 @@ def large(options: argparse.Namespace) -> None:
                 f"at most {peak_memory()[1]:.0f} MB in a process, {files} files in the cache",
                 flush=True,
             )
+
+
+def growth(options: argparse.Namespace) -> None:
+    """Processor time of adding a detector to a saved board of all others, over that of evaluating it alone."""
+    from pateval.leaderboards import Leaderboard, leaderboard
+
+    files = sorted(str(path) for path in Path(options.data).glob("*.parquet"))
+    if len(files) < 2:
+        sys.exit(f"no score files of several detectors in {options.data}")
+    given = {"metrics": options.metrics or None, "workers": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        leaderboard(files[:-1], output=f"{folder}/board", **given)
+        times: dict[str, list[float]] = {"alone": [], "added": []}
+        for number in range(options.repeats):
+            started = time.process_time()
+            leaderboard(files[-1], output=f"{folder}/alone-{number}", **given)
+            times["alone"].append(time.process_time() - started)
+            started = time.process_time()
+            Leaderboard.load(f"{folder}/board").add(files[-1], workers=1).save(f"{folder}/added-{number}")
+            times["added"].append(time.process_time() - started)
+    alone, added = (min(seconds) for seconds in times.values())
+    print(
+        f"{Path(files[-1]).stem}: {alone:.2f} s alone, {added:.2f} s added to {len(files) - 1} detectors with loading "
+        f"and saving the board, {added / alone:.2f} x (processor time, best of {options.repeats})"
+    )
 
 
 def accumulate(options: argparse.Namespace) -> None:
@@ -244,7 +313,7 @@ def accumulate(options: argparse.Namespace) -> None:
 def main() -> None:
     """Choose a measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = parser.add_subparsers(required=True, metavar="{throughput,speedup,accumulate,large}")
+    kinds = parser.add_subparsers(required=True, metavar="{throughput,speedup,accumulate,large,growth}")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--workers", type=int, default=2)
     shared.add_argument("--metrics", default="", help="metric ids; the whole catalogue by default")
@@ -280,11 +349,18 @@ def main() -> None:
     four.add_argument("--folder", help="where to put the synthetic files")
     four.set_defaults(run=large)
 
+    five = kinds.add_parser("growth", help=growth.__doc__)
+    five.add_argument("--data", default=str(data), help="folder of score files")
+    five.add_argument("--repeats", type=int, default=3)
+    five.add_argument("--metrics", default="", help="metric ids; the nine of the command by default")
+    five.set_defaults(run=growth)
+
     once = kinds.add_parser("once", parents=[shared])
     once.add_argument("files", nargs="+")
     once.add_argument("--chance", type=int, default=0)
     once.add_argument("--progress", action="store_true")
     once.add_argument("--folder")
+    once.add_argument("--dask", action="store_true")
     once.set_defaults(run=run_once)
 
     options = parser.parse_args()

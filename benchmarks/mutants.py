@@ -1,6 +1,6 @@
 """Which small faults would no test notice? Put some into a package at random, one at a time, and run the tests.
 
-    python benchmarks/mutants.py PACKAGE [-n 20] [--seed 0] [--limit 300] [--seconds 60] [--map FILE] [--workers 1]
+    python benchmarks/mutants.py PACKAGE [-n 20] [--seed 0] [--seconds 60] [--tests TEST ...] [--results FILE]
 
 PACKAGE is a package, a module or a folder of `src/pateval`: ``metrics``, ``evaluation/chance.py``; several are mutated
 together. A mutant is a kind of fault, drawn first, at a place drawn among all where it can be put:
@@ -14,46 +14,69 @@ argument      a keyword argument dropped, the first two arguments exchanged
 
 Texts, annotations and what only type checkers read are left alone. The working tree is not touched: the mutants live
 in a copy. Which tests reach a line is measured, once, by coverage, and kept in --map (build/reached.json; remove it to
-measure again): all fast tests run with it, which takes some 15 minutes. Those that reach the line run, the fastest
-first, as many as --seconds hold; for a line that is met at import only, those that reach the file; and the doctests of
-the file where no test does. A mutant is killed where one of them fails. Survivors are printed at the end: each is a
-missing test, or an equivalent program. Mutants that run into the limit are counted by themselves, since a loop without
-end and slow tests look alike.
+measure again): all fast tests run with it, or those named by --tests, which takes some 15 minutes; a test that fails
+then is left out. Those that reach the line run, as many as --seconds hold: first those of the file of which the largest
+share does. For a line that is met at import only, those that are named after the function run, and those that reach the
+file; and the doctests of the file where no test does. Every mutant is tried in a process of its own, forked from this
+one, which has imported what tests need besides the package.
+
+A mutant is killed where one of its tests fails, or where they take more processor time than they took to measure: it
+then runs without end. Survivors are printed at the end: each is a missing test, or an equivalent program. Those that
+were looked at and found equivalent are named in equivalent_mutants.txt beside this script, and are not tried. --results
+keeps what became of each mutant: another run with it tries only those that are not killed yet.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import compileall
+import contextlib
+import importlib
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
-from queue import SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 from xml.etree import ElementTree
+
+import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 PACKAGE = CHECKOUT / "src" / "pateval"
 COPIED = ("src", "tests")  # what lies beside them is linked to
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
+# What the processes of all mutants share, so that each does without importing it.
+PRELOADED = ("numpy", "scipy.stats", "pandas", "sklearn.metrics", "hypothesis")
+PROFILE = "mutants"  # of hypothesis
+SLACK = 15.0  # seconds of processor time that a mutant may take beside those that its tests took under coverage
+WAITING = 10  # times that processor time, after which a mutant that only waits is ended, too
+MEMORY = 8 * 2**30  # bytes that a mutant may take
 
 _COMPARED = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot), (ast.In, ast.NotIn)]
 COMPARED = {a: b for pair in _COMPARED for a, b in (pair, pair[::-1])}
 CALCULATED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
 CALCULATED |= dict.fromkeys([ast.FloorDiv, ast.Mod, ast.Pow], ast.Mult)
+# Functions for which it makes no difference which argument comes first.
+COMMUTATIVE = {"min", "max", "minimum", "maximum", "add", "multiply", "array_equal", "logical_and", "logical_or"}
 ANNOTATIONS = ("annotation", "returns")
 
 
 class Mutant(NamedTuple):
-    """A fault: the file, the bytes it replaces, the new text, and how to show it."""
+    """A fault: the file, the bytes it replaces, the new text, and how to show it.
+
+    It is none where the new text says the same, or lets `zip` take what is always as long as each other.
+    """
 
     file: Path
     kind: str
@@ -63,14 +86,16 @@ class Mutant(NamedTuple):
     line: int
     last_line: int
     shown: str
+    is_fault: bool
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: ``killed``, ``survived`` or ``limit``, after how long, and by how many tests."""
+    """What became of a mutant: ``killed``, ``endless`` or ``survived``, after how long, and by which of its tests."""
 
     status: str
     seconds: float
     tests: int
+    killer: str
 
 
 def nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -114,7 +139,9 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         for place, keyword in enumerate(node.keywords):
             if keyword.arg is not None:
                 yield "argument", ast.Call(node.func, node.args, node.keywords[:place] + node.keywords[place + 1 :])
-        if len(node.args) > 1 and not any(isinstance(one, ast.Starred) for one in node.args[:2]):
+        name = ast.unparse(node.func).rpartition(".")[2]
+        starred = any(isinstance(one, ast.Starred) for one in node.args[:2])
+        if len(node.args) > 1 and not starred and name not in COMMUTATIVE:
             yield "argument", ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
 
 
@@ -129,10 +156,14 @@ def mutants_of(file: Path) -> Iterator[Mutant]:
             start = ends[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
             stop = ends[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
             text = ast.unparse(ast.fix_missing_locations(changed))
+            is_fault = text not in (ast.unparse(node), ast.unparse(node).replace(", strict=True)", ")"))
             if isinstance(changed, ast.expr):
                 text = f"({text})"
-            shown = f"{' '.join(content[start:stop].decode().split())}  ->  {text}"
-            yield Mutant(file, kind, start, stop, text, node.lineno, node.end_lineno, shown)  # type: ignore[attr-defined]
+            first, last = ends[node.lineno - 1], ends[node.end_lineno]  # type: ignore[attr-defined]
+            after = content[first:start].decode() + text + content[stop:last].decode()
+            shown = f"- {' '.join(content[first:last].decode().split())}\n+ {' '.join(after.split())}"
+            place = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+            yield Mutant(file, kind, start, stop, text, *place, shown, is_fault)
 
 
 def drawn(files: list[Path], number: int, seed: int) -> list[Mutant]:
@@ -143,8 +174,10 @@ def drawn(files: list[Path], number: int, seed: int) -> list[Mutant]:
             by_kind.setdefault(mutant.kind, []).append(mutant)
     generator = random.Random(seed)  # noqa: S311  # no secret
     chosen: dict[Mutant, None] = {}
-    while len(chosen) < min(number, sum(map(len, by_kind.values()))):
-        chosen[generator.choice(by_kind[generator.choice(sorted(by_kind))])] = None
+    while len(chosen) < min(number, sum(mutant.is_fault for mutants in by_kind.values() for mutant in mutants)):
+        mutant = generator.choice(by_kind[generator.choice(sorted(by_kind))])
+        if mutant.is_fault:
+            chosen[mutant] = None
     return list(chosen)
 
 
@@ -155,88 +188,200 @@ class Reached(NamedTuple):
     seconds: dict[str, float]
 
     @classmethod
-    def read(cls, path: Path) -> Reached:
-        """Read the map, after measuring it where there is none."""
+    def read(cls, path: Path, copy: Path, tests: list[str]) -> Reached:
+        """Read the map, after measuring it in a copy where there is none."""
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(measured()._asdict()), encoding="utf-8")
+            path.write_text(json.dumps(measured(copy, tests)._asdict()), encoding="utf-8")
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
     def tests(self, mutant: Mutant, most_seconds: float) -> list[str]:
-        """Tests that reach a mutant, the fastest first, as many as fit; the file's doctests where there are none."""
+        """Tests that reach a mutant, file by file, as many as fit; its doctests where there are none.
+
+        First comes the file of which the largest share of tests reaches it, in a file the fastest test.
+        """
         inside = mutant.file.relative_to(CHECKOUT).as_posix()
         by_line = self.lines.get(inside, {})
         lines = range(mutant.line, mutant.last_line + 1)
         tests = {test for line in lines for test in by_line.get(str(line), [])}
-        tests = tests or {test for tests in by_line.values() for test in tests}
-        chosen, seconds = [], 0.0
-        for test in sorted(tests, key=lambda test: (self.seconds.get(test, 0.0), test)):
-            seconds += self.seconds.get(test, 0.0)
+        named: set[str] = set()
+        if (function := met_at_import(mutant)) is not None:
+            # By whichever test comes first: those count that are named after the function, or reach the file.
+            named = {test for test in self.seconds if function and function in test}
+            tests = named | {test for tests in by_line.values() for test in tests}
+        of_file, reaching = Counter(map(file_of, self.seconds)), Counter(map(file_of, tests))
+        chosen: list[str] = []
+        seconds = 0.0
+        for test in sorted(tests, key=lambda test: (test not in named, self.seconds[test], test)):
+            seconds += self.seconds[test]
             if seconds > most_seconds and chosen:
                 break
             chosen.append(test)
-        return chosen or [inside]
+        shares = {file: reaching[file] / of_file[file] for file in reaching}
+        return sorted(chosen, key=lambda test: (-shares[file_of(test)], file_of(test))) or [inside]
 
 
-def measured() -> Reached:
-    """Run all fast tests with coverage, and take from it which test reaches which line."""
-    import coverage
+def met_at_import(mutant: Mutant) -> str | None:
+    """The function in whose decorators or signature a mutant lies, "" elsewhere outside functions; None inside one."""
+    found = ""
+    for node in ast.walk(ast.parse(mutant.file.read_bytes())):
+        if isinstance(node, ast.FunctionDef):
+            first = min(one.lineno for one in [node, *node.decorator_list] if isinstance(one, (ast.stmt, ast.expr)))
+            if node.body[0].lineno <= mutant.line <= (node.end_lineno or 0):
+                return None
+            if first <= mutant.line < node.body[0].lineno:
+                found = node.name
+    return found
 
+
+def file_of(test: str) -> str:
+    """The file of a test."""
+    return test.partition("::")[0]
+
+
+def measured(copy: Path, tests: list[str]) -> Reached:
+    """Run tests with coverage, and take from it which test reaches which line."""
     with tempfile.TemporaryDirectory() as folder:
         data, junit = Path(folder) / "coverage", Path(folder) / "tests.xml"
-        environment = os.environ | {"COVERAGE_FILE": str(data), "HYPOTHESIS_PROFILE": "ci"}
-        tests = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", f"--junit-xml={junit}"]
-        recorded = ["--cov=pateval", "--cov-report=", "--cov-context=test"]
-        subprocess.run([*tests, *recorded], cwd=CHECKOUT, env=environment, check=False)
-        kept = coverage.CoverageData(str(data))
-        kept.read()
-        lines: dict[str, dict[str, list[str]]] = {}
-        for name in kept.measured_files():
-            by_line = {
-                str(line): sorted({context.split("|")[0] for context in contexts if context})
-                for line, contexts in kept.contexts_by_lineno(name).items()
-            }
-            inside = Path(name).resolve().relative_to(CHECKOUT).as_posix()
-            lines[inside] = {line: tests for line, tests in by_line.items() if tests}
-        seconds: dict[str, float] = {}
-        for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314  # written by pytest, just now
-            seconds[f"{case.get('classname')}.{case.get('name')}"] = float(case.get("time", 0))
+        environment = os.environ | in_copy(copy) | {"COVERAGE_FILE": str(data)}
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "2",
+            "--dist",
+            "worksteal",
+            f"--junit-xml={junit}",
+            *tests,
+        ]
+        recorded = [f"--cov={copy / 'src' / 'pateval'}", "--cov-report=", "--cov-context=test"]
+        subprocess.run([*command, *recorded], cwd=copy, env=environment, check=False)
+        return reached_in(copy, data, junit)
+
+
+def reached_in(copy: Path, data: Path, junit: Path) -> Reached:
+    """Read what coverage and pytest have written: lines by the tests that pass, and how long these take."""
+    import coverage
+
+    passed: dict[str, float] = {}
+    for case in ElementTree.parse(junit).iter("testcase"):  # noqa: S314  # written by pytest, just now
+        if not {"failure", "error"} & {child.tag for child in case}:
+            passed[f"{case.get('classname')}.{case.get('name')}"] = float(case.get("time", 0))
+    recorded = coverage.CoverageData(str(data))
+    recorded.read()
+    lines: dict[str, dict[str, list[str]]] = {}
+    for name in recorded.measured_files():
+        by_line = {
+            str(line): sorted({context.rpartition("|")[0] for context in contexts if dotted(context) in passed})
+            for line, contexts in recorded.contexts_by_lineno(name).items()
+        }
+        inside = Path(name).resolve().relative_to(copy.resolve()).as_posix()
+        lines[inside] = {line: tests for line, tests in by_line.items() if tests}
     reaching = {test for by_line in lines.values() for tests in by_line.values() for test in tests}
-    return Reached(lines, {test: seconds.get(dotted(test), 0.0) for test in reaching})
+    return Reached(lines, {test: passed[dotted(f"{test}|")] for test in reaching})
 
 
-def dotted(test: str) -> str:
-    """A test's name as pytest writes it into XML, from the one that it is called by."""
-    file, *names = test.split("::")
+def dotted(context: str) -> str:
+    """A test's name as pytest writes it into XML, from that of its context: the test, and whether it is set up."""
+    file, *names = context.rpartition("|")[0].split("::")
     return ".".join([file.removesuffix(".py").replace("/", "."), *names])
 
 
-def tried(mutant: Mutant, copy: Path, tests: list[str], limit: float) -> Outcome:
-    """Put a mutant into the copy, run the tests, and take it out again."""
-    inside = mutant.file.relative_to(CHECKOUT)
-    content = mutant.file.read_bytes()
-    (copy / inside).write_bytes(content[: mutant.start] + mutant.text.encode() + content[mutant.stop :])
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}:{copy / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment["HYPOTHESIS_PROFILE"] = "ci"
-    begin = time.monotonic()
-    # In a group of its own, so that the processes of tests end with it.
-    process = subprocess.Popen(
-        command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+class Chosen:
+    """For pytest: of all tests of some files, take the chosen ones, in their order, and write down which one fails."""
+
+    def __init__(self, tests: list[str], killer: Path) -> None:
+        self._places = {test: place for place, test in enumerate(tests)}
+        self._killer = killer
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the chosen tests, in their order; all where a whole file is chosen."""
+        if any("::" in test for test in self._places):
+            kept = [item for item in items if item.nodeid in self._places]
+            items[:] = sorted(kept, key=lambda item: self._places[item.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        """Write down the test, or the file of tests, that fails."""
+        if report.failed:
+            self._killer.write_text(report.nodeid, encoding="utf-8")
+
+    pytest_collectreport = pytest_runtest_logreport
+
+
+def in_copy(copy: Path) -> dict[str, str]:
+    """Return the variables with which tests run in a copy."""
+    data = os.environ.get("PATEVAL_DATA", str(CHECKOUT.parent / "shared" / "data"))
+    return {"PYTHONPATH": f"{copy / 'src'}:{copy / 'tests'}", "HYPOTHESIS_PROFILE": "ci", "PATEVAL_DATA": data}
+
+
+def preload() -> None:
+    """Import what the processes of all mutants share; examples of failures need not be made small."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    from hypothesis import HealthCheck, Phase, settings
+
+    phases = (Phase.explicit, Phase.generate)
+    checks = [HealthCheck.too_slow]
+    settings.register_profile(
+        PROFILE, deadline=None, suppress_health_check=checks, max_examples=200, derandomize=True, phases=phases
     )
+
+
+def run_tests(copy: Path, tests: list[str], cpu_seconds: float) -> NoReturn:
+    """Run tests in a copy and end this process, which was forked for it, with pytest's status."""
+    status = int(pytest.ExitCode.INTERNAL_ERROR)
     try:
-        status = "survived" if process.wait(limit) == 0 else "killed"
-    except subprocess.TimeoutExpired:
-        status = "limit"
+        os.setsid()  # so that the processes of tests end with it
+        resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds)))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        signal.alarm(int(WAITING * cpu_seconds))
+        with open(os.devnull, "w") as nothing:
+            os.dup2(nothing.fileno(), 1)
+            os.dup2(nothing.fileno(), 2)
+        os.environ.update(in_copy(copy) | {"PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_PROFILE": PROFILE})
+        os.chdir(copy)
+        sys.path[:0] = [str(copy / "src"), str(copy / "tests")]
+        sys.dont_write_bytecode = True
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov"]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is imported already
+        for file, own in groupby(tests, file_of):
+            status = int(pytest.main([*options, file], plugins=[Chosen(list(own), copy / "killer")]))
+            if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                break
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        os._exit(status)
+
+
+def tried(mutant: Mutant, copy: Path, tests: list[str], seconds: float) -> Outcome:
+    """Put a mutant into the copy, run the tests, which should take so many seconds, and take it out again."""
+    inside = mutant.file.relative_to(CHECKOUT)
+    content, killer = mutant.file.read_bytes(), copy / "killer"
+    killer.unlink(missing_ok=True)
+    (copy / inside).write_bytes(content[: mutant.start] + mutant.text.encode() + content[mutant.stop :])
+    begin = time.monotonic()
+    child = os.fork()
+    if not child:
+        run_tests(copy, tests, seconds + SLACK)
+    try:
+        _, waited = os.waitpid(child, 0)
+    finally:
         (copy / inside).write_bytes(content)
-    return Outcome(status, time.monotonic() - begin, len(tests))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+    if os.WIFSIGNALED(waited):
+        found = "endless" if os.WTERMSIG(waited) in (signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM) else "killed"
+    else:
+        status = os.WEXITSTATUS(waited)
+        if status in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+            raise RuntimeError(f"pytest could not run {' '.join(tests[:3])}...")
+        found = "killed" if status in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED) else "survived"
+    failed = killer.read_text(encoding="utf-8") if killer.is_file() else ""
+    return Outcome(found, time.monotonic() - begin, len(tests), failed)
 
 
-def copied(copy: Path) -> Path:
+def copied(copy: Path, tests: list[str]) -> Path:
     """Lay out a copy of the checkout: what mutants and tests touch is copied, the rest is linked to."""
     copy.mkdir()
     for path in CHECKOUT.iterdir():
@@ -244,7 +389,23 @@ def copied(copy: Path) -> Path:
             shutil.copytree(path, copy / path.name, ignore=shutil.ignore_patterns("__pycache__"))
         elif not path.name.startswith(".") and path.name != "build":
             (copy / path.name).symlink_to(path)
+    compileall.compile_dir(copy / "src", quiet=2)
+    # Files of tests are read once, so that pytest has them at hand.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--collect-only", *tests]
+    subprocess.run(command, cwd=copy, env=os.environ | in_copy(copy), check=False, stdout=subprocess.DEVNULL)
     return copy
+
+
+def where(mutant: Mutant) -> str:
+    """File of a mutant, as the list of equivalent ones and the results have it."""
+    return mutant.file.relative_to(PACKAGE).as_posix()
+
+
+def equivalent() -> set[tuple[str, str]]:
+    """Read the mutants that were found to be equivalent programs: file, and how the mutant is shown."""
+    _, *blocks = EQUIVALENT.read_text(encoding="utf-8").split("\n\n")
+    named = (block.split("\n") for block in blocks)
+    return {(file, f"{before}\n{after}") for file, before, after, *_ in named}
 
 
 def main() -> None:
@@ -253,44 +414,56 @@ def main() -> None:
     parser.add_argument("packages", nargs="+", help="packages, folders or files of src/pateval")
     parser.add_argument("-n", type=int, default=20, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds for each mutant")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of a mutant may take")
+    parser.add_argument("--tests", nargs="+", default=[], help="the tests to measure; by default all fast ones")
     parser.add_argument("--map", type=Path, default=CHECKOUT / "build" / "reached.json", help="which tests reach what")
-    parser.add_argument("--workers", type=int, default=1, help="mutants tried at a time")
+    parser.add_argument("--results", type=Path, help="keeps what became of each mutant")
     given = parser.parse_args()
     places = [PACKAGE / name for name in given.packages]
     files = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
     if not files:
         parser.error(f"no file of src/pateval is named by {', '.join(given.packages)}")
-    chosen = drawn(files, given.n, given.seed)
-    reached = Reached.read(given.map)
-
-    def outcome_of(mutant: Mutant) -> Outcome:
-        copy = copies.get()
-        try:
-            outcome = tried(mutant, copy, reached.tests(mutant, given.seconds), given.limit)
-        finally:
-            copies.put(copy)
-        where = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
-        print(f"{outcome.status:8s} {outcome.seconds:4.0f} s  {where}  {mutant.kind}", flush=True)
-        return outcome
-
+    chosen, named = drawn(files, given.n, given.seed), equivalent()
+    lines = given.results.read_text(encoding="utf-8").splitlines() if given.results and given.results.is_file() else []
+    known = {(one["file"], one["shown"], one["start"]): Outcome(**one["outcome"]) for one in map(json.loads, lines)}
+    found: list[tuple[Mutant, Outcome]] = []
     with tempfile.TemporaryDirectory() as folder:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(given.workers):
-            copies.put(copied(Path(folder) / str(number)))
-        with ThreadPoolExecutor(given.workers) as pool:
-            outcomes = list(zip(chosen, pool.map(outcome_of, chosen), strict=True))
-    killed, survived, limit = (
-        [mutant for mutant in outcomes if mutant[1].status == status] for status in ("killed", "survived", "limit")
-    )
+        copy = copied(Path(folder) / "copy", given.tests)
+        reached = Reached.read(given.map, copy, given.tests)
+        preload()
+        for mutant in chosen:
+            key = where(mutant), mutant.shown, mutant.start
+            outcome = known.get(key)
+            if key[:2] in named:
+                outcome = Outcome("equivalent", 0.0, 0, "")
+            elif outcome is None or outcome.status == "survived":
+                tests = reached.tests(mutant, given.seconds)
+                seconds = sum(reached.seconds.get(test, 0.0) for test in tests)
+                outcome = tried(mutant, copy, tests, seconds)
+                if given.results:
+                    line = {"file": key[0], "shown": key[1], "start": key[2], "outcome": outcome._asdict()}
+                    with given.results.open("a", encoding="utf-8") as results:
+                        results.write(json.dumps(line) + "\n")
+            found.append((mutant, outcome))
+            place = f"{key[0]}:{mutant.line}"
+            print(
+                f"{outcome.status:10s} {outcome.seconds:4.0f} s  {place}  {mutant.kind}  {outcome.killer}", flush=True
+            )
+    report(found, f"seed {given.seed}, {' '.join(given.packages)}")
+
+
+def report(found: list[tuple[Mutant, Outcome]], what: str) -> None:
+    """Print how many mutants are killed, and those that are not."""
+    statuses = Counter(outcome.status for _, outcome in found)
+    killed, judged = statuses["killed"] + statuses["endless"], len(found) - statuses["equivalent"]
+    share = 100 * killed / max(judged, 1)
     print(
-        f"{len(killed)} of {len(outcomes)} mutants killed, {len(survived)} survived, {len(limit)} ran into the limit "
-        f"(seed {given.seed}, {' '.join(given.packages)})"
+        f"{killed} of {judged} mutants killed, {share:.1f} %, of which {statuses['endless']} ran without end; "
+        f"{statuses['survived']} survived; {statuses['equivalent']} more are equivalent ({what})"
     )
-    for mutant, outcome in survived:
-        where = f"{mutant.file.relative_to(CHECKOUT)}:{mutant.line}"
-        print(f"\n{where}  {mutant.kind}  ({outcome.tests} tests)\n    {mutant.shown}")
+    for mutant, outcome in found:
+        if outcome.status == "survived":
+            print(f"\n{where(mutant)}:{mutant.line}  {mutant.kind}  ({outcome.tests} tests)\n{mutant.shown}")
 
 
 if __name__ == "__main__":

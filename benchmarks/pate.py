@@ -13,8 +13,9 @@ import resource
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -160,11 +161,20 @@ def grid() -> list[Row]:
     return rows
 
 
-def sets() -> list[Row]:
-    """Sets of buffers, events close together and far apart: the way that is taken against either way by itself."""
+class SetOfBuffers(NamedTuple):
+    """What a set of buffers costs: over one pair, and over the cheaper of one by one and the grid."""
+
+    pairs: int
+    steps: int
+    period: int
+    over_one_pair: float
+    over_cheaper_way: float
+
+
+def sets_of_buffers() -> Iterator[SetOfBuffers]:
+    """Measure sets of buffers, events close together and far apart: the way that is taken against either by itself."""
     from pateval.pate import _counts
 
-    rows = []
     for steps in (10**5, 10**6):
         for gap in (40, 180, 2_000):
             labels = np.resize(np.repeat([0, 1], [gap, 20]), steps)
@@ -180,10 +190,19 @@ def sets() -> list[Row]:
                 taken, grid_way = seconds(_counts._MAX_PAIRS_ONE_BY_ONE, buffers), seconds(0, buffers)
                 few = buffers if number <= 11 else buffers[:: number // 5]  # one by one, each pair takes its time
                 one_by_one = seconds(math.inf, few) * number**2 / len(few) ** 2
-                cheaper = min(grid_way, one_by_one)
-                what = f"{number**2:,} pairs, {steps:,} steps, events every {gap + 20}"
-                rows.append((what, f"{taken / one:.1f} x", f"one pair; {taken / cheaper:.2f} x the cheaper way"))
-    return rows
+                yield SetOfBuffers(number**2, steps, gap + 20, taken / one, taken / min(grid_way, one_by_one))
+
+
+def sets() -> list[Row]:
+    """Sets of buffers."""
+    return [
+        (
+            f"{found.pairs:,} pairs, {found.steps:,} steps, events every {found.period}",
+            f"{found.over_one_pair:.1f} x",
+            f"one pair; {found.over_cheaper_way:.2f} x the cheaper way",
+        )
+        for found in sets_of_buffers()
+    ]
 
 
 def growth() -> list[Row]:

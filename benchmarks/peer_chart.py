@@ -1,4 +1,4 @@
-"""The chart of the speed sheet: a panel per metric, a marker per package, so that it can be read in grey."""
+"""The charts of the speed sheet: panels per metric, a marker per package, so that they can be read in grey."""
 
 from __future__ import annotations
 
@@ -64,5 +64,47 @@ def draw(cells: list[dict[str, Any]], path: Path, limit: float) -> None:
     handles.append(Line2D([], [], marker="o", color="0.2", linestyle="", fillstyle="none", label="stopped: at least"))
     figure.legend(handles=handles, ncol=5, loc="lower center", frameon=False, fontsize=9)
     figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def draw_scaling(cells: list[dict[str, Any]], path: Path) -> None:
+    """Draw CPU time and peak memory over length, ours as a thick line and each package as a thin one."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.lines import Line2D
+
+    metrics = list(dict.fromkeys(cell["metric"] for cell in cells if cell["package"]))
+    figure, axes = plt.subplots(len(metrics), 2, figsize=(7, 2.2 * len(metrics)), sharex=True, squeeze=False)
+    for row, metric in zip(axes, metrics, strict=True):
+        found = [cell for cell in cells if cell["metric"] == metric]
+        for place, quantity, unit in zip(row, ("seconds", "bytes"), (1, 1e-6), strict=True):
+            ours = {cell["steps"]: cell[f"our_{quantity}"] for cell in found if cell[f"our_{quantity}"]}
+            place.plot(list(ours), [unit * value for value in ours.values()], color="black", linewidth=2.5)
+            for number, package in enumerate(dict.fromkeys(cell["package"] for cell in found if cell["package"])):
+                of_package = [cell for cell in found if cell["package"] == package and cell[f"their_{quantity}"]]
+                place.plot(
+                    [cell["steps"] for cell in of_package],
+                    [unit * cell[f"their_{quantity}"] for cell in of_package],
+                    marker=MARKERS[package],
+                    color=GREYS[number % len(GREYS)],
+                    markersize=5,
+                    linewidth=0.8,
+                )
+            place.set(xscale="log", yscale="log")
+            place.grid(color="0.9")
+            place.set_axisbelow(True)
+        row[0].set_ylabel(metric, size=9)
+    for place, title in zip(axes[0], ("CPU time in seconds", "peak memory of the call in MB"), strict=True):
+        place.set_title(title, size=10)
+    for place in axes[-1]:
+        place.set_xlabel("steps")
+    used = [name for name in MARKERS if any(cell["package"] == name for cell in cells)]
+    handles = [Line2D([], [], color="black", linewidth=2.5, label="pateval")]
+    handles += [Line2D([], [], marker=MARKERS[name], color="0.3", linewidth=0.8, label=name) for name in used]
+    figure.legend(handles=handles, ncol=4, loc="lower center", frameon=False, fontsize=9)
+    figure.tight_layout(rect=(0, 0.7 / (2.2 * len(metrics)), 1, 1))
     figure.savefig(path, dpi=150)
     plt.close(figure)

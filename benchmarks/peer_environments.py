@@ -1,7 +1,8 @@
 """Environments of the peer packages, each its own, under build/peers; and a process in each that answers questions.
 
 A peer's process imports the package once and then evaluates one call on one case per line it reads. Packages whose own
-requirements are heavy, and not needed for the metrics, are installed without them.
+requirements are heavy, and not needed for the metrics, are installed without them. torch is held to the version in
+constraints.txt, since the newest one brings gigabytes that nothing here needs.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ _SERVER = """
 import json, signal, sys, time, warnings
 warnings.simplefilter("ignore")
 import numpy as np
+sys.path.append(json.loads(sys.stdin.readline()))
+from side_by_side import peak_bytes
 space = {"np": np}
 def plain(value):
     if isinstance(value, dict):
@@ -112,15 +115,17 @@ def check(*_):
         raise TimeoutError
 signal.signal(signal.SIGALRM, check)
 for line in sys.stdin:
-    path, call, limit = json.loads(line)
+    path, call, limit, of_memory = json.loads(line)
     data = np.load(path)
     space.update({name: data[name] for name in ("labels", "scores", "predictions")})
     try:
         begin = time.process_time()
         signal.setitimer(signal.ITIMER_REAL, 1, 1)
-        value = eval(call, space)
-        seconds = time.process_time() - begin
-        answer = {"seconds": seconds, "value": plain(value)}
+        if of_memory:
+            answer = {"bytes": peak_bytes(lambda: eval(call, space))}
+        else:
+            value = eval(call, space)
+            answer = {"seconds": time.process_time() - begin, "value": plain(value)}
     except TimeoutError:
         answer = {"error": f"not done after {limit:g} s"}
     except Exception as error:
@@ -139,10 +144,9 @@ def environment(peer: Peer) -> Path:
         begin = time.perf_counter()
         # What an interrupted installation left behind is not built upon.
         venv.create(folder, with_pip=True, clear=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         for arguments in peer.install:
-            subprocess.run(
-                [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments], check=True
-            )
+            subprocess.run([*pip, "--constraint", ROOT / "constraints.txt", *arguments], check=True)
         done.touch()
         print(f"installed {peer.name} in {time.perf_counter() - begin:.0f} s", file=sys.stderr, flush=True)
     return python
@@ -170,6 +174,7 @@ class PeerProcess:
             text=True,
             env={**os.environ, **_ONE_THREAD},
         )
+        self._send(str(Path(__file__).parent))
         self._send(self.peer.setup)
         begun = self._read(300.0)
         if "error" in begun:
@@ -189,11 +194,14 @@ class PeerProcess:
         line = self._process.stdout.readline()
         return json.loads(line) if line else {"error": f"the process of {self.peer.name} ended"}
 
-    def ask(self, case: Path, call: str) -> dict[str, Any]:
-        """Return ``seconds`` and ``value`` of a call on a case, dictionaries and arrays as such, or ``error``."""
+    def ask(self, case: Path, call: str, *, memory: bool = False) -> dict[str, Any]:
+        """Return ``seconds`` and ``value`` of a call on a case, or its peak of ``bytes``, or ``error``.
+
+        Dictionaries and arrays come back as such.
+        """
         if self._process.poll() is not None:
             self._start()
-        self._send([str(case), call, self.limit])
+        self._send([str(case), call, self.limit, memory])
         return self._read(10 * self.limit)
 
     def close(self) -> None:

@@ -1,9 +1,10 @@
 """The speed sheet: the same calls, on the same series, in other packages and here, each package in its own environment.
 
 Ours and theirs take turns, and the ratio of their CPU time to ours is given as the median of the turns with the lowest
-and the highest. A call of theirs that is not done after half a minute of CPU time is stopped, and not begun where the
-series before lets expect that, going by length. Writes docs/results/speed: a page, a CSV file and a chart. Needs a
-package index the first time, and some gigabytes.
+and the highest. Once more, each call tells how much memory it takes at its peak. A call that is not done after half a
+minute of CPU time is stopped if it is theirs, and not begun, theirs or ours, where the series before lets expect that,
+going by length. Writes docs/results/speed: a page, a CSV file and two charts. Needs a package index the first time, and
+some gigabytes.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from peer_calls import (
     VUS_PR,
     Call,
 )
-from peer_chart import draw
+from peer_chart import draw, draw_scaling
 from peer_environments import PEERS, PeerProcess, installed_version
-from side_by_side import labelled_scores, table
+from side_by_side import labelled_scores, peak_bytes, table
 
 import pateval as pv
 from pateval import compat
@@ -41,7 +42,7 @@ from pateval import compat
 TARGET = Path(__file__).parents[1] / "docs" / "results" / "speed"
 LIMIT = 30.0
 # Steps and events.
-CASES = [(1_000, 10), (10_000, 10), (100_000, 100), (1_000_000, 1_000)]
+CASES = [(1_000, 10), (10_000, 10), (100_000, 100), (1_000_000, 1_000), (10_000_000, 10_000)]
 # Turns stop when theirs have taken this long together: a second turn of half a minute would tell nothing new.
 ENOUGH, TURNS = 2.0, 5
 NINE = [
@@ -69,7 +70,7 @@ EXTRA = [
 
 @dataclass(frozen=True)
 class Cell:
-    """One call on one series: seconds are medians, ratios theirs to ours."""
+    """One call on one series: seconds are medians, ratios theirs to ours, bytes what the call takes at its peak."""
 
     metric: str
     steps: int
@@ -84,6 +85,8 @@ class Cell:
     our_value: float | None
     their_value: float | None
     remark: str
+    our_bytes: int | None = None
+    their_bytes: int | None = None
 
 
 def series_of(steps: int, events: int) -> dict[str, Any]:
@@ -136,15 +139,23 @@ def measure(process: PeerProcess, call: Call, case: Path, series: dict[str, Any]
         our_value=value,
         their_value=None if isinstance(answer.get("value"), dict) else answer.get("value"),
         remark=answer.get("error", ""),
+        our_bytes=peak_bytes(lambda: eval(call.ours, space)),  # noqa: S307  # from the table
+        their_bytes=process.ask(case, call.theirs, memory=True).get("bytes") if known else None,
     )
 
 
-def catalogue_cell(series: dict[str, Any], steps: int, events: int) -> Cell:
+def catalogue_cells(cases: list[tuple[Path, dict[str, Any], int, int]]) -> list[Cell]:
     """All metrics of the catalogue, for which nobody else has a call."""
-    begin = time.process_time()
-    pv.evaluate(series["labels"], series["scores"], series["predictions"], metrics="all")
-    spent = time.process_time() - begin
-    return Cell(CATALOGUE, steps, events, "", spent, None, None, None, None, 1, None, None, "no other has them")
+    cells: list[Cell] = []
+    for _, series, steps, events in cases:
+        if cells and cells[-1].our_seconds * steps / cells[-1].steps > LIMIT:
+            break
+        begin = time.process_time()
+        memory = peak_bytes(lambda series=series: pv.evaluate(**series, metrics="all"))
+        spent = time.process_time() - begin
+        nobody = (None, None, None, None, 1, None, None, "no other has them")
+        cells.append(Cell(CATALOGUE, steps, events, "", spent, *nobody, our_bytes=memory))
+    return cells
 
 
 def made_cases(folder: Path) -> list[tuple[Path, dict[str, Any], int, int]]:
@@ -174,7 +185,7 @@ def cells_of(peer: str, cases: list[tuple[Path, dict[str, Any], int, int]]) -> l
             print(f"{peer}, {call.sheet}: {steps:,} steps, {times(cell)} times as long {cell.remark}", flush=True)
             if cell.their_seconds is None:
                 break
-            expected = cell.their_seconds / steps
+            expected = max(cell.their_seconds, cell.our_seconds) / steps
     process.close()
     return cells
 
@@ -201,6 +212,7 @@ def write_sheet(cells: list[Cell], folder: Path, commit: str) -> None:
         writer.writeheader()
         writer.writerows(asdict(cell) for cell in cells)
     draw([asdict(cell) for cell in cells], folder / "speed.png", LIMIT)
+    draw_scaling([asdict(cell) for cell in cells], folder / "scaling.png")
     (folder / "README.md").write_text(page(cells, commit), encoding="utf-8")
 
 
@@ -219,6 +231,11 @@ def in_words(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def megabytes(count: int | None) -> str:
+    """Bytes in units of a million."""
+    return "-" if count is None else f"{count / 1e6:,.0f}" if count >= 10**7 else f"{count / 1e6:.1f}"
 
 
 def times(cell: Cell) -> str:
@@ -248,11 +265,13 @@ def page(cells: list[Cell], commit: str) -> str:
                 in_words(cell.our_seconds),
                 in_words(cell.their_seconds),
                 times(cell),
+                megabytes(cell.our_bytes),
+                megabytes(cell.their_bytes),
                 verdict(cell),
             ]
             for cell in found
         ]
-        header = ["package", "steps", "events", "ours", "theirs", "theirs over ours", "values"]
+        header = ["package", "steps", "events", "ours", "theirs", "theirs over ours", "our MB", "their MB", "values"]
         parts.append(f"## {name[0].upper() + name[1:]}\n\n{table(header, lines)}\n")
     alone = [[f"{c.steps:,}", f"{c.events:,}", in_words(c.our_seconds)] for c in rows.get(CATALOGUE, [])]
     versions = ", ".join(
@@ -268,12 +287,18 @@ in brackets; without brackets there was one turn, because it took more than {ENO
 
 ![Ratios of CPU times, by metric and length](speed.png)
 
+How both grow with the length, on the same axes, time on the left and memory on the right:
+
+![CPU time and memory by length, ours and theirs, by metric](scaling.png)
+
 What to look out for when you read it:
 
 * The machine had two cores, shared with others. CPU time suffers less from that than time on the clock, but ratios
   still move by some tens of percent from run to run, and by more where a call takes less than a millisecond.
 * A call of theirs that was not done after {LIMIT:g} seconds of CPU time was stopped; the ratio is then a lower bound.
   Where the time on the series before, times the ratio of lengths, is more than that, the call was not made.
+* Memory is what a call takes at its peak beyond what the process had before: resident memory, as the system counts it,
+  in a call of its own. Below some megabytes it says little.
 * Every call was made once before it was measured, so that compiling is not counted, ours or theirs. All run in one
   thread.
 * Values count as equal below a difference of 0.000000001. Options are set so that both sides mean the same thing; the
@@ -308,7 +333,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cases = made_cases(Path(folder))
         for peer in arguments.peers or [*CALLS, ""]:
-            found = cells_of(peer, cases) if peer else [catalogue_cell(*case[1:]) for case in cases]
+            found = cells_of(peer, cases) if peer else catalogue_cells(cases)
             cells = [cell for cell in cells if cell.package != peer] + found
             write_sheet(cells, arguments.output, commit)
 

@@ -1,9 +1,14 @@
-"""Measure alternatives side by side in one process: machines are noisy, ratios less so."""
+"""Measure alternatives side by side in one process: machines are noisy, ratios less so.
+
+With NumPy and the standard library alone, so that a process of another package's environment can use it, too.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +27,28 @@ def cpu_seconds(*functions: Callable[[], object], rounds: int = 7) -> list[float
             function()
             best[place] = min(best[place], time.process_time() - begin)
     return best
+
+
+def peak_bytes(function: Callable[[], object]) -> int | None:
+    """Memory that a call takes at its peak, beyond what the process had; None where the system does not tell.
+
+    Linux keeps the highest resident size of a process and starts anew where it is asked to, so that memory which C code
+    takes counts as well as NumPy's. What earlier calls left to the allocator is given back first, since it would serve
+    this one.
+    """
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        before = _resident("VmRSS")
+        function()
+        return max(0, _resident("VmHWM") - before)
+    except (OSError, AttributeError):
+        return None
+
+
+def _resident(field: str) -> int:
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field + ":"))
 
 
 def labelled_scores(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("support.messages")  # so that a failure shows both messages
+pytest.register_assert_rewrite("support.messages", "support.both_readers")  # so that a failure shows both messages
 
 DEFAULT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 200}
 settings.register_profile("default", **DEFAULT)
@@ -28,6 +28,14 @@ def golden(name: str) -> list[dict[str, Any]]:
     """Read the cases of one golden file."""
     with (GOLDEN / f"{name}.jsonl").open() as lines:
         return [json.loads(line) for line in lines]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def text_tables_are_read_both_ways() -> None:
+    """Hold the two readers of text tables against each other wherever a test reads such a table."""
+    from support.both_readers import hold_together
+
+    hold_together()
 
 
 @pytest.fixture(scope="session")

@@ -137,6 +137,9 @@ def test_boards(tmp_path):
     assert console_status("gate", *pair[::-1], "--detector", "mine")[0] == 1
     code, printed = console_status("gate", *pair)
     assert (code, "--detector" in printed.err) == (2, True)
+    code, printed = console_status("gate", *pair, "--detector", "nobody")
+    said = f"{pair[0]}: the board has no detector 'nobody'; name one with --detector: 'mine', 'other'"
+    assert (code, said in printed.err) == (2, True)
 
 
 def test_alarm_evidence_by_exact_tests():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import hashlib
 import http.server
 import json
 import threading
@@ -90,10 +92,10 @@ def test_swat_says_how_to_ask(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def address(tmp_path: Path) -> Iterator[str]:
+    """Address of a server of the files in ``tmp_path/site``."""
     folder = tmp_path / "site"
     folder.mkdir()
-    (folder / "MBA_ECG805_data.out").write_text("0.5,0\n0.6,1\n")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *arguments: object) -> None:
@@ -102,21 +104,20 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
-    address = f"http://127.0.0.1:{server.server_address[1]}"
-    known = next(each for each in sources.DATASETS if each.name == "MBA_ECG")
-    local = sources.Dataset(
-        **{
-            **{name: getattr(known, name) for name in known.__dataclass_fields__},
-            "downloads": tuple(
-                sources.Download((sources.Mirror(f"{address}/{file}"),), file) for file in ("MBA_ECG805_data.out",)
-            ),
-        }
-    )
-    monkeypatch.setattr("pateval.datasets.DATASETS", (local,))
-    yield address
+    yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def site(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "site" / "MBA_ECG805_data.out").write_text("0.5,0\n0.6,1\n")
+    known = next(each for each in sources.DATASETS if each.name == "MBA_ECG")
+    file = "MBA_ECG805_data.out"
+    local = dataclasses.replace(known, downloads=(sources.Download((sources.Mirror(f"{address}/{file}"),), file),))
+    monkeypatch.setattr("pateval.datasets.DATASETS", (local,))
+    return address
 
 
 def test_fetch_then_load(site: str, tmp_path: Path) -> None:
@@ -138,3 +139,37 @@ def test_fetch_of_what_is_gone(site: str, tmp_path: Path) -> None:
     assert isinstance(result.exception, FetchError)
     assert str(result.exception) == f"{site}/MBA_ECG805_data.out: the server answered 404 File not found"
     assert result.stdout == ""
+
+
+def test_published_results_are_listed(tmp_path: Path) -> None:
+    rows = json.loads(run("results", "list", "--format", "json", "--root", str(tmp_path)).stdout)
+    assert {row["name"]: row["here"] for row in rows} == {"TSB-AD-U": "no", "TSB-AD-M": "no"}
+    known = sources.PUBLISHED[0]
+    known.path(tmp_path).parent.mkdir()
+    known.path(tmp_path).write_text("file,a\n")
+    assert "yes" in run("results", "list", "--root", str(tmp_path)).stdout
+
+
+def test_published_results_are_fetched_and_checked(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = sources.PUBLISHED[0]
+    right = b"file,a,b\ns1.csv,0.5,0.25\n"
+    download = sources.Download(
+        (sources.Mirror(f"{address}/table.csv"),), known.file, hashlib.sha256(right).hexdigest()
+    )
+    monkeypatch.setattr("pateval.datasets.PUBLISHED", (dataclasses.replace(known, downloads=(download,)),))
+    served = tmp_path / "site" / "table.csv"
+    served.write_bytes(right + b"s2.csv,1,1\n")
+    wrong = run("results", "fetch", "tsb_ad_u", "--to", str(tmp_path))
+    assert isinstance(wrong.exception, FetchError)
+    assert "the sha256 of what came is not the expected" in str(wrong.exception)
+    assert not known.path(tmp_path).exists()
+    served.write_bytes(right)
+    done = run("results", "fetch", "tsb_ad_u", "--to", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{known.path(tmp_path)}\n"
+    assert "licence: Apache-2.0" in done.stderr
+    assert known.path(tmp_path).read_bytes() == right
+    unknown = run("results", "fetch", "nothing")
+    assert str(unknown.exception) == "there are no published results 'nothing'; known are TSB-AD-U, TSB-AD-M"

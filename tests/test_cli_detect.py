@@ -309,7 +309,7 @@ def test_what_is_missing_is_noted(real_data: Path, tmp_path: Path) -> None:
 
 
 def test_lines_now_and_then_where_there_is_no_terminal(data: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("pateval.cli.messages._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("pateval.output.progress._SECONDS_BETWEEN_LINES", 0.0)
     result = run("usad", "--data", str(data), "-o", str(tmp_path / "s"), "--set", "epochs=3", "--device", "cpu")
     assert result.exit_code == 0, result.output
     assert "usad on pump: epoch 1 of 3, loss " in result.stderr

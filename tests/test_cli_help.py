@@ -24,6 +24,8 @@ OF_THEIR_OWN = {
     "verify": {"all"},
     "audit": {"for", "seeds"},
     "data fetch": {"to"},
+    "board build": {"output"},
+    "board merge": {"output"},
 }
 
 

@@ -14,9 +14,9 @@ from oracles import point_adjusted as adjusted_oracle
 from oracles import ranking as ranking_oracle
 from oracles.runs import f1_of, prf
 from oracles.vus import threshold_values
+from pateval.evaluation import pieces
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.pieces import Pieces, cut, draw_pieces
-from pateval.kernels import threshold_counts
 from pateval.time.timelines import read_recording
 
 RNG = np.random.default_rng(5)
@@ -100,7 +100,7 @@ LITERAL = {
 @pytest.mark.parametrize("is_sparse", [False, True])
 def test_every_draw_is_what_the_metric_is_on_its_pieces(is_sparse, monkeypatch):
     if is_sparse:
-        monkeypatch.setattr(threshold_counts, "MAX_CELLS", 1)
+        monkeypatch.setattr(pieces, "_MAX_CELLS", 1)
     found = drawn_values(list(LITERAL))
     drawn = oracle.draws_of(LABELS.tolist(), DRAWS, SEED)
     for metric, literal in LITERAL.items():

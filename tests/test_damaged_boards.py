@@ -35,7 +35,7 @@ def board(tmp_path_factory):
     pq.write_table(pa.table(rows), folder / "scores.parquet")
     options = {"metrics": ["auc_roc", "point_f1"], "chance": 1, "doubt": 1, "doubt_draws": 2, "missing": "ignore"}
     pv.leaderboard(folder / "scores.parquet", **options, workers=1, output=folder / "board")
-    assert len(list((folder / "board").iterdir())) == 12
+    assert len(list((folder / "board").iterdir())) == 14
     return folder / "board"
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pateval.datasets import Series, data_root, info, join, load
-from pateval.datasets.multivariate import smd_interpretation
+from pateval.datasets.layouts import smd_interpretation
 from pateval.io import TableError
 
 if TYPE_CHECKING:

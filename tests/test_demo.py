@@ -45,7 +45,7 @@ def test_the_command_that_it_names_gives_the_same_numbers(saved):
     found = {(row["detector"], row["metric"]): row["value"] for row in printed}
     assert len(found) == len(rows) * len(pv.DEFAULT_METRICS)
     for name, *values in ([row["detector"], *list(row.values())[1:]] for row in rows):
-        again = [found[demo.column_name(name), metric] for metric in pv.DEFAULT_METRICS]
+        again = [found[demo.column_name(name).removeprefix("score_"), metric] for metric in pv.DEFAULT_METRICS]
         assert values == pytest.approx(again, abs=1e-12)
 
 

@@ -111,7 +111,7 @@ def test_alone_is_together_and_eager_is_graph_and_twice_is_the_same(name: str) -
     train, test = series(2003, 8), series(517, 8)
 
     def settings(seed: int, graph: bool) -> dict[str, Any]:
-        chosen = {**DEEP[name], "epochs": 20, "seed": seed, "device": "cuda"}
+        chosen = {**DEEP[name], "epochs": 8, "seed": seed, "device": "cuda"}
         return {**chosen, "cuda_graph": graph} if name in NETWORKS else chosen
 
     def trained(seeds: tuple[int, ...], graph: bool) -> list[tuple[np.ndarray, list[float]]]:

@@ -10,27 +10,34 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pateval.detectors.anomaly_transformer import (
+from pateval.detectors.associations import (
     AnomalyTransformer,
     AnomalyTransformerNetwork,
     AnomalyTransformerSettings,
-    minimax_loss,
-    prior_association,
-    prior_scale,
-)
-from pateval.detectors.autoencoder import AutoencoderNetwork, scale_windows
-from pateval.detectors.dcdetector import (
     DCdetector,
     DCdetectorNetwork,
     DCdetectorSettings,
+    association_discrepancy,
+    association_losses,
+    minimax_loss,
     normalise_windows,
+    prior_association,
+    prior_scale,
     upsample_between,
     upsample_inside,
 )
-from pateval.detectors.layers import Embedding, EncoderBlock, association_discrepancy, association_losses, sinusoids
+from pateval.detectors.autoencoders import (
+    USAD,
+    AutoencoderNetwork,
+    USADNetwork,
+    USADSettings,
+    first_loss,
+    scale_windows,
+    second_loss,
+)
+from pateval.detectors.layers import Embedding, EncoderBlock, sinusoids
 from pateval.detectors.presets import dataset_settings, threshold_ratio
 from pateval.detectors.reconstruction import LSTMNetwork, TransformerNetwork, TransformerSettings
-from pateval.detectors.usad import USAD, USADNetwork, USADSettings, first_loss, second_loss
 
 torch.set_num_threads(1)
 

@@ -10,6 +10,8 @@ from glob import glob
 from itertools import takewhile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -145,6 +147,17 @@ def user_folder(tmp_path):
     write(tmp_path / "other.csv", [named(row, **other) | {"maintenance": int(n < 20)} for n, row in enumerate(rows)])
     machines = [named(row, "label", score="score_window_pca") | {"machine": half[n]} for n, row in enumerate(rows)]
     write(tmp_path / "machines.csv", machines)
+    steps = [
+        {
+            "series": path.stem,
+            "time": row["time"],
+            "label": int(row["label"]),
+            "new": float(row["score_window_pca"]) ** 2,
+        }
+        for path in sorted((tmp_path / "scores").glob("*.csv"))
+        for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+    ]
+    pq.write_table(pa.Table.from_pylist(steps), tmp_path / "new.parquet")
     (tmp_path / "runs").mkdir()
     for name in ("score_window_pca", "score_nearest_window"):
         series = [named(row, "label", score=name) | {"series": half[n]} for n, row in enumerate(rows)]

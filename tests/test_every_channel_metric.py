@@ -161,6 +161,11 @@ def test_options_in_ids():
         find_metrics("channel_hit_rate(percent=50)")
     with pytest.raises(ValueError, match="has no option 'anomalies'"):
         find_metrics("affected_channels_f1(anomalies=3)")
+    wide = "affected_channels_f_beta(beta=2)"
+    found = pv.evaluate(LABELS, predictions=PREDICTIONS, metrics=wide)[wide]
+    assert found == pv.affected_channels_f_beta(LABELS, PREDICTIONS, beta=2)
+    with pytest.raises(ValueError, match=r"^the metric .*beta=-1\) is refused: beta must be a number from 0"):
+        find_metrics("affected_channels_f_beta(beta=-1)")
 
 
 # --- one by one ---

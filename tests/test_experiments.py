@@ -30,9 +30,7 @@ def nowhere(tmp_path_factory):
 @pytest.fixture(scope="module")
 def scored(real_data):
     """Settings with the labels at hand and the score files of the checkout."""
-    return ExperimentSettings(
-        root=real_data, scores=CHECKOUT / "results" / "scores" / "authors", largest=10_000, seeds=2
-    )
+    return ExperimentSettings(root=real_data, scores=CHECKOUT / "results" / "scores" / "paper", largest=10_000, seeds=2)
 
 
 def rows_of(report, table, *columns):
@@ -159,7 +157,7 @@ def test_categories_of_all_alarms():
 
 
 def test_weights_follow_the_closed_form():
-    from pateval.paper.weights import LENGTH_BUFFER, LENGTHS
+    from pateval.paper.definitions import LENGTH_BUFFER, LENGTHS
 
     for row in compute("lengths").table("weights").rows:
         for name, length in LENGTHS.items():

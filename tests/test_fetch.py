@@ -87,7 +87,7 @@ def dataset(*downloads: Download) -> Dataset:
         name="TOY",
         title="Toy",
         licence="MIT",
-        layout="univariate.ecg",
+        layout="ecg",
         files="x",
         folders=("TOY",),
         downloads=downloads,

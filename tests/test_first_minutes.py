@@ -101,9 +101,9 @@ def test_the_same_columns_in_several_files_are_the_same_detectors_on_several_ser
     done = run("score", *demo, "--metrics", "pate_ap", "--early", 24, "--delay", 24, "--chance", 0, "--format", "csv")
     frames = [pd.read_csv(path) for path in demo]
     rows = [line.split(",")[:3] for line in done.stdout.splitlines()[1:]]
-    assert [row[0] for row in rows] == [name for name in frames[0] if name.startswith("score_")]
+    assert [row[0] for row in rows] == [name.removeprefix("score_") for name in frames[0] if name.startswith("score_")]
     for name, _, value in rows:
-        values = [pv.pate_ap(frame["label"], frame[name], early=24, delay=24) for frame in frames]
+        values = [pv.pate_ap(frame["label"], frame[f"score_{name}"], early=24, delay=24) for frame in frames]
         assert float(value) == pytest.approx(np.mean(values), rel=1e-12)
     assert done.stderr.count("guessed label 'label'") == 1
 
@@ -119,7 +119,7 @@ def test_a_detector_on_the_same_series_in_two_files_is_refused(tmp_path):
 
 
 def test_two_detectors_are_compared_over_files_in_the_order_they_are_named(demo):
-    one, other = "score_window_pca", "score_nearest_window"
+    one, other = "window_pca", "nearest_window"
     done = run("compare", *demo, "--only", f"{one},{other}", "--metrics", "pate_ap", "--format", "csv")
     assert done.stdout.splitlines()[1].startswith("pate_ap,")
     said = " ".join(run("compare", *demo, "--only", f"{one},{other}", "--metrics", "pate_ap").stdout.split())
@@ -129,7 +129,7 @@ def test_two_detectors_are_compared_over_files_in_the_order_they_are_named(demo)
 
 def test_the_column_that_is_named_names_the_detector(demo, tmp_path):
     said = run("explain", demo[0], "--score", "score_window_pca", "--early", 24, "--delay", 24).stdout
-    assert said.startswith("detector score_window_pca\n")
+    assert said.startswith("detector window_pca\n")
     path = tmp_path / "mine.csv"
     pd.DataFrame({"label": [0, 1, 0], "score": [0.1, 0.9, 0.2]}).to_csv(path, index=False)
     assert run("explain", path, "--score", "score").stdout.startswith("detector mine\n")
@@ -183,11 +183,11 @@ def test_a_star_says_not_above_chance_and_coarse_scores_have_a_word(demo):
     assert "*" not in without
     assert "coarse" not in without
     with_pate = run(*arguments, "pate_ap,pate", "--chance", 0).stdout
-    assert "score_constant (coarse)" in with_pate
+    assert "constant (coarse)" in with_pate
     assert "coarse: few distinct scores, which pate flatters: see pate_ap" in with_pate
     with_chance = run(*arguments, "pate_ap").stdout
-    (constant,) = (line for line in with_chance.splitlines() if line.startswith("score_constant"))
-    (perfect,) = (line for line in with_chance.splitlines() if line.startswith("score_perfect"))
+    (constant,) = (line for line in with_chance.splitlines() if line.startswith("constant"))
+    (perfect,) = (line for line in with_chance.splitlines() if line.startswith("perfect"))
     assert "*" in constant
     assert "*" not in perfect
     assert "* not above chance" in with_chance
@@ -195,26 +195,27 @@ def test_a_star_says_not_above_chance_and_coarse_scores_have_a_word(demo):
 
 def test_scoring_one_file_of_the_demo_fits_a_screen(demo):
     done = run("score", demo[0])
-    notes = [folded(line, indent="  ") for line in done.stderr.splitlines()]
+    said = done.stderr.replace(str(demo[0]), "demo/series-1.csv")  # a test's folder has a longer name
+    notes = [folded(line, indent="  ") for line in said.splitlines()]
     lines = "\n".join([done.stdout.rstrip("\n"), *notes]).splitlines()
-    # The name of the file stands in the first note; a test's folder has a longer one than the demo's.
     assert len(lines) <= 24
     assert max(map(len, done.stdout.splitlines())) <= 80
-    header, _, *rows = done.stdout.partition("\n\n")[0].splitlines()
-    assert header.split() == ["detector", "pate_ap", "pate", "vus_pr", "average_precision", "auc_roc"]
+    above, header, _, *rows = done.stdout.partition("\n\n")[0].splitlines()
+    assert above.split() == ["average_", "pate_f1"]
+    assert header.split() == ["detector", "pate_ap", "pate", "vus_pr", "precision", "auc_roc", "(oracle)"]
     assert len(rows) == 7 + 2
     assert " ".join(done.stdout.partition("\n\n")[2].split()) == (
-        "* not above chance: random scores do as well not shown for want of room (--wide): pate_f1 (oracle), "
+        "* not above chance: random scores do as well not shown for want of room (--wide): "
         "point_f1 (oracle), point_adjusted_f1 (best), affiliation_f1 (oracle)"
     )
     guessed, *others = done.stderr.splitlines()
     assert guessed == (
-        f"{demo[0]}: guessed label 'label', scores 'score_perfect', 'score_window_pca', 'score_nearest_window' and 4 "
-        "more, time 'time'"
+        f"{demo[0]}: guessed label 'label', scores 'score_*' of 'perfect', 'window_pca', 'nearest_window' and 4 more, "
+        "time 'time'"
     )
     assert "\n".join(others) == (
-        "score_perfect: scores of 0 and 1 only are predictions; no threshold is applied\n"
-        "score_perfect, score_constant: the scores have at most 2 distinct values: the trapezoid rule of pate "
+        "perfect: scores of 0 and 1 only are predictions; no threshold is applied\n"
+        "perfect, constant: the scores have at most 2 distinct values: the trapezoid rule of pate "
         "flatters such scores\n"
         "predictions: score >= a threshold for each detector (oracle: best point F1)\n"
         "early 100 and delay 100 are longer than the typical event (50 steps): a buffer then counts for more than "

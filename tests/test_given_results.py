@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -158,6 +159,95 @@ def test_a_value_that_the_metric_cannot_have_is_refused():
     assert board.summary_rows[0]["mean"] == 58.5
     within = pv.leaderboard_from_results(table | {"a": [1 + 1e-12, 0.5], "b": [0.0, -1e-12]}, metric="pate")
     assert within.values.shape == (2, 2, 1)
+
+
+def scores_of(tmp_path, names=("s1", "s2")):
+    """A score file of one detector on some series, of which the anomaly is found on the first only."""
+    rows = [
+        f"{name},{int(step == 7)},{step / 10 if k == 0 else -step}"
+        for k, name in enumerate(names)
+        for step in range(10)
+    ]
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join(["series,label,mine", *rows]))
+    return path
+
+
+class TestBesideATable:
+    """Detectors of one's own, evaluated here, beside those of a published table."""
+
+    TABLE: ClassVar = {"file": ["s1.csv", "s2.csv", "s3.csv"], "a": [0.9, 0.8, 0.2], "b": [0.1, None, 0.3]}
+
+    def test_values_and_whose_they_are(self, tmp_path):
+        mine = pv.leaderboard(scores_of(tmp_path), metrics="auc_roc", chance=0, workers=1)
+        board = pv.leaderboard_from_results(self.TABLE, metric="auc_roc", beside=[mine])
+        assert board.detectors == ("a", "b", "mine")
+        assert board.series == ("s1.csv", "s2.csv")
+        np.testing.assert_allclose(board.values[2, :, 0], mine.values[0, :, 0])
+        np.testing.assert_allclose(board.values[0, :, 0], [0.9, 0.8])
+        reasons = board.scores.to_pydict()["reason"]
+        assert [reason for reason in reasons if reason] == ["missing, row 2, column 'b'"]
+        (warning,) = board.warnings
+        given = "the numbers of 'a', 'b' are published ones, not computed again, and could not be checked"
+        assert warning == f"{given}; computed here: 'mine'"
+        assert "the table: 2 of its 3 series are those of 'mine'; the others are left out for all" in board.notes
+
+    def test_metrics_are_matched_however_they_are_written(self, tmp_path):
+        mine = pv.leaderboard(scores_of(tmp_path), metrics="auc_roc, vus_pr(window=4)", chance=0, workers=1)
+        board = pv.leaderboard_from_results(self.TABLE, metric="VUS-PR", beside=[mine])
+        assert board.values[2, 0, 0] == mine.values[0, 0, 1]
+        with raises_exactly(
+            TableError,
+            "the table: its values are 'auc_pr', and those to be set beside them 'auc_roc', 'vus_pr(window=4)': name "
+            "the table's metric (--metrics)",
+        ):
+            pv.leaderboard_from_results(self.TABLE, metric="auc_pr", beside=[mine])
+
+    def test_what_does_not_fit_is_refused(self, tmp_path):
+        other = pv.leaderboard(scores_of(tmp_path, ("x", "y")), metrics="auc_roc", chance=0, workers=1)
+        with raises_exactly(
+            TableError, "the table: no series of 'mine', such as 'x', is in it; it has 's1.csv', for example"
+        ):
+            pv.leaderboard_from_results(self.TABLE, metric="auc_roc", beside=[other])
+        with raises_exactly(TableError, "the table: there is a detector 'mine' already; give yours another name"):
+            pv.leaderboard_from_results({**self.TABLE, "mine": [1, 1, 1]}, metric="auc_roc", beside=[other])
+
+    def test_two_tables(self, tmp_path):
+        for name, column in (("theirs_auc_roc", "a"), ("mine_auc_roc", "m")):
+            (tmp_path / f"{name}.csv").write_text(f"file,{column}\ns1.csv,0.5\ns2.csv,0.25\n")
+        arguments = [
+            part for name in ("theirs", "mine") for part in ("--from-results", str(tmp_path / f"{name}_auc_roc.csv"))
+        ]
+        done = CliRunner().invoke(command, ["leaderboard", *arguments, "--format", "csv"])
+        assert done.exit_code == 0, done.output
+        assert [line.split(",")[0] for line in done.stdout.splitlines()[1:3]] == ["a", "m"]
+        assert "published ones, not computed again, and could not be checked\n" in done.stderr
+
+
+@needs_table
+def test_a_published_table_by_name(tmp_path, monkeypatch):
+    """One command sets a detector beside the 32 of TSB-AD, with the sentence on whose numbers are whose."""
+    name = "001_NAB_id_1_Facility_tr_1007_1st_2014"
+    scores = scores_of(tmp_path, (name, "002_NAB_id_2_WebService_tr_1500_1st_4106"))
+    monkeypatch.setenv("PATEVAL_DATA", str(PUBLISHED.parents[1]))
+    arguments = ["leaderboard", str(scores), "--from-results", "tsb-ad-u", "-o", str(tmp_path / "board")]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    board = pv.Leaderboard.load(tmp_path / "board")
+    assert (len(board.detectors), len(board.series), board.metrics) == (33, 2, ("vus_pr",))
+    assert board.run["evaluated_here"] == ["mine"]
+    assert done.stderr.count("and 28 more are published ones, not computed again") == 1
+    assert "TSB-AD-U: VUS-PR of 32 detectors" in done.stderr
+    with pytest.raises(TableError, match="its values were computed elsewhere"):
+        pv.verify(tmp_path / "board")
+
+
+def test_a_published_table_that_is_not_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATEVAL_DATA", str(tmp_path))
+    done = CliRunner().invoke(command, ["leaderboard", "--from-results", "TSB-AD-U"])
+    assert done.exit_code == 2
+    where = tmp_path / "results"
+    assert f"the results TSB-AD-U are not in {where}: get it with 'pateval data results fetch TSB-AD-U'" in done.stderr
 
 
 def test_numbers_too_large_to_be_squared_have_no_value():

@@ -34,7 +34,7 @@ def test_a_compressed_file_that_fills_the_memory(tmp_path, monkeypatch):
     with raises_exactly(TableError, message):
         open_table(path)
     assert console("score", path, status=2).err == f"pateval: {message}\n"
-    monkeypatch.setenv("PATEVAL_MOST_UNPACKED", "4 mb")
+    monkeypatch.setenv("PATEVAL_MOST_UNPACKED", "20 mb")
     assert open_table(path).rows > 400_000
     monkeypatch.setenv("PATEVAL_MOST_UNPACKED", "lots")
     with raises_exactly(TableError, "PATEVAL_MOST_UNPACKED must be a size such as 500MB or 8GB; got 'lots'"):

@@ -26,7 +26,7 @@ def test_values_equal_direct_calls():
     board = leaderboard(data, chance=0, **options)
     assert isinstance(board, Leaderboard)
     assert board.metrics == tuple(catalogue())
-    assert board.detectors == ("good", "fair", "guess")
+    assert board.detectors == ("fair", "good", "guess")
     for d, detector in enumerate(board.detectors):
         for s, name in enumerate(board.series):
             steps = data["series"] == name
@@ -229,6 +229,17 @@ def test_nab_whole(nab, tmp_path):
     again.save(tmp_path / "again")
     first, second = (tmp_path / each / "scores.parquet" for each in ("out", "again"))
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_chance_follows_the_rule_of_each_detector():
+    rng = np.random.default_rng(0)
+    labels = np.tile(np.repeat([0, 1, 0], [40, 10, 50]), 6)
+    scores = {"a": rng.random(600) + 0.5 * labels, "b": rng.random(600) + 0.2 * labels}
+    rules = {"a": "quantile:0.05", "b": "quantile:0.2"}
+    board = leaderboard({"label": labels} | scores, metrics="point_f1,pate_f1", threshold=rules)
+    for row, (name, rule) in zip(board.chance.rows[:, 0], rules.items(), strict=True):
+        alone = evaluate(labels, scores[name], metrics="point_f1,pate_f1", threshold=rule)
+        assert board.chance.levels[row].tolist() == pytest.approx([*alone.chance.values()], abs=1e-12)
 
 
 def test_chance_is_known_of_every_detector_whichever_comes_first():

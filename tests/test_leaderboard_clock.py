@@ -136,7 +136,7 @@ def test_ignored_and_missing_steps_are_left_out_for_all_detectors(tmp_path, work
         "41 of 450 steps are ignored, in 3 series",
         (
             "steps without a score are left out for all detectors of the series, so that all are judged on the same "
-            "steps: 'good' (56 in 3 series), 'bad' (121 in 3 series)"
+            "steps: 'bad' (121 in 3 series), 'good' (56 in 3 series)"
         ),
         "1 of 8 events lie wholly in steps that are left out, in 3 series",
     )
@@ -189,7 +189,7 @@ def test_missing_scores_that_count_as_normal(tmp_path):
 
     compare_with_direct_calls(board, data, expected)
     assert board.coverage.min() == pytest.approx(1 - 100 / 150)
-    assert "steps without a score are never predicted: 'good' (60 in 3 series), 'bad' (130 in 3 series)" in board.notes
+    assert "steps without a score are never predicted: 'bad' (130 in 3 series), 'good' (60 in 3 series)" in board.notes
 
 
 def test_one_series_gets_limits_on_its_clock(tmp_path):

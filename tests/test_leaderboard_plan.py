@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pateval.io import Reading
+from pateval.io import Reading, saved_plan
 from pateval.io.plan import make_plan
+from pateval.leaderboards import leaderboard
 from pateval.leaderboards.diagnostics import label_differences
 from support.leaderboard_cases import compute, rows, series, settings
 from support.messages import message_of, raises_exactly
@@ -291,3 +292,55 @@ def test_labels_of_another_length():
         in (board.warnings[0])
     )
     assert list(label_differences(plan, np.zeros(3, dtype=np.int32))) == []
+
+
+def test_what_all_columns_of_scores_begin_or_end_with_is_no_part_of_a_detectors_name():
+    labels, scores = series(0)
+    for columns, names, left_out in (
+        (["score_lstm", "score_pca"], ("lstm", "pca"), "score_"),
+        (["lstm_score", "pca_score"], ("lstm", "pca"), "_score"),
+        (["anomaly_score_lstm"], ("lstm",), "anomaly_score_"),
+        (["score_lstm", "pca"], ("score_lstm", "pca"), ""),
+        (["score_1", "score_2"], ("score_1", "score_2"), ""),  # a number alone names nothing
+    ):
+        plan = make_plan({"label": labels} | dict.fromkeys(columns, scores), Reading(label="label", score=columns))
+        assert plan.detectors == names
+        assert plan.notes == ((f"the table: detectors are named without {left_out!r}",) if left_out else ())
+
+
+def test_one_detector_of_another_name_in_any_file_keeps_all_names_whole(tmp_path):
+    labels, scores = series(0)
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    for path, columns in zip(paths, (["score_lstm", "score_pca"], ["lstm", "pca"]), strict=True):
+        pq.write_table(pa.table({"label": labels} | dict.fromkeys(columns, scores)), path)
+    assert make_plan(paths[0], Reading()).detectors == ("lstm", "pca")
+    assert make_plan(paths, Reading()).detectors == ("score_lstm", "score_pca", "lstm", "pca")
+
+
+def test_names_of_files_are_those_of_columns_and_a_column_of_detectors_is_as_it_stands(tmp_path):
+    for name in ("score_lstm", "score_pca"):
+        pq.write_table(pa.table(good_table()), tmp_path / f"{name}.parquet")
+    assert make_plan(tmp_path, COLUMNS).detectors == ("lstm", "pca")
+    long = good_table() | {"detector": ["score_lstm"] * 60}
+    assert make_plan(long, Reading(label="label", score="score", detector="detector")).detectors == ("score_lstm",)
+
+
+def test_a_board_whose_detectors_have_their_columns_names_is_read_as_it_was_made(tmp_path):
+    """Boards that were saved before say nothing of what names lack."""
+    labels, scores = series(0)
+    path = tmp_path / "wide.csv"
+    lines = [
+        "label,score_lstm,score_pca",
+        *(f"{label:d},{one},{-one}" for label, one in zip(labels, scores, strict=True)),
+    ]
+    path.write_text("\n".join(lines))
+    board = leaderboard(path, metrics=["auc_roc"], chance=0, event_draws=0, workers=1)
+    assert board.detectors == ("lstm", "pca")
+    (layout,) = board.run["reading"]["layouts"]
+    assert layout["affix"] == "score_"
+    before = board.run | {"reading": board.run["reading"] | {"layouts": [layout | {"affix": ""}]}}
+    for run, names in ((board.run, ("lstm", "pca")), (before, ("score_lstm", "score_pca"))):
+        plan, problems = saved_plan(run, tmp_path)
+        assert plan is not None
+        assert plan.detectors == names
+        assert not problems

@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
+from pateval.catalog import default_rank_by
 from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import diagnostics, render
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.paper.paper_tables import DETECTORS, impact_table
 from support.messages import raises_exactly
 
@@ -235,12 +236,12 @@ def test_files(paper, tmp_path):
     from dataclasses import replace
 
     columns = {"detector": ["LSTM"], "series": ["SMD"], "steps": [100], "seconds": [0.123457], "cached": [True]}
-    timings = pa.table(columns)
-    board = replace(paper, timings=timings, run={"versions": {"x": "1"}, "big": math.nan}, warnings=("careful",))
+    board = replace(paper, jobs=columns, run={"versions": {"x": "1"}, "big": math.nan}, warnings=("careful",))
     board.save(tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "agreement.csv",
         "contents.csv",
+        "jobs.parquet",
         "ranks.csv",
         "run.json",
         "scores.csv",
@@ -265,13 +266,13 @@ def test_files(paper, tmp_path):
 
 
 def test_written_in_parts(tmp_path, monkeypatch):
-    from pateval.leaderboards import result
+    from pateval.leaderboards import tables
 
     present = np.random.default_rng(0).random((7, 3)) < 0.8
     board = board_of(np.random.default_rng(1).random((7, 3, 2)), ["pate", "auc_roc"], present=present)
     board.to_csv(tmp_path / "whole.csv")
     whole = board.scores.to_pylist()
-    monkeypatch.setattr(result, "ROWS_AT_ONCE", 13)
+    monkeypatch.setattr(tables, "ROWS_AT_ONCE", 13)
     assert len(list(board.score_parts())) == 3
     board.to_parquet(tmp_path / "parts.parquet")
     assert pq.read_table(tmp_path / "parts.parquet").to_pylist() == whole

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
-from pateval.leaderboards.collect import Entries, RunTable
+from pateval.leaderboards.arrays import Entries, RunTable
 from support.dask_cluster import running_cluster
 from support.messages import message_of
 

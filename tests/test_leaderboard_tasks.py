@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
-from pateval.io.batches import make_batches, read_batch
 from pateval.io.plan import make_plan
+from pateval.io.units import make_batches, read_batch
 from pateval.leaderboards import cache
 from pateval.leaderboards.tasks import iterate_batch
 from pateval.worker_pool import _Processes, set_stop
@@ -42,8 +42,8 @@ def test_plan_and_batches(tmp_path):
     assert sorted((job for batch in batches for job in batch.jobs), key=lambda job: job.number) == list(plan.jobs)
     assert len(batches) == 8
     for batch in batches:
-        for job, item in read_batch(batch):
-            d, s = int(job.detector[1:]), int(job.series[1:])
+        for item in read_batch(batch):
+            d, s = int(item.detector[1:]), int(item.series[1:])
             assert np.array_equal(item.scores, series(100 * d + s, steps=60 + s, anomalies=s != 2)[1])
 
 

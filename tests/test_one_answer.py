@@ -15,6 +15,7 @@ from itertools import combinations
 import pytest
 
 import pateval as pv
+from oracles.control import signed_rank_p
 from support.command_line import invoke
 from support.one_answer import expected, gives_predictions, pooled, with_random_scores
 from support.one_answer_routes import Place
@@ -56,6 +57,33 @@ def test_a_difference_goes_over_the_series_that_both_detectors_have(places):
         difference = on_both["beta", row["metric"]] - on_both["gamma", row["metric"]]
         assert row["difference"] == pytest.approx(difference, abs=1e-11), row["metric"]
         assert row["units"] == len(both) - 1  # one of them holds no anomaly
+
+
+@pytest.mark.parametrize("shape", ["several series", "predictions"])
+def test_a_lead_is_tested_alike_by_all_who_ask(shape, places):
+    """`compare`, its command, a board and the definition: one p-value, and one power behind it."""
+    place = places[shape]
+    values = {}
+    for row in place.board.scores.to_pylist():
+        values.setdefault((row["detector"], row["metric"]), []).append(row["value"])
+    for pair in pairs_of(place.shape):
+        scores = [place.scores(name) for name in pair]
+        found = pv.compare(place.labels, *scores, names=tuple(pair), draws=0, **place.steps, **place.asked)
+        command = invoke("compare", *place.arguments, "--only", ",".join(pair), "--draws", 0, "--format", "json")
+        printed = {row["metric"]: row for row in json.loads(command.stdout)["metrics"]}
+        for row in found.rows:
+            one, other = (values[name, row.metric] for name in pair)
+            both = [(a, b) for a, b in zip(one, other, strict=True) if not math.isnan(a - b)]
+            differences = [a - b for a, b in both]
+            tests = place.board.significance(row.metric)
+            i, j = (tests.detectors.index(name) for name in pair)
+            assert row.p_value == pytest.approx(signed_rank_p(differences), abs=1e-12), row.metric
+            assert tests.wilcoxon_p[i][j] == pytest.approx(row.p_value, abs=1e-12), row.metric
+            assert printed[row.metric]["p_value"] == pytest.approx(row.p_value, abs=1e-12)
+            power = pv.power(one, other)
+            assert row.test.power == pytest.approx(power.power, abs=1e-9)
+            assert row.test.series_needed == power.series_needed
+            assert printed[row.metric]["series_needed"] == power.series_needed
 
 
 def test_reproduce_gives_what_the_functions_give():

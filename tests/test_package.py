@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 import re
 import subprocess
@@ -71,6 +72,17 @@ def test_public_functions_have_documentation_with_examples():
         item = getattr(pv, name)
         if callable(item) and not isinstance(item, type):
             assert ">>>" in (item.__doc__ or ""), f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", pateval.metrics.__all__)
+def test_help_of_a_metric_explains_all_that_it_takes(name):
+    metric = getattr(pateval.metrics, name)
+    if isinstance(metric, type):
+        return
+    parameters = re.split(r"\n(?=\w+\n-+\n)", inspect.getdoc(metric))[1]
+    explained = [word for head in re.findall(r"^\w.*", parameters, re.MULTILINE) for word in re.findall(r"\w+", head)]
+    assert parameters.startswith("Parameters")
+    assert set(inspect.signature(metric).parameters) <= set(explained)
 
 
 def test_no_two_classes_share_a_name():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import re
 
 import numpy as np
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 import pateval as pv
-from pateval.leaderboards.power import moments
+from pateval.evaluation.paired import moments
+from pateval.leaderboards.significance import lead_of
+from pateval.report.verdict import verdict
 
 
 def statistic(sample):
@@ -28,6 +31,54 @@ def test_mean_and_variance_over_all_samples(differences, number):
     mean, variance = moments(np.array(differences, dtype=float), np.float64(number))
     assert mean == pytest.approx(np.mean(found) - number * (number + 1) / 4, abs=1e-12)
     assert variance == pytest.approx(np.var(found), abs=1e-12)
+
+
+def test_a_board_says_what_its_tests_can_show_of_the_lead():
+    rng = np.random.default_rng(3)
+    values = {"series": [f"s{number}" for number in range(12)], "mine": rng.random(12)}
+    values |= {name: values["mine"] - rng.normal(mean, 0.1, 12) for name, mean in (("b", 0.02), ("c", 0.3))}
+    values = {name: column if name == "series" else np.clip(column, 0, 1).tolist() for name, column in values.items()}
+    board = pv.leaderboard_from_results(values, metric="vus_pr")
+    first, second, *_ = board.best_first("vus_pr")
+    expected = pv.power(values[first], values[second], alpha=0.05 / 3)
+    told = json.loads(board.to_json())["power"]
+    assert (told["first"], told["second"], told["comparisons"]) == (first, second, 3)
+    assert {name: told[name] for name in ("series", "power", "series_needed")} == {
+        "series": 12,
+        "power": pytest.approx(expected.power),
+        "series_needed": expected.series_needed,
+    }
+    clause = f"{expected.clause(first, second)} (at 5 % for 3 comparisons)"
+    assert clause in " ".join(repr(board).split())
+    assert verdict(board, "vus_pr", board.significance())["power"] == f"W{clause[1:]}."
+    # The last against the best of the others: two comparisons share the level.
+    last = board.best_first("vus_pr")[-1]
+    lead = lead_of(board, board.significance(control=last))
+    assert (lead.first, lead.second, lead.comparisons) == (last, first, 2)
+    assert lead.power == pv.power(values[last], values[first], alpha=0.05 / 2)
+
+
+def test_there_is_no_lead_without_two_values_on_a_series():
+    values = {"series": list("rst"), "a": [0.5, 0.4, None], "b": [0.5, None, 0.4], "c": [None, 0.5, 0.4]}
+    board = pv.leaderboard_from_results(values, metric="vus_pr")
+    assert lead_of(board, board.significance()) is None
+    assert "power" not in board.to_dict()
+    one = pv.leaderboard_from_results({"series": ["s", "t"], "a": [0.5, 0.4]}, metric="vus_pr")
+    assert lead_of(one, one.significance()) is None
+
+
+def test_only_several_series_have_a_p_value():
+    labels = np.tile([0, 0, 1, 0], 30)
+    scores = labels + np.random.default_rng(0).random(120)
+    one = pv.compare(labels, scores, scores / 2, metrics="auc_roc")
+    assert "no p-value: one series is no sample of series" in one.remarks()
+    assert (one.to_dict()["metrics"][0]["p_value"], one["auc_roc"].test) == (None, None)
+    for pooled in (True, False):
+        several = pv.compare(labels, scores, -scores, metrics="auc_roc", series=np.repeat(range(6), 20), pooled=pooled)
+        assert ("p" in several.table()[0]) is not pooled
+    assert several["auc_roc"].p_value == pytest.approx(2 / 2**6)
+    (said,) = (line for line in several.remarks() if line.startswith("under auc_roc, "))
+    assert said == f"under auc_roc, {pv.power(np.arange(6.0) + 1, np.zeros(6)).clause('a', 'b')}"
 
 
 def test_swapped_detectors_have_the_same_power():
@@ -54,6 +105,24 @@ def test_level_detectors_and_few_series():
     )
     assert pv.power(np.arange(5.0), np.zeros(5)).power == 0  # 5 wins of 5 have a p-value of 1/16
     assert pv.power(np.arange(1, 7.0), np.zeros(6)).power > 0.9  # 6 of 6 one of 1/32
+
+
+def test_few_series_have_the_bar_of_the_exact_test():
+    """Ten wins of ten have a p-value of 1/512: enough for 21 comparisons at 5 %, which a normal bar would not give."""
+    wins = np.arange(1, 11.0)
+    assert wilcoxon(wins).pvalue == pytest.approx(1 / 512)
+    assert pv.power(wins, np.zeros(10), alpha=0.05 / 21).power == pytest.approx(1)
+    assert pv.power(wins, np.zeros(10), alpha=0.05 / 26).power == 0
+
+
+@pytest.mark.parametrize("size", [8, 12, 20, 40])
+def test_power_against_drawn_samples(size):
+    """Within seven points, as on the published results below: the statistic of few series is only about normal."""
+    rng = np.random.default_rng(size)
+    differences = rng.normal(0.7, 1, 300)
+    draws = rng.choice(differences, (4_000, size))
+    observed = np.mean(wilcoxon(draws, axis=1, method="exact").pvalue <= 0.05)
+    assert pv.power(differences, np.zeros(300), series=size).power == pytest.approx(observed, abs=0.07)
 
 
 def test_share_found_is_where_the_test_turns():

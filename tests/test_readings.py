@@ -12,7 +12,7 @@ from conftest import CHECKOUT
 from oracles import pate_readings as oracle
 from pateval.paper import ExperimentSettings, compute
 from pateval.paper.document import CANNOT, DIFFERS, REPRODUCES, Verdict
-from pateval.paper.inputs import first_runs
+from pateval.paper.inputs import read_runs
 from pateval.paper.readings import EXAMPLES, PROGRAM, READINGS, TEXT, _mean, f1_by_reading, pate_by_reading
 
 FLAGS = ("whole_zones", "beside", "coverage")
@@ -88,10 +88,10 @@ class TestPage:
 
 
 def test_orders_on_msl():
-    scored = first_runs(CHECKOUT / "results" / "scores" / "authors", "MSL")
+    scored = read_runs(CHECKOUT / "results" / "scores" / "paper", "MSL")
     values = {
         name: _mean({"label": run.labels, "score": run.scores, "series": run.series})
-        for name, run in scored.items()
+        for name, (run, *_) in scored.items()
         if name in ("USAD", "Transformer")
     }
     assert values["USAD"][PROGRAM] < values["Transformer"][PROGRAM]

@@ -63,6 +63,42 @@ def page(browser, demo):
     assert left_the_page(browser) == []
 
 
+class TestMineAgainstTheOthers:
+    """A page with a control, with what the lead is worth, and with the kinds of events."""
+
+    @pytest.fixture
+    def shown(self, browser, tmp_path):
+        board = demo_board(series=8)
+        control = board.best_first(board.rank_by)[1]
+        path = tmp_path / "control.html"
+        board.against(control).to_report(path, by="length")
+        browser.logged.clear()
+        browser.open(path)
+        yield browser, board.against(control), control
+        assert browser.logged == []
+
+    def test_the_first_view(self, shown):
+        browser, board, control = shown
+        said = browser.evaluate("document.querySelector('main').innerText")
+        told = board_of(browser)["verdicts"][board.rank_by]
+        assert told["evidence"].startswith(f"{control} is told apart from")
+        for sentence in (told["evidence"], told["power"], f"all are compared with {control} alone"):
+            assert sentence in said
+        kinds = board.by_kind()
+        for row in kinds.rows:
+            assert row.kind in said
+            assert f"{row.value:.3f}" in said
+
+    def test_metrics_and_pairs(self, shown):
+        browser, board, control = shown
+        browser.evaluate("location.hash = '#view=metrics'")
+        browser.wait("document.querySelector('main').innerText.includes('A bar joins')")
+        others = [name for name in board.detectors if name != control]
+        pair = urlencode({"view": "compare", "a": others[0], "b": others[1]})
+        browser.evaluate(f"location.hash = '#{pair}'")
+        browser.wait(f"document.querySelector('main').innerText.includes('all are compared with {control} alone')")
+
+
 def left_the_page(browser):
     return [url for url in browser.requests if not url.startswith(("data:", "blob:", "file:", "about:"))]
 

@@ -68,6 +68,7 @@ RESULTS = {
     ],
     "Explanation": lambda: [pv.explain(LABELS, scores=SCORES), pv.explain(LABELS, LABELS, series=DATA["series"])],
     "StepWeights": lambda: [pv.explain(LABELS, scores=SCORES, series=DATA["series"]).points],
+    "EventKind": lambda: list(pv.explain(LABELS, NONE, by="length").kinds),
     "EventWeights": lambda: list(pv.explain(LABELS, NONE, series=DATA["series"]).events),
     "PateCurve": lambda: [pv.pate_curve(LABELS, SCORES, early=3, delay=3), pv.PateCurve(*[ODD] * 6, math.nan)],
     "TsCurve": lambda: [pv.ts_curve(LABELS, SCORES), pv.TsCurve(ODD, ODD[:3] * math.nan, np.ones(3))],
@@ -87,6 +88,7 @@ RESULTS = {
     "Leaderboard": boards,
     "Significance": lambda: [board.significance(metric) for board in boards() for metric in ("pate", "infinite")],
     "Power": lambda: [pv.power([0.5, 0.7], [0.4, 0.8]), pv.power([0.5], [0.5])],
+    "BoardKinds": lambda: [board.by_kind() for board in boards()],
     "LabelDoubt": lambda: [board.doubt for board in boards()],
     "Verification": lambda: [
         pv.Verification("board", differences, 1, 2, 3, math.nan)

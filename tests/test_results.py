@@ -1,13 +1,15 @@
-"""The score files under results/: small, described truly, and named where a race had them."""
+"""The score files under results/: small, and described truly."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from pateval.io.score_files import read_metadata
+from pateval.io.score_files import read_metadata, read_training_scores
+from pateval.paper import inputs
 
 RESULTS = Path(__file__).parents[1] / "results"
 SCORES = RESULTS / "scores"
@@ -29,50 +31,45 @@ def test_what_the_page_says_about_the_score_files() -> None:
         (line,) = [line for line in page.splitlines() if line.startswith(f"| {detector} |")]
         said = [cell.strip() for cell in line.split("|")[2:-1]]
         shares = []
-        for protocol in ("authors", "held-out"):
+        for protocol in ("paper", "held-out"):
             for dataset in ("MSL", "SMAP", "SMD"):
                 scores = pq.read_table(SCORES / protocol / dataset / f"{detector}.parquet", columns=["score"])["score"]
                 shares.append(f"{100 * np.mean(scores.to_numpy() == 0):.0f} %")
         assert said == shares
     for path in SCORES.rglob("*.parquet"):
         known = read_metadata(path)
-        runs = known.get("runs", [{"seed": known.get("seed"), "training": {"kept_epoch": known.get("epoch_kept")}}])
-        assert [run["seed"] for run in runs] == [0]
         if known["detector"] == "anomaly_transformer":
-            assert runs[0]["training"]["kept_epoch"] == 1
+            assert [run["training"]["kept_epoch"] for run in known["runs"]] == [1]
         settings = known["settings"]
         if "select_on_test" in settings:
-            assert settings["select_on_test"] is (path.parents[1].name == "authors")
+            assert settings["select_on_test"] is (path.parents[1].name == "paper")
         else:
             assert known["detector"] in ("usad", "dcdetector")
     assert {path.parent.name for path in SCORES.rglob("*.parquet")} == {"MSL", "SMAP", "SMD"}
 
 
-def test_every_score_file_names_protocol_and_seed_and_the_commit_where_records_had_one() -> None:
-    """Files of the paper's protocol are older than the record of the commit, which the page says."""
+def test_every_score_file_names_protocol_seed_and_commit_and_has_its_training_scores() -> None:
+    """What it takes to train it again: the same commit, without changes, made all of them."""
+    commits = set()
     for path in SCORES.rglob("*.parquet"):
         known = read_metadata(path)
         assert known["protocol"] == path.parents[1].name
-        if path.parents[1].name == "authors":
-            assert known["seed"] == 0
-        else:
-            assert [run["seed"] for run in known["runs"]] == [0]
-            assert len(known["pateval"]["commit"].rstrip("+")) == 40
-    assert "but no commit (they were added in f1f54e7)" in " ".join((RESULTS / "README.md").read_text().split())
+        (run,) = known["runs"]
+        assert run["seed"] == 0
+        assert run["training"]["device"] == "NVIDIA H200"
+        assert read_training_scores(path).size == run["training_scores"] > 0
+        commits.add(run["pateval"]["commit"])
+    (commit,) = commits
+    assert len(commit) == 40  # a change would be marked by a sign behind it
 
 
-def test_the_page_names_every_file_that_the_race_had() -> None:
-    """Files of our own protocol that were trained with CUDA graphs, beside other seeds."""
-    page = (RESULTS / "README.md").read_text()
-    sound = [
-        f"{path.parent.name}/{path.stem}"
-        for path in sorted((SCORES / "held-out").rglob("*.parquet"))
-        if not read_metadata(path)["settings"]["cuda_graph"]
-    ]
-    assert len(sound) == 3
-    for name in sound:
-        assert f"`{name}`" in page
-    assert "12 of the 15 files" in page
+def test_the_trainings_are_the_commands_own() -> None:
+    """The settings in the files are those that `pateval reproduce impact --train` would use today."""
+    for path in SCORES.rglob("*.parquet"):
+        protocol, dataset = path.parents[1].name, path.parent.name
+        wanted = dict(inputs._candidate(path.stem, dataset, protocol, "cuda").settings)
+        del wanted["seed"]  # stands with each run
+        assert read_metadata(path)["settings"] == json.loads(json.dumps(wanted))
 
 
 def test_held_out_files_hold_out_a_tenth_of_each_series() -> None:

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pateval.auditing.advice import board_command
 from pateval.catalog import catalogue
 from pateval.catalog.option_text import split_outside_brackets
 from pateval.cli import COMMANDS, pateval
-from pateval.cli.audit import _board_command
 from pateval.output.harmless import latex_text
 from pateval.output.text_table import fitted, render
 
@@ -89,7 +89,7 @@ def test_what_commands_print_fits(name, wide):
     ],
 )
 def test_the_command_that_an_audit_advises_fits_and_can_be_pasted(files, metrics):
-    command = _board_command([shlex.quote(file) for file in files], metrics, WIDTH)
+    command = board_command([shlex.quote(file) for file in files], metrics, WIDTH)
     assert max(map(len, command.splitlines())) <= WIDTH
     shown = subprocess.run(
         ["bash", "-c", f'pateval() {{ printf "%s\\n" "$@"; }}\n{command}'], capture_output=True, text=True, check=True
@@ -99,7 +99,7 @@ def test_the_command_that_an_audit_advises_fits_and_can_be_pasted(files, metrics
     assert set(words[len(files) + 1 :: 2]) == {"--metrics"}
     given_metrics = [name for word in words[len(files) + 2 :: 2] for name in split_outside_brackets(word)]
     assert given_metrics == metrics
-    whole = _board_command(files[:1], metrics)
+    whole = board_command(files[:1], metrics)
     assert "\n" not in whole
 
 

@@ -16,6 +16,7 @@ from scipy.stats import hypergeom
 import pateval as pv
 from pateval.cli import pateval as command
 from pateval.io import TableError
+from pateval.io.atomic import write_csv
 from pateval.leaderboards import board_files
 from pateval.leaderboards.verification import detectable_share, verify
 from support.messages import message_of
@@ -119,12 +120,12 @@ def rewrite_csv(path, place, column, value):
     [
         ("ranks.csv", 1, "mean_rank", "ranks.csv: mean_rank in row 2 (pate_ap, fair) is 0.5; the values in"),
         ("ranks.csv", 0, "detector", "ranks.csv: detector in row 1 (pate_ap, good) is 0.5; the values in"),
-        ("summary.csv", 0, "median", "summary.csv: median in row 1 (good, pate_ap) is 0.5; the values in"),
-        ("summary.csv", 3, "high", "summary.csv: high in row 4 (fair, pate_ap) is 0.5; the values in"),
-        ("summary.csv", 0, "chance", "summary.csv: chance in row 1 (good, pate_ap) is 0.5; the values in"),
+        ("summary.csv", 0, "median", "summary.csv: median in row 1 (fair, pate_ap) is 0.5; the values in"),
+        ("summary.csv", 3, "high", "summary.csv: high in row 4 (good, pate_ap) is 0.5; the values in"),
+        ("summary.csv", 0, "chance", "summary.csv: chance in row 1 (fair, pate_ap) is 0.5; the values in"),
         ("summary.csv", 8, "skill", "summary.csv: skill in row 9 (poor, point_f1) is 0.5; the values in"),
         ("agreement.csv", 2, "auc_roc", "agreement.csv: auc_roc in row 3 (point_f1) is 0.5; the values in"),
-        ("scores.csv", 4, "value", "scores.csv: value in row 5 (good, b, auc_roc) is 0.5; scores.parquet has"),
+        ("scores.csv", 4, "value", "scores.csv: value in row 5 (fair, b, auc_roc) is 0.5; scores.parquet has"),
     ],
 )
 def test_a_table_changed_by_hand_is_found_with_its_first_cell(board, name, place, column, start, given):
@@ -193,7 +194,7 @@ def test_chance_changed_by_hand_is_found_though_every_table_follows_from_it(boar
     forge(board, alter)
     found = verify(board, workers=1, **given)
     assert {each.kind for each in found.differences} == {"chance"}
-    assert found.differences[0].sentence.startswith("good on a: chance of auc_roc is 0.25; the inputs give 0.")
+    assert found.differences[0].sentence.startswith("fair on a: chance of auc_roc is 0.25; the inputs give 0.")
     (board / "chance.parquet").unlink()
     sentences = [each.sentence for each in verify(board, workers=1, **given).differences]
     assert "chance.parquet: it is not there" in sentences
@@ -205,12 +206,13 @@ def test_moved_labels_are_computed_again_with_all(board):
     assert verify(board, all=True, workers=1).agrees
     draws = pq.read_table(board / "doubt.parquet")
     rows = draws.to_pylist()
-    rows[3]["value"] += 0.25
+    place = [(row["detector"], row["series"], row["draw"]) for row in rows].index(("good", "a", 3))
+    rows[place]["value"] += 0.25
     pq.write_table(pa.Table.from_pylist(rows, schema=draws.schema), board / "doubt.parquet")
     sentences = [each.sentence for each in verify(board, all=True, workers=1).differences]
-    assert sentences[0].startswith("doubt.parquet: value in row 4 (pate_ap, good, a, 3) is ")
+    assert sentences[0].startswith(f"doubt.parquet: value in row {place + 1} (pate_ap, good, a, 3) is ")
     # The rows of doubt.csv, and the spread in summary.csv, no longer follow from the draws.
-    assert sentences[1].startswith("summary.csv: doubt_std in row 1 (good, pate_ap) is ")
+    assert sentences[1].startswith("summary.csv: doubt_std in row 4 (good, pate_ap) is ")
     assert sentences[2].startswith("doubt.csv: draw_mean in row 1 (pate_ap, good) is ")
     assert len(sentences) == 3
 
@@ -292,13 +294,13 @@ def test_a_swapped_score_file_is_found(board):
 def test_a_swapped_score_file_is_found_though_its_digests_were_rewritten(board):
     poor = board.parent / "poor.parquet"
     poor.write_bytes((board.parent / "good.parquet").read_bytes())
-    lines = (board / "contents.csv").read_text().splitlines()
-    of_good = {line.split(",")[1]: line.split(",")[2] for line in lines if line.startswith("good,")}
-    written = [
-        ",".join(["poor", line.split(",")[1], of_good[line.split(",")[1]]]) if line.startswith("poor,") else line
-        for line in lines
-    ]
-    (board / "contents.csv").write_text("\n".join(written) + "\n")
+    jobs = pq.read_table(board / "jobs.parquet")
+    digests = {(row["detector"], row["series"]): row["digest"] for row in jobs.to_pylist()}
+    pairs = zip(jobs["detector"].to_pylist(), jobs["series"].to_pylist(), strict=True)
+    forged = pa.array([digests["good" if detector == "poor" else detector, series] for detector, series in pairs])
+    jobs = jobs.set_column(jobs.column_names.index("digest"), "digest", forged)
+    pq.write_table(jobs, board / "jobs.parquet")
+    write_csv([jobs.select(["detector", "series", "digest"])], board / "contents.csv")
     seal(board)
     found = verify(board, all=True, workers=1)
     assert {each.kind for each in found.differences} == {"value"}
@@ -488,7 +490,7 @@ def test_every_edit_of_any_file_is_found_and_no_damage_raises_anything_but_a_sen
     forge(board, lambda found: found, doubt=1, doubt_draws=2, metrics="auc_roc")
     generator = np.random.default_rng(seed)
     files = sorted(path for path in board.iterdir() if path.is_file())
-    assert len(files) == 12
+    assert len(files) == 14
     for path in files * 2:
         before = path.read_bytes()
         after = edited(before, generator)

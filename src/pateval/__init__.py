@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pateval._version import __version__ as __version__
-from pateval.kernels.coarse import CoarseScoresWarning as CoarseScoresWarning
+from pateval.kernels.precision_recall import CoarseScoresWarning as CoarseScoresWarning
 from pateval.pate.score import pate as pate
 from pateval.pate.score import pate_ap as pate_ap
 from pateval.pate.score import pate_f1 as pate_f1
@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.evaluation.buffers import suggest_buffer as suggest_buffer
     from pateval.evaluation.comparison import Comparison as Comparison
     from pateval.evaluation.comparison import compare as compare
+    from pateval.evaluation.paired import Power as Power
+    from pateval.evaluation.paired import power as power
     from pateval.evaluation.threshold_search import best_threshold as best_threshold
     from pateval.integrations import scikit_learn as sklearn  # noqa: F401
     from pateval.integrations import torch_metrics as torchmetrics  # noqa: F401
@@ -46,8 +48,6 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.leaderboards import leaderboard as leaderboard
     from pateval.leaderboards import leaderboard_from_results as leaderboard_from_results
     from pateval.leaderboards import verify as verify
-    from pateval.leaderboards.power import Power as Power
-    from pateval.leaderboards.power import power as power
     from pateval.metrics import *  # noqa: F403
     from pateval.output.explanation import EventWeights as EventWeights
     from pateval.output.explanation import Explanation as Explanation
@@ -83,7 +83,7 @@ _HOMES = {
     "pateval.time.intervals": ["intervals_from_labels", "labels_from_intervals"],
     "pateval.time.windows": ["scores_from_windows"],
     "pateval.leaderboards": ["Leaderboard", "Verification", "leaderboard", "leaderboard_from_results", "verify"],
-    "pateval.leaderboards.power": ["Power", "power"],
+    "pateval.evaluation.paired": ["Power", "power"],
     "pateval.catalog.metric": ["Metric"],
     "pateval.catalog.own_metrics": ["define_metric"],
     "pateval.pate.accumulator": ["PateAccumulator"],

@@ -36,18 +36,10 @@ _NO_DETECTORS = ("perfect", "random", "constant")
 
 @dataclass(frozen=True)
 class MadeSeries:
-    """A made series with its truth.
-
-    Attributes
-    ----------
-    values : ndarray
-        The series.
-    labels : ndarray of bool
-        Where something was injected.
-    """
+    """A made series with its truth."""
 
     values: Array
-    labels: npt.NDArray[np.bool_]
+    labels: npt.NDArray[np.bool_]  # where something was injected
 
 
 def make_series(seed: int) -> MadeSeries:
@@ -105,12 +97,7 @@ def detector_scores(sample: MadeSeries, seed: int) -> dict[str, Array]:
 def demo_series(seed: int = 0, series: int = SERIES) -> Iterator[tuple[str, MadeSeries, dict[str, Array]]]:
     """Name, truth and scores of each series of the demo: the same for the table, the report and the files.
 
-    Parameters
-    ----------
-    seed : int
-        Of the first series; each of the others has the next one.
-    series : int
-        How many.
+    The seed is that of the first series; each of the others has the next one.
     """
     for number in range(series):
         sample = make_series(seed + number)
@@ -119,13 +106,7 @@ def demo_series(seed: int = 0, series: int = SERIES) -> Iterator[tuple[str, Made
 
 @dataclass(frozen=True)
 class DemoTable:
-    """What the demo found.
-
-    Attributes
-    ----------
-    evaluations : mapping of str to Evaluation
-        Evaluation of each detector: means over the series.
-    """
+    """What the demo found: of each detector the means over the series."""
 
     evaluations: Mapping[str, Evaluation]
 
@@ -137,13 +118,7 @@ class DemoTable:
 
 
 def demo_board(seed: int = 0, series: int = SERIES) -> Leaderboard:
-    """Compute a leaderboard of the demo's detectors, without the perfect one, for the report.
-
-    Parameters
-    ----------
-    seed, series : int
-        As in `demo_series`.
-    """
+    """Compute a leaderboard of the demo's detectors, without the perfect one, for the report."""
     from pateval.leaderboards import leaderboard
 
     tables: dict[str, dict[str, npt.NDArray[Any]]] = {}
@@ -154,20 +129,7 @@ def demo_board(seed: int = 0, series: int = SERIES) -> Leaderboard:
 
 
 def save_files(folder: str | os.PathLike[str], seed: int = 0, series: int = SERIES) -> list[Path]:
-    """Write each series of the demo to a CSV file, with minutes, labels and the scores of all detectors.
-
-    Parameters
-    ----------
-    folder : path
-        Where to; made if it is not there.
-    seed, series : int
-        As in `demo_series`.
-
-    Returns
-    -------
-    list of Path
-        The files.
-    """
+    """Write each series of the demo to a CSV file, with minutes, labels and the scores of all detectors."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     minutes = np.datetime64("2026-01-01T00:00") + np.arange(STEPS) * np.timedelta64(1, "m")

@@ -7,6 +7,7 @@ lost because a process died is tried again, in smaller parts, and at last alone,
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import threading
@@ -37,19 +38,10 @@ def usable_cores() -> int:
 class WorkerPool:
     """Runs a function on items somewhere; processes of its own serve until it is closed.
 
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor, optional
-        Where to run; it is not shut down.
-    workers : int, optional
-        Processes on this machine, where no executor is given; 1 computes in this process. By default one per core, or
-        this process where there is little to do. With an executor: how many items it runs at once.
-    prepare : callable, optional
-        Called first in each process; it can be imported there.
-    threads : int
-        What NumPy, Arrow and torch take in each process.
-    patient : bool
-        When work is given up, let every process finish what `stopped` does not end, or else end it at once.
+    An executor that is given is not shut down; ``workers`` says how many items it runs at once. Without one they are
+    processes on this machine, by default one per core; 1 computes in this process, as where there is little to do. In
+    each process ``prepare`` is called first, which can be imported there, and NumPy, Arrow and torch take so many
+    ``threads``. When work is given up, a ``patient`` pool lets every process finish what `stopped` does not end.
     """
 
     def __init__(
@@ -73,8 +65,7 @@ class WorkerPool:
         self._prepare, self._threads, self._patient = prepare, threads, patient
         self._processes: _Processes | None = None
         if executor is None and self.workers is not None and self.workers > 1:
-            # They start, and import what they need, while the caller looks through the files.
-            self._start()
+            self._start()  # they import what they need while the caller looks through the files
 
     def decide_workers(self, steps: int, jobs: int) -> int:
         """Choose the number of workers for so many time steps in so many jobs."""
@@ -94,22 +85,12 @@ class WorkerPool:
         most_in_flight: int = MOST_IN_FLIGHT,
         heartbeat: float | None = None,
     ) -> Generator[list[Any]]:
-        """Run a function on every item and yield the results as they come.
+        """Run a function, which workers can import, on every item and yield the results as they come.
 
-        Parameters
-        ----------
-        function : callable
-            One that workers can import: an item in, its results out, one by one.
-        items : iterable
-            The next one is asked for when there is room for it.
-        lost : callable
-            Gets an item that came to nothing, and why (empty where its process died every time); its results instead.
-        split : callable
-            Cuts an item whose worker died into those that are tried next.
-        most_in_flight : int
-            How many items an executor holds at a time.
-        heartbeat : float, optional
-            Seconds after which nothing is yielded where there is nothing yet.
+        The next item is asked for when there is room for it; an executor holds ``most_in_flight``. Where the worker of
+        one died, ``split`` cuts it into those that are tried next. What came to nothing goes to ``lost``, with the
+        reason (empty where its process died every time), for the results instead. After so many seconds of
+        ``heartbeat`` without a result nothing is yielded.
         """
         if self.executor is None and self.workers == 1:
             for item in items:
@@ -149,12 +130,7 @@ class WorkerPool:
     def _submit(self, function: Callable[[Any], Iterable[Any]], item: Any) -> Future[list[Any]]:
         if self.executor is not None:
             return self.executor.submit(results_of, function, item)
-        processes = self._processes or self._start()
-        try:
-            return processes.submit(results_of, function, item)
-        except BrokenExecutor:
-            processes.replace()
-            return processes.submit(results_of, function, item)
+        return (self._processes or self._start()).submit(results_of, function, item)
 
     def _start(self) -> _Processes:
         self._processes = _Processes(self.workers or usable_cores(), self._prepare, self._threads)
@@ -231,10 +207,9 @@ class _Processes:
         self._has_started = self._has_started or (not first_task.cancelled() and first_task.exception() is None)
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        return self._executor.submit(function, *arguments)
-
-    def replace(self) -> None:
-        """Start new processes in place of those of which one has died, which ends them all."""
+        """Have a process call a function, a new one where one has died, which ends them all."""
+        with suppress(BrokenExecutor):
+            return self._executor.submit(function, *arguments)
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._replaced += 1
         if not self._has_started and self._replaced > 1:
@@ -243,6 +218,7 @@ class _Processes:
                 "`if __name__ == '__main__':` (or pass workers=1)"
             )
         self._start()
+        return self._executor.submit(function, *arguments)
 
     def close(self, *, at_once: bool = False) -> None:
         """Let every worker finish what it does not stop by itself, and end; or end it at once."""
@@ -259,17 +235,15 @@ def _inherited_by_children(threads: int) -> Iterator[None]:
     Threads are counted when a library is imported, before any code of ours runs in a new process, so the limit must be
     in the environment the process starts with; ours is restored at once. Ctrl-C is only held back here, not lost.
     """
-    before = {name: os.environ.get(name) for name in _THREADS}
+    before = {name: os.environ[name] for name in _THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(_THREADS, str(threads)))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in _THREADS:
+            del os.environ[name]
+        os.environ.update(before)
         if mask is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
@@ -312,3 +286,14 @@ def _enter_worker(stop: Any, all_started: Any, prepare: Callable[[], None] | Non
 def _end_with(parent: Any) -> None:
     parent.join()
     os._exit(1)
+
+
+def missing_modules(modules: tuple[str, ...]) -> list[str]:
+    """Return those modules that this process cannot import."""
+    missing = []
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:  # whatever a user's file may raise when it is run
+            missing.append(module)
+    return missing

@@ -8,7 +8,7 @@ import pytest
 
 import pateval as pv
 from pateval.catalog import PROPERTIES, catalogue, find_metrics, initials
-from pateval.catalog.papers import PAPERS
+from pateval.catalog.table import PAPERS
 from support.messages import raises_exactly
 
 EVERYTHING = catalogue(channels=True, emerging=True)

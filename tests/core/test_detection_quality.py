@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import pateval as pv
@@ -17,6 +17,9 @@ from support.strategies import labels_and_predictions, labels_and_scores
 NEAR = st.sampled_from([0.5, 1, 2, 2.5, 3, 7.5, 10, 125])
 
 
+# One far piece on either side of the event, with their middles in one bin: the zones do not begin at whole steps.
+@example((np.array([0, 0, 1, 1, 0, 0, 0]), np.array([0, 1, 1, 0, 1, 0, 0])), 0.75)
+@example((np.array([1, 0, 0, 0, 0, 1, 0]), np.array([0, 1, 1, 0, 1, 1, 1])), 0.75)
 @given(labels_and_predictions(), NEAR)
 def test_parts_agree_with_the_definition(pair, near):
     expected = oracle.detection_quality_parts(*(part.tolist() for part in pair), near)

@@ -115,6 +115,11 @@ def test_every_entry_is_complete(metric):
     assert all(option.default is not inspect.Parameter.empty for option in options)
 
 
+@pytest.mark.parametrize("metric", catalogue(emerging=True, channels=True).values(), ids=lambda metric: metric.id)
+def test_every_option_has_a_kind_by_which_ids_are_checked(metric):
+    assert metric.kinds.keys() >= metric.parameters.keys()
+
+
 # --- values ---
 
 
@@ -341,6 +346,22 @@ def test_unknown_and_bad_options(name):
             with pytest.raises((ValueError, TypeError), match=option) as caught:
                 call(name, LABELS, second_of(name), **{option: wrong})
             assert "\n" not in str(caught.value)
+
+
+OTHERS = sorted(NOT_METRICS | ON_CHANNELS)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if inspect.isfunction(getattr(pv, name))])
+def test_bad_options_of_curves_parts_and_metrics_of_channels(name):
+    function = getattr(pv, name)
+    _, second, *options = inspect.signature(function).parameters
+    labels, values = np.array(LABELS), np.array(SECOND[second])
+    if "channel" in name:
+        labels, values = np.stack([labels, labels], axis=1), np.stack([values, values], axis=1)
+    for option in options:
+        for wrong in ("no such thing", object(), -1, [1j]):
+            with pytest.raises((ValueError, TypeError), match=option):
+                function(labels, values, **{option: wrong})
 
 
 # --- edge cases ---

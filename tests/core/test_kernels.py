@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from itertools import accumulate, product
+
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from pateval.kernels import threshold_counts
+from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.kernels.areas import steps, trapezoids
+from pateval.kernels.precision_recall import coarseness
 from pateval.kernels.sorted_values import above, at_least, distinct_descending, run_counts
-from pateval.kernels.sorting import sort_descending
-from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.kernels.threshold_counts import count_at_thresholds, sort_descending
 from support.strategies import labels_and_scores
 
 
@@ -94,3 +100,68 @@ def test_sort_descending(dtype, seed):
         assert (ordered == np.sort(values)[::-1]).all()
         assert (values[indices] == ordered).all()
         assert (np.sort(indices) == np.arange(size)).all()
+
+
+@given(st.lists(st.sampled_from([-np.inf, 0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=12))
+def test_coarse_are_two_values_and_one_of_more_than_half(values):
+    present = Counter(value for value in values if value > -np.inf)
+    (_, most), *_ = [*present.most_common(1), (None, 0)]
+    found = coarseness(np.array(values))
+    if not present:
+        assert found is None
+    elif len(present) <= 2:
+        assert found == "the scores have at most 2 distinct values"
+    elif 2 * most > present.total():
+        common = present.most_common(1)[0][0]
+        assert found == f"one score ({common:g}) is shared by {100 * most / present.total():.0f} % of all steps"
+    else:
+        assert found is None
+
+
+@given(st.data())
+def test_alarms_go_on_to_the_level_at_which_close_steps_are_flagged(data):
+    size = data.draw(st.integers(1, 14))
+    ranks = data.draw(st.lists(st.integers(-1, 5), min_size=size, max_size=size))
+    series = sorted(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
+    times = list(accumulate(data.draw(st.lists(st.integers(1, 3), min_size=size, max_size=size))))
+    merge = data.draw(st.one_of(st.none(), st.integers(0, 12)))
+    parted = [step == 0 or series[step] != series[step - 1] for step in range(size)]
+
+    expected = []
+    for cut in range(size - 1):
+        levels = [NEVER] if parted[cut + 1] else [min(ranks[cut], ranks[cut + 1])]
+        for left, right in product(range(cut + 1), range(cut + 1, size)):
+            is_close = merge is not None and series[left] == series[right] and times[right] - times[left] <= merge
+            levels += [min(ranks[left], ranks[right])] if is_close else []
+        expected.append(max(levels))
+    found = bridge_levels(np.array(ranks), np.array(parted), np.array(times), np.array(series), merge)
+    assert found.tolist() == [*expected, NEVER]
+
+
+@given(st.data())
+def test_times_to_detect_at_every_level(data):
+    number = data.draw(st.integers(1, 4))
+    size = data.draw(st.integers(1, 9))
+    ranks = data.draw(st.lists(st.integers(NEVER, number - 1), min_size=size, max_size=size))
+    parted = [True, *data.draw(st.lists(st.booleans(), min_size=size - 1, max_size=size - 1))]
+    first = data.draw(st.integers(0, size - 1))
+    last = data.draw(st.integers(first, size - 1))
+    is_counted = data.draw(st.booleans())
+    early, times = 2, 10 * np.arange(size)
+    start = int(times[first]) + early  # the window reaches back that far
+
+    expected = []
+    for level in range(number):
+        flagged = [step for step in range(first, last + 1) if ranks[step] >= level]
+        if flagged == [] or not is_counted:
+            expected.append(math.nan)
+        elif flagged[0] == first > 0 and ranks[first - 1] >= level and not parted[first]:
+            expected.append(-early)  # an alarm that has gone on since before the window
+        else:
+            expected.append(times[flagged[0]] - start)
+    steps, mask = np.array(ranks), np.array([True])
+    bridges = bridge_levels(steps, np.array(parted))
+    levels = AlarmLevels(steps, number, steps, bridges, np.array([first]), np.array([last]), mask, mask & is_counted)
+    found = levels.detection_times(np.arange(number), times, np.array([start]), early)
+    wanted = [expected] if not all(map(math.isnan, expected)) else []
+    np.testing.assert_array_equal(found, np.array(wanted).reshape(-1, number))

@@ -209,3 +209,18 @@ def test_szcore_options_are_checked():
             pv.szcore_event([0, 1], [0, 1], **{option: value})
     with raises_exactly(ValueError, "per must be a positive integer; got 0"):
         pv.szcore_false_alarm_rate([0, 1], [0, 1], per=0)
+
+
+@pytest.mark.parametrize(("start", "stop", "false"), [(60, 70, 1), (60, 71, 0), (169, 180, 0), (170, 180, 1)])
+def test_szcore_widens_by_30_and_60_steps_unless_told_otherwise(start, stop, false):
+    labels, predictions = np.zeros((2, 1000), dtype=int)
+    labels[100:110], predictions[start:stop] = 1, 1
+    assert pv.szcore_false_alarm_rate(labels, predictions, per=1000) == false
+    assert pv.szcore_event(labels, predictions).precision == 1 - false
+
+
+@pytest.mark.parametrize(("gap", "false"), [(89, 1), (90, 2)])
+def test_szcore_joins_what_is_less_than_90_steps_apart_unless_told_otherwise(gap, false):
+    labels, predictions = np.zeros((2, 1000), dtype=int)
+    labels[:10], predictions[[500, 501 + gap]] = 1, 1
+    assert pv.szcore_false_alarm_rate(labels, predictions, per=1000) == false

@@ -16,7 +16,8 @@ from conftest import golden
 from oracles import pate as oracle
 from pateval.compat import PATE
 from pateval.kernels import precision_recall
-from pateval.pate import _counts, _grid, _missed
+from pateval.labels.events import find_events
+from pateval.pate import _counts, _grid, _weights
 from support.cases import SCENARIO_VALUES, SCENARIOS
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions, labels_and_scores, split_series
@@ -377,7 +378,7 @@ def test_work_in_pieces(monkeypatch):
     labels = rng.random(5000) < 0.2
     scores = np.where(labels, 0.3, 0.0) + rng.random(5000)
     whole = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
-    monkeypatch.setattr(_missed, "_CHUNK", 10)
+    monkeypatch.setattr(_weights, "_CHUNK", 10)
     monkeypatch.setattr(precision_recall, "_CHUNK", 10)
     pieces = pv.pate(labels, scores, early=5, delay=5), pv.pate_ap(labels, scores, early=5, delay=5)
     assert pieces == pytest.approx(whole, rel=1e-13)
@@ -407,3 +408,54 @@ def test_too_many_pairs_are_refused():
     )
     with raises_exactly(ValueError, message):
         pv.pate_ap(labels, labels, early=range(2500), delay=range(2500))
+
+
+def test_more_than_64_pairs_are_computed_together(monkeypatch):
+    labels, scores = np.tile(np.repeat([0, 1, 0], [40, 6, 40]), 5), np.arange(430) % 17  # no zones meet
+    together = []
+
+    def area(_steps, early, delay, _rule):
+        together.append((len(early), len(delay)))
+        return 0.5
+
+    monkeypatch.setattr(_grid, "grid_area", area)
+    for early, delay in ((8, 8), (13, 5), (5, 13)):
+        pv.pate(labels, scores, early=range(early), delay=range(delay))
+    assert together == [(13, 5), (5, 13)]
+
+
+def test_only_events_behind_a_delayed_zone_depend_on_both_buffers():
+    labels = np.array([0, 0, 1, 0, 0, 0, 1, 0])
+    limits = _weights.ZoneLimits(find_events(labels))
+    # The first event has two free steps ahead of it whatever the delay; of the three ahead of the second, the delayed
+    # zone of the first takes up to two.
+    assert limits.depends_on_both((0, 9), (0, 2)).tolist() == [False, True]
+    assert limits.depends_on_both((0, 9), (2,)).tolist() == [False, False]
+    assert limits.depends_on_both((0, 1), (0, 2)).tolist() == [False, False]
+
+
+def test_percentiles_are_those_of_the_scores_that_are_present():
+    labels, scores = [0, 0, 1, 1, 0, 0, 1, 0], [0.1, np.nan, 0.9, 0.3, 0.5, np.nan, 0.6, 0.2]
+    given = dict(early=1, delay=1, missing="normal")
+    levels = np.percentile([0.1, 0.2, 0.3, 0.5, 0.6, 0.9], [100, 50, 0])
+    assert pv.pate(labels, scores, thresholds=3, **given) == pv.pate(labels, scores, thresholds=levels, **given)
+
+
+def test_the_warning_of_coarse_scores_points_at_the_call():
+    with pytest.warns(pv.CoarseScoresWarning, match="compare pate_ap") as caught:
+        pv.pate([0, 1, 0], [0, 1, 0])
+    assert caught[0].filename == __file__
+
+
+def test_recall_may_fall_only_where_the_missed_weight_grows():
+    def drops(labels, scores):
+        steps = _counts.rank_steps(np.array(scores, dtype=float), find_events(np.array(labels)), (0, 2), (0, 2))
+        return _grid._recall_drops(_grid._Grid(steps, (0, 2), (0, 2), precision_recall.TRAPEZOID)).tolist()
+
+    # Events of one step: what is missed only shrinks.
+    assert not any(drops([0, 0, 1, 0, 0, 1, 0, 0], [0.1, 0.2, 0.9, 0.6, 0.4, 0.3, 0.5, 0.7]))
+    # A first run of six steps, then a step ahead of it: the first run is short again, and what is missed weighs more
+    # until it has grown, two thresholds later.
+    labels, scores = np.repeat([0, 1, 0], [1, 20, 1]), np.linspace(0.3, 0.01, 22)
+    scores[3:9], scores[1] = np.linspace(0.9, 0.6, 6), 0.5
+    assert np.flatnonzero(drops(labels, scores)).tolist() == [6, 7, 8]

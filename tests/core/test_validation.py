@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,10 +12,23 @@ import pyarrow as pa
 import pytest
 
 import pateval as pv
+from pateval import PRF
 from pateval.compat import PATE
+from pateval.validation.checked import documented
 from support.inputs import BAD_LABELS, BAD_SCORES, CONTAINERS, LABELS, SCORES
 from support.messages import raises_exactly
 
+SHARED = """What a file says.
+
+Parameters
+----------
+width : int
+    Not this.
+
+References
+----------
+.. [1] A book.
+"""
 PREDICTIONS = [0, 1, 1, 0, 0, 0, 1, 0]
 
 ON_SCORES = {
@@ -202,3 +218,53 @@ def test_bad_series(name, series, message):
 )
 def test_good_series(series):
     assert pv.pate(LABELS, SCORES, series=series) == pv.pate(LABELS, SCORES, series=[5] * 3 + [6] * 5)
+
+
+class TestDocumented:
+    """What all metrics say alike is put into their docstrings, and what they say themselves wins."""
+
+    def test_order_of_sections_and_parameters(self, monkeypatch):
+        def metric(labels: object, scores: object, *, width: int = 1, missing: str = "error") -> float:
+            """Say something.
+
+            Parameters
+            ----------
+            width : int
+                How wide.
+
+            Examples
+            --------
+            >>> 1
+            """
+
+        monkeypatch.setattr(sys.modules[__name__], "__doc__", SHARED)
+        lines = documented(metric).__doc__.split("\n")
+        heads = [line for line, below in pairwise(lines) if below and not below.strip("-")]
+        assert heads == ["Parameters", "Raises", "References", "Examples"]
+        assert [line.split(" : ")[0] for line in lines if " : " in line] == ["labels", "scores", "width", "missing"]
+        assert lines[lines.index("width : int") + 1] == "    How wide."
+        assert ".. [1] A book." in lines
+        assert "UndefinedMetricError" in lines
+
+    def test_own_words_win(self, monkeypatch):
+        def metric(labels: object, predictions: object) -> PRF:
+            """Say something.
+
+            Parameters
+            ----------
+            labels, predictions
+                As in the book.
+
+            Raises
+            ------
+            OSError
+                Always.
+            """
+
+        monkeypatch.setattr(sys.modules[__name__], "__doc__", SHARED.replace("width", "labels"))
+        text = documented(metric).__doc__
+        assert "Parameters\n----------\nlabels, predictions\n    As in the book.\n\nReturns\n-------\nPRF\n" in text
+        assert "Raises\n------\nOSError\n    Always.\n\nReferences\n" in text
+
+    def test_without_a_docstring(self):
+        assert documented(lambda: None).__doc__ is None

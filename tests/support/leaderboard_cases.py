@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pateval.evaluation.measures import Measures
 from pateval.io.plan import make_plan
 from pateval.leaderboards.cache import prepare
-from pateval.leaderboards.run import choose
 from pateval.leaderboards.run import compute as run
+from pateval.leaderboards.tasks import Settings
 from pateval.worker_pool import WorkerPool
 from support.leaderboard_metrics import PLAIN
 
@@ -21,7 +21,7 @@ def settings(metrics=PLAIN, *, chance=0, event_draws=0, cache=None, doubt=None, 
     """What to compute: by default two metrics of our own, and nothing else."""
     measures = Measures.of(metrics=metrics, chance=chance, **options)
     cache = None if cache is None else prepare(cache)
-    return choose(measures, cache=cache, event_draws=event_draws, doubt=doubt, doubt_draws=doubt_draws)
+    return Settings.of(measures, cache=cache, event_draws=event_draws, doubt=doubt, doubt_draws=doubt_draws)
 
 
 def compute(plan, chosen=None, *, executor=None, workers=1, **options):

@@ -59,7 +59,8 @@ class Series:
 class Shape:
     """Series, what is asked of them (as `evaluate` takes it), and how files hold them.
 
-    ``by_default``: neither metrics nor lengths are named, so that the defaults must be the same.
+    ``by_default``: neither metrics nor lengths are named, so that the defaults must be the same. ``column`` is what
+    wide files call the scores of a detector, whose name stands for the braces.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Shape:
     suffix: str = "csv"
     metrics: tuple[str, ...] = ()
     by_default: bool = False
+    column: str = "{}"
 
     @property
     def detectors(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 import pateval as pv
 from support.command_line import invoke
 from support.one_answer import POOLED, RUN_OF_ALL, Shape
-from support.one_answer_shapes import write_shape
+from support.one_answer_shapes import write_parts, write_shape
 
 Values = dict[tuple[str, str], float]
 QUICK = ("pate_ap", "auc_roc", "point_f1", "point_adjusted_f1(threshold=quantile:0.1)")
@@ -96,7 +96,7 @@ class Place:
         shape = self.shape
         found = [*map(str, self.files), "--label", "label"]
         wide = shape.layout.startswith("wide")
-        found += ["--score", ",".join(shape.detectors) if wide else "score"]
+        found += ["--score", ",".join(map(shape.column.format, shape.detectors)) if wide else "score"]
         if shape.layout != "wide files":
             found += ["--series", "series"]
         if shape.layout == "long":
@@ -120,7 +120,7 @@ class Place:
         shape = self.shape
         found: dict[str, Any] = {"time_unit": shape.time_unit, **self.asked}
         if shape.layout.startswith("wide"):
-            found["score"] = list(shape.detectors)
+            found["score"] = [shape.column.format(name) for name in shape.detectors]
         if shape.layout != "wide files":
             found["series"] = "series"
         if shape.layout == "long":
@@ -372,6 +372,33 @@ def loaded_board(place: Place, detectors: Sequence[str]) -> Values:
     return in_summary(pv.Leaderboard.load(place.board_folder))
 
 
+def board_added(place: Place, detectors: Sequence[str], chance: int = 0) -> Values:
+    """A board of the first part, to which the others are added one by one, the last first."""
+    del detectors
+    options = {"workers": 1, **place.columns}
+    first, *others = write_parts(place.shape, place.folder / "parts")
+    board = pv.leaderboard(first, chance=chance, event_draws=0, **options)
+    reading = {name: value for name, value in options.items() if name not in place.asked}
+    for part in reversed(others):
+        board = board.add(part, **reading)
+    return in_summary(board, "chance" if chance else "mean")
+
+
+def boards_merged(place: Place, detectors: Sequence[str]) -> Values:
+    """Boards of every part, which ``pateval board merge`` puts together."""
+    del detectors
+    folders = []
+    for number, part in enumerate(write_parts(place.shape, place.folder / "parts")):
+        folders.append(place.folder / f"part {number}")
+        pv.leaderboard(part, chance=0, event_draws=0, workers=1, output=folders[-1], **place.columns)
+    merged = folders[0]
+    for folder in folders[1:]:
+        both = place.folder / f"{merged.name} and {folder.name}"
+        invoke("board", "merge", merged, folder, "-o", both)
+        merged = both
+    return in_parquet(merged)
+
+
 def in_parquet(folder: Path) -> Values:
     """Means of the values in a board's folder."""
     import pyarrow.parquet as pq
@@ -406,6 +433,11 @@ def chance_by_leaderboard(place: Place, draws: int) -> Values:
     """In the summary of `leaderboard`."""
     board = pv.leaderboard(list(map(str, place.files)), chance=draws, event_draws=0, workers=1, **place.columns)
     return in_summary(board, "chance")
+
+
+def chance_by_board_added(place: Place, draws: int) -> Values:
+    """In the summary of a board that grew."""
+    return board_added(place, (), draws)
 
 
 def chance_by_leaderboard_command(place: Place, draws: int) -> Values:

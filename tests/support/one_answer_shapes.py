@@ -63,7 +63,7 @@ def one_series() -> Shape:
 
 def several_series() -> Shape:
     """Several series in one file, of other lengths and scales."""
-    return Shape("several series", several(), STEPS, metrics=tuple(METRICS))
+    return Shape("several series", several(), STEPS, metrics=tuple(METRICS), column="score_{}")
 
 
 def on_dates() -> Shape:
@@ -186,7 +186,7 @@ def six_series() -> Shape:
         f"series {place}": made(20 + place, 120 + 10 * place, scale, detectors=("ours", "forest"))
         for place, scale in enumerate(scales)
     }
-    return Shape("six series", series, metrics=tuple(pv.DEFAULT_METRICS), by_default=True)
+    return Shape("six series", series, metrics=tuple(pv.DEFAULT_METRICS), by_default=True, column="{}_score")
 
 
 SHAPES: dict[str, Shape] = {
@@ -226,7 +226,10 @@ def rows_of(shape: Shape, detector: str | None = None) -> list[dict[str, Any]]:
         ]
         if shape.layout.startswith("wide"):
             columns = {key: runs[RUN_OF_ALL] for key, runs in one.scores.items()}
-            rows += [row | {key: values[step] for key, values in columns.items()} for step, row in enumerate(shared)]
+            rows += [
+                row | {shape.column.format(key): values[step] for key, values in columns.items()}
+                for step, row in enumerate(shared)
+            ]
             continue
         for key, runs in one.scores.items():
             if detector in (None, key):
@@ -248,6 +251,15 @@ def write_shape(shape: Shape, folder: Path) -> list[Path]:
         tables = {name: [{k: v for k, v in row.items() if k != "series"} for row in t] for name, t in tables.items()}
     else:
         tables = {"all": rows_of(shape)}
+    return [write_table(rows, folder / f"{name}.{shape.suffix}") for name, rows in tables.items()]
+
+
+def write_parts(shape: Shape, folder: Path) -> list[Path]:
+    """Write the same in parts that can be evaluated one after the other: a file per detector, or per series."""
+    if shape.layout in ("files", "wide files"):
+        return write_shape(shape, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {name: [row for row in rows_of(shape) if row["series"] == name] for name in shape.series}
     return [write_table(rows, folder / f"{name}.{shape.suffix}") for name, rows in tables.items()]
 
 

@@ -177,6 +177,8 @@ ROUTES: dict[str, Route] = {
         Route("pateval leaderboard, process", by.leaderboard_in_a_process, on_some("several series")),
         Route("scores.parquet", by.saved_scores),
         Route("Leaderboard.load", by.loaded_board),
+        Route("board.add", by.board_added, of_several_series),
+        Route("pateval board merge", by.boards_merged, on_some("several series", "dates", "a file per detector")),
         Route("evaluate, pooled", by.evaluate_pooled, without_runs, pools=True),
         Route("pateval score, pooled", by.score_pooled, without_runs, pools=True),
         Route("plot buffers", by_figure_of_buffers, alone_in_figures, metrics=("pate",)),
@@ -202,4 +204,5 @@ CHANCE_ROUTES: dict[str, Callable[[Place, int], Values]] = {
     "pateval score": by.chance_by_score,
     "leaderboard": by.chance_by_leaderboard,
     "pateval leaderboard": by.chance_by_leaderboard_command,
+    "board.add": by.chance_by_board_added,
 }

@@ -18,14 +18,12 @@ from pateval.alarms.matching import Policy
 from pateval.alarms.scored import ScoredSteps, scored_steps
 from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import plain
-from pateval.thresholds.false_alarms import lowest_allowed
-from pateval.thresholds.levels import read_alarm_rate
+from pateval.thresholds.alarm_rates import lowest_allowed, read_alarm_rate
 from pateval.time.clocks import Duration
 from pateval.time.dates import date_text, has_zone
 from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import IntArray
-from pateval.validation.containers import to_numpy
-from pateval.validation.indexes import times_of
+from pateval.validation.containers import times_of, to_numpy
 from pateval.validation.wording import in_words
 
 _CELLS_AT_ONCE = 5_000_000  # times to detect held at once, incidents by thresholds

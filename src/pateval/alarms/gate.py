@@ -11,23 +11,30 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from pateval.alarms.files import judge_alarm_files
 from pateval.alarms.judgement import AlarmJudgement
+from pateval.catalog import find_metrics
+from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.pieces import Pieces, cut
 from pateval.evaluation.values import values_of, with_predictions
+from pateval.io import NoRowsError, Reading, TableError, read_table
+from pateval.io.plan import make_plan
+from pateval.leaderboards import Leaderboard
 from pateval.output.results import Rows, TableResult, columns_of_records
 from pateval.output.text_table import plain
 from pateval.time.timelines import Recording, leave_out_for_all
 from pateval.validation.arrays import FloatArray
 from pateval.validation.arrays import fraction as checked_fraction
+from pateval.validation.wording import in_words, listed
 
 REQUIRE = ("not-worse", "better")
 _GRID = 1 << 16  # places of the grid on which sums of differences are counted, about
@@ -127,13 +134,6 @@ def sign_flip_p_value(differences: FloatArray) -> float:
     """Exact one-sided test that paired differences are positive: the share of all sign patterns with as large a sum.
 
     Differences are rounded to a fine grid, the same for all patterns, so that patterns can be counted.
-
-    Examples
-    --------
-    >>> sign_flip_p_value(np.array([1.0, 2.0, 3.0])), sign_flip_p_value(np.array([1.0, -2.0, 3.0]))
-    (0.125, 0.375)
-    >>> sign_flip_p_value(np.zeros(4))
-    1.0
     """
     largest = float(np.abs(differences).max(initial=0))
     if not largest:
@@ -205,16 +205,9 @@ def alarm_evidence(
 ) -> list[GateEvidence]:
     """GateEvidence of two judgements on the same incidents and observed time: incidents found, and false alarms.
 
-    Parameters
-    ----------
-    base, new : AlarmJudgement
-        What both did.
-    margin_missed : float
-        Share of the incidents that the new one may miss beyond the base: Tango's score test of a paired difference;
-        that it is better, by the exact McNemar test.
-    margin_false : float
-        How many more false alarms it may have, as a share of those of the base: the exact binomial test of its share of
-        all false alarms.
+    The new one may miss a share ``margin_missed`` of the incidents beyond the base: Tango's score test of a paired
+    difference; that it is better, by the exact McNemar test. It may have more false alarms by a share ``margin_false``
+    of those of the base: the exact binomial test of its share of all false alarms.
     """
     from scipy.stats import binom
 
@@ -348,3 +341,80 @@ def score_evidence(pair: Sequence[Recording], measures: Measures, *, margin: flo
         )
         for metric in measures.metrics
     ]
+
+
+def board_evidence(
+    base: str, new: str, *, metric: str, detector: str | None, margin: float, alpha: float
+) -> GateEvidence:
+    """Evidence of one metric for a detector on the series that two saved leaderboards have in common."""
+    (known,) = find_metrics([metric])
+    values = [_board_values(folder, known.id, detector) for folder in (base, new)]
+    series = [name for name in values[0] if name in values[1]]
+    if not series:
+        raise TableError(f"{base} and {new} have no series in common under {known.id}")
+    one, other = (np.array([found[name] for name in series]) for found in values)
+    sign = 1 if known.higher_is_better else -1
+    return paired_evidence(known.id, one, other, margin=margin, alpha=alpha, sign=sign)
+
+
+def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, float]:
+    """Values of one detector by series, from a saved board; the mean over runs where there are several."""
+    board = Leaderboard.load(folder)
+    if metric not in board.metrics:
+        raise TableError(f"{folder}: the board has no values of {metric}; name another --metric")
+    names = [name for name in board.detectors if detector in (None, name)]
+    if len(names) != 1:
+        known, many = listed(board.detectors, 12), f"holds {len(names)} detectors"
+        what = f"has no detector {in_words(detector)}" if detector else many
+        raise TableError(f"{folder}: the board {what}; name one with --detector: {known}")
+    place = board.detectors.index(names[0])
+    values, present = board.values[place, :, board.metrics.index(metric)], board.present[place]
+    return {name: float(value) for name, value, is_there in zip(board.series, values, present, strict=True) if is_there}
+
+
+def list_evidence(
+    base: str, new: str, incidents: str, *, margin_missed: float, margin_false: float, **how: Any
+) -> list[GateEvidence]:
+    """Evidence for two files of alarms; how they are read and judged is as in `judge_alarm_files`."""
+    sources = [_named(path, name) for path, name in ((base, "base"), (new, "new"))]
+    table = judge_alarm_files(sources, incidents, **how)
+    if len(table) != 2:
+        raise TableError(f"{base} and {new} must hold one detector each; they hold {len(table)}")
+    one, other = table.judgements
+    return alarm_evidence(one, other, margin_missed=margin_missed, margin_false=margin_false)
+
+
+def _named(path: str, name: str) -> Any:
+    """The table of a file under another name, since both may have the same stem; an empty one stays a path."""
+    try:
+        return replace(read_table(path), name=name)
+    except NoRowsError:
+        return path
+
+
+def file_evidence(
+    base: str,
+    new: str,
+    reading: Reading,
+    measures: Measures,
+    *,
+    margin: float,
+    alpha: float,
+    tell: Callable[[Sequence[str]], None],
+) -> list[GateEvidence]:
+    """Evidence for two files with the scores of one detector each on the same steps; ``tell`` gets notes of reading."""
+    pair = []
+    for path in (base, new):
+        plan = make_plan([path], reading, needs_times=measures.needs_times)
+        tell(plan.notes)
+        runs = list(ScoredFiles.read(plan, measures).by_run().values())
+        if len(runs) != 1:
+            raise TableError(f"{path} holds {len(runs)} detectors; name one with --score")
+        # A single series without a name is called by its file.
+        pair.append(runs[0] if runs[0].starts.size > 1 else replace(runs[0], names=()))
+    one, other = pair
+    if one.names != other.names or not np.array_equal(one.starts, other.starts):
+        raise TableError(f"{base} and {new} hold different series; both must be on the same steps")
+    if not np.array_equal(one.labels, other.labels):
+        raise TableError(f"{base} and {new} have different labels; both must be on the same steps")
+    return score_evidence(pair, measures, margin=margin, alpha=alpha)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
 from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, guesses, read_table
-from pateval.io.source import is_missing, key_text, missing_column, nameless
+from pateval.io.source import missing_column, missing_places, names_in
 from pateval.time.clocks import unit_nanoseconds
 from pateval.time.dates import (
     ZONE_REMEDY,
@@ -37,7 +37,7 @@ _TIMES = (guesses.TIMES, ("at", "alarm_time", "fired"), ("alarm", "alarms"))
 _ROLES = {
     "series": ("series", guesses.SERIES),
     "detector": ("detectors", guesses.DETECTORS),
-    "kind": ("kinds", (("kind", "type", "category", "class", "cause", "art"),)),
+    "kind": ("kinds", guesses.KINDS),
 }
 OF_ALARMS, OF_INCIDENTS = ("series", "detector"), ("series", "kind")
 NOTHING_OBSERVED = "nothing is observed: the period is empty, or all of it is ignored"
@@ -80,13 +80,7 @@ class Intervals:
 
 
 def rows_by_name(names: Iterable[Any]) -> dict[Any, npt.NDArray[np.intp]]:
-    """Rows of each name, names in order of appearance.
-
-    Examples
-    --------
-    >>> rows_by_name(["b", "a", "b"])
-    {'b': array([0, 2]), 'a': array([1])}
-    """
+    """Rows of each name, names in order of appearance."""
     rows: dict[Any, list[int]] = {}
     for row, name in enumerate(names):
         rows.setdefault(name, []).append(row)
@@ -177,12 +171,7 @@ def _of_table(table: Table, where: str, columns: Columns, name: str, roles: Sequ
 
     def texts(role: str) -> npt.NDArray[Any] | None:
         column = named(role, getattr(columns, role), _ROLES[role][1])
-        if column is None:
-            return None
-        absent = _first_missing(table.columns[column])
-        if absent is not None:
-            raise nameless(where, column, absent)
-        return np.array([key_text(value) for value in table.columns[column].tolist()], dtype=object)
+        return None if column is None else np.array(names_in(table.columns[column], column, where), dtype=object)
 
     start = named("start", columns.start, guesses.STARTS)
     stop = named("stop", columns.stop, guesses.STOPS) if columns.stop is not None or start is not None else None
@@ -226,21 +215,13 @@ def _of_table(table: Table, where: str, columns: Columns, name: str, roles: Sequ
     return replace(found.chosen(~is_ignored), ignored=ignored, notes=(*found.notes, note))
 
 
-def _first_missing(column: npt.NDArray[Any]) -> int | None:
-    """Number of the first row that holds nothing, counted from 1."""
-    if column.dtype.kind in "OUT":
-        return next((row for row, value in enumerate(column.tolist(), start=1) if is_missing(value)), None)
-    missing = np.flatnonzero(column != column)  # NaN and NaT differ from themselves
-    return int(missing[0]) + 1 if missing.size else None
-
-
 def _column_times(table: Table, where: str, name: str, time_zone: str | None) -> tuple[Times, str]:
     """Times of a column as numbers, and what they are, as `Intervals.kind_of_time` has it."""
     column = table.columns[name]
-    absent = _first_missing(column)
-    if absent is not None:
+    absent = missing_places(column)
+    if absent.size:
         raise TableError(
-            f"{where}: column {name!r} is empty in row {absent}; fill it in (an instant stops as it starts)"
+            f"{where}: column {name!r} is empty in row {absent[0] + 1}; fill it in (an instant stops as it starts)"
         )
     return _numbers(column, f"{where}: column {name!r}", time_zone)
 

@@ -79,12 +79,6 @@ def observed_time(periods: Times | None, ignored: Times, moments: Times) -> Obse
 
     Without periods it is the closed stretch from the first to the last of the moments, all times of alarms and
     incidents.
-
-    Examples
-    --------
-    >>> found = observed_time(np.array([[0, 10], [20, 30]]), np.array([[5, 25]]), np.zeros(0))
-    >>> found.starts.tolist(), found.stops.tolist(), found.length
-    ([0, 25], [5, 30], 10)
     """
     last = None
     if periods is None:

@@ -61,29 +61,19 @@ class _Axis:
 
 
 def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequence[Slider] = ()) -> None:
-    """Write the page.
+    """Write the page; everything that comes from users is in a block of JSON, which the script shows as text.
 
-    Parameters
-    ----------
-    table : AlarmTable
-        Judgements of one detector or several.
-    path : path
-        Where to.
-    sliders : sequence of (AlarmFrontier, float), optional
-        Of each detector, where there are scores: the page then has a slider of thresholds, which stands at this one.
+    Where there are scores, ``sliders`` has the frontier of each detector and a threshold: the page then has a slider of
+    thresholds, which stands at this one.
     """
-    write_text(page_text(table, sliders), path)
-
-
-def page_text(table: AlarmTable, sliders: Sequence[Slider] = ()) -> str:
-    """Put the page together; everything that comes from users is in a block of JSON, which the script shows as text."""
-    return render_page(
+    text = render_page(
         asset("page.html", _PACKAGE),
         look=asset("look.css") + asset("page.css", _PACKAGE),
         code=asset("page.js", _PACKAGE),
         blocks=safe_json(page_data(table, sliders)),
         sentence=table.judgements[0].sentence(),
     )
+    write_text(text, path)
 
 
 def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, Any]:

@@ -31,10 +31,10 @@ from pateval.alarms.intervals import (
 from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import Matching, Number, Observed, Policy, joined, match, whole_lengths
 from pateval.io import NoRowsError, Reading, ScoredSeries, Table, TableError, expand, guesses, read_table
-from pateval.io.batches import read_jobs
 from pateval.io.plan import make_plan
+from pateval.io.units import read_jobs
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
-from pateval.thresholds.false_alarms import step_lengths
+from pateval.thresholds.alarm_rates import step_lengths
 from pateval.time.clocks import LONG_HOLE, nanoseconds, read_clock
 from pateval.time.dates import Times, date_text
 from pateval.time.intervals import mark_intervals
@@ -271,7 +271,7 @@ def read_scored_steps(
     notes = [note for note in plan.notes if given is None or _NO_LABELS not in note]
     parts: dict[str, list[Recording]] = {}
     clock = AlarmClock()
-    for job, item in read_jobs(plan):
+    for item in read_jobs(plan):
         recording = _recording(item, missing, max_gap)
         recorded = Intervals(item.where, kind_of_time=NUMBERS)
         if item.has_dates and item.time_values is not None:
@@ -282,7 +282,7 @@ def read_scored_steps(
             require_observed([item.series], periods)
         recording = _less(recording, item.series, periods, ignored)
         notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
-        parts.setdefault(f"{job.detector} {job.run}".strip(), []).append(recording)
+        parts.setdefault(f"{item.detector} {item.run}".strip(), []).append(recording)
     steps = [
         scored_steps(one_recording(series), given, clock=clock, policy=policy, name=name)
         for name, series in parts.items()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from pateval.output.text_table import folded, render
+
 if TYPE_CHECKING:
-    from pateval.auditing.score_audit import MetricTrial
+    from pateval.auditing.score_audit import MetricTrial, ScoreAudit
 
 GOOD_ORDER = 0.8
 """Rank correlation with the known order from which on a question counts as answered."""
@@ -18,6 +21,8 @@ GAMED_OFTEN = 0.2
 BASIC_KINDS, BASIC_ORDER = ("events", "alarms", "noise"), 0.5
 """What an advised metric sees at least, whatever the question: who ignores misses or false alarms is fooled by them."""
 SHOWN = 3
+_MAX_FILES_NAMED = 4  # in the command that is advised
+_INDENT = "  "  # of the lines a command goes on in
 
 # What the boards of the field print beside each other (TSB-AD, NAB, TimeEval), by id.
 REPORTED = (
@@ -51,8 +56,7 @@ QUESTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """How well one metric answers one question."""
 
     metric: str
@@ -111,13 +115,7 @@ class Answer:
 
 
 def questions_named(names: Iterable[str] | str | None) -> list[str]:
-    """Check the names of questions; all of them for None.
-
-    Examples
-    --------
-    >>> questions_named("early-warning,few-alarms")
-    ['early-warning', 'few-alarms']
-    """
+    """Check the names of questions; all of them for None."""
     if names is None:
         return list(QUESTIONS)
     wanted = [part.strip() for part in names.split(",")] if isinstance(names, str) else list(names)
@@ -157,28 +155,20 @@ def advise(rows: Sequence[MetricTrial], names: Iterable[str] | str | None = None
 
 def _answer(name: str, rows: Sequence[MetricTrial]) -> Answer:
     question = QUESTIONS[name]
-    candidates = []
+    candidates: list[tuple[tuple[float, ...], bool, Evidence]] = []
     for row in rows:
         is_asked_for = not question.reported or row.metric.name in REPORTED
         if row.is_judged and is_asked_for and not any(math.isnan(row.orders[kind]) for kind in question.kinds):
-            candidates.append((_evidence(row, question), row))
-    candidates.sort(key=lambda pair: _preference(pair[0], pair[1], question))
-    good = [
-        evidence
-        for evidence, row in candidates
-        if evidence.order >= GOOD_ORDER
-        and not any(row.orders[kind] < BASIC_ORDER for kind in BASIC_KINDS)
-        and evidence.gamed <= GAMED_OFTEN
-    ]
-    if good:
-        return Answer(name, tuple(good[:SHOWN]))
-    nearest = [evidence for evidence, _ in candidates]
-    return Answer(name, nearest=min(nearest, key=lambda evidence: evidence.gamed - evidence.order, default=None))
-
-
-def _evidence(row: MetricTrial, question: Question) -> Evidence:
-    gamed = max(row.blind.share, row.minimal.share) if question.extent else row.blind.share
-    return Evidence(row.metric.id, {kind: row.orders[kind] for kind in question.kinds}, gamed)
+            gamed = max(row.blind.share, row.minimal.share) if question.extent else row.blind.share
+            evidence = Evidence(row.metric.id, {kind: row.orders[kind] for kind in question.kinds}, gamed)
+            sees_basics = not any(row.orders[kind] < BASIC_ORDER for kind in BASIC_KINDS)
+            is_good = evidence.order >= GOOD_ORDER and sees_basics and gamed <= GAMED_OFTEN
+            candidates.append((_preference(evidence, row, question), is_good, evidence))
+    candidates.sort(key=lambda candidate: candidate[0])
+    if good := tuple(evidence for _, is_good, evidence in candidates if is_good):
+        return Answer(name, good[:SHOWN])
+    every = [evidence for _, _, evidence in candidates]
+    return Answer(name, nearest=min(every, key=lambda evidence: evidence.gamed - evidence.order, default=None))
 
 
 def _preference(evidence: Evidence, row: MetricTrial, question: Question) -> tuple[float, ...]:
@@ -191,3 +181,61 @@ def _preference(evidence: Evidence, row: MetricTrial, question: Question) -> tup
         -round(row.order, 1),
         0.0 if math.isnan(row.alone) else row.alone,
     )
+
+
+def answers_text(found: ScoreAudit, names: Sequence[str], style: str, width: int | None) -> str:
+    """Show which metrics answer some questions, by a trial on made-up series, and the command that asks them."""
+    columns = ["question", "metric", "order", "gamed"]
+    rows = [
+        [answer.question, evidence.metric, evidence.order, evidence.gamed]
+        for answer in found.answered(names)
+        for evidence in answer.found
+    ]
+    words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
+    about = (
+        f"{words}. order: rank correlation with detectors of known order; gamed: share of series where a fake gets "
+        "near the real detectors; both on made-up series. The highest order comes first; of equals, who holds to the "
+        "question where it competes with another one. 'pateval audit FILE...' measures all of it on your series."
+    )
+    table = render(columns, rows, style, width=width)
+    command = board_command(["FILE..."], found.advised_metrics(names))
+    return "\n\n".join([table, folded(about, width), command]) if style == "table" else table
+
+
+def audit_text(found: ScoreAudit, files: Sequence[str], questions: str | None, style: str, width: int | None) -> str:
+    """Show a trial on real scores, and the command for a leaderboard of the files by the metrics that are advised."""
+    if style == "json":
+        return found.to_json()
+    if style in ("csv", "latex"):
+        return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
+    named = [shlex.quote(file) for file in files] if len(files) <= _MAX_FILES_NAMED else ["FILE..."]
+    advised = found.advised_metrics(questions)
+    if style == "markdown":
+        return found.markdown(questions=questions) + (f"\n\n`{board_command(named, advised)}`" if advised else "")
+    shown = found.text(questions=questions, width=width)
+    return shown + (f"\n\n{board_command(named, advised, width)}" if advised else "")
+
+
+def board_command(files: Sequence[str], metrics: Sequence[str], width: int | None = None) -> str:
+    """Write the command for a leaderboard by these metrics, which goes on in further lines where one is too short."""
+
+    def option(names: Sequence[str]) -> str:
+        return f"--metrics {shlex.quote(','.join(names))}"
+
+    whole = " ".join(["pateval leaderboard", *files, option(metrics)])
+    if width is None or len(whole) <= width:
+        return whole
+    room = width - len(f"{_INDENT} \\")
+    lines = [" ".join(words) for words in _packed(["pateval leaderboard", *files], " ".join, room)]
+    return f" \\\n{_INDENT}".join([*lines, *map(option, _packed(metrics, option, room))])
+
+
+def _packed(words: Sequence[str], written: Callable[[Sequence[str]], str], room: int) -> list[list[str]]:
+    """Words in groups, each as many as fit when they are written."""
+    groups = [[words[0]]]
+    for word in words[1:]:
+        if len(written([*groups[-1], word])) <= room:
+            groups[-1].append(word)
+        else:
+            groups.append([word])
+    return groups

@@ -22,11 +22,6 @@ def agreement_with_order(qualities: FloatArray, values: FloatArray) -> FloatArra
     Over all pairs that differ in quality, the share that the values put in the right order less the share that they put
     in the wrong one; a pair that they leave level counts for neither, so a constant gets 0. Pairs where a value is not
     defined are left out; NaN where none is left. Values are detectors by metrics, higher being better.
-
-    Examples
-    --------
-    >>> agreement_with_order(np.array([3.0, 2.0, 1.0]), np.array([[0.9, 1.0], [0.5, 1.0], [0.7, 1.0]]))
-    array([0.33333333, 0.        ])
     """
     one, other = np.triu_indices(qualities.size, 1)
     truth = np.sign(qualities[one] - qualities[other])
@@ -92,15 +87,7 @@ def halves_agreement(values: FloatArray, *, seed: int = 0) -> FloatArray:
 
 
 def voters(metrics: Sequence[Metric]) -> list[int]:
-    """Places of the metrics that vote: one for each function, its F1 where it has one.
-
-    Examples
-    --------
-    >>> from pateval.catalog import find_metrics
-    >>> metrics = find_metrics(["point_precision", "point_f1", "auc_roc", "pate", "pate(early=5)"])
-    >>> [metrics[place].id for place in voters(metrics)]
-    ['point_f1', 'auc_roc', 'pate']
-    """
+    """Places of the metrics that vote: one for each function, its F1 where it has one."""
     chosen: dict[object, int] = {}
     for place, metric in enumerate(metrics):
         known = chosen.setdefault(metric.function, place)

@@ -43,46 +43,55 @@ class Detection(NamedTuple):
     quality: float = 0.0
 
 
-Make = Callable[[BoolArray, Events, np.random.Generator], "Detection | BoolArray | Iterable[Detection]"]
+class Truth(NamedTuple):
+    """What a detector is made from: labels with at least one event, their events, and a source of chance."""
+
+    labels: BoolArray
+    events: Events
+    chance: np.random.Generator
+
+    @property
+    def size(self) -> int:
+        """Number of steps."""
+        return self.labels.size
+
+    @property
+    def typical(self) -> int:
+        """Median length of the events."""
+        return int(np.median(self.events.lengths))
+
+    def marked(self, starts: IntArray, lengths: IntArray | int) -> BoolArray:
+        """Flag the steps of runs, which may overlap, be empty, or end with the series."""
+        mask = np.zeros(self.size, dtype=np.bool_)
+        mask[within(starts, np.minimum(starts + lengths, self.size) - starts)] = True
+        return mask
+
+    def some_normal(self, number: int) -> IntArray:
+        """Draw normal steps, at most so many."""
+        normal = np.flatnonzero(~self.labels)
+        return self.chance.choice(normal, size=min(normal.size, number), replace=False)
+
+
+Make = Callable[[Truth], Detection | BoolArray | Iterable[Detection]]
+"""Truth to detections, or to what is flagged."""
 
 
 @dataclass(frozen=True)
 class Fake:
-    """One detector that is made, or several of known order.
-
-    Attributes
-    ----------
-    name : str
-        As in tables.
-    text : str
-        What it does.
-    kind : str
-        In `BATTERY` "worthless" finds nothing but by luck, "poor" knows the events and makes bad use of it, "real" and
-        "perfect" are what the others are compared with. In `SKILL_FREE` "blind" is not made from the labels, "minimal"
-        is, and does little. In `DAMAGES` and `CHOICES` it is "order".
-    make : callable
-        Labels with at least one event, their events and a source of chance to detections, or to what is flagged.
-    drawn : bool
-        Whether it depends on chance, so that several draws are made.
-    """
+    """One detector that is made, or several of known order."""
 
     name: str
-    text: str
+    text: str  # what it does
+    # In `BATTERY` "worthless" finds nothing but by luck, "poor" knows the events and makes bad use of it, "real" and
+    # "perfect" are what the others are compared with. In `SKILL_FREE` "blind" is not made from the labels, "minimal"
+    # is, and does little. In `DAMAGES` and `CHOICES` it is "order".
     kind: str
     make: Make
-    drawn: bool = False
+    drawn: bool = False  # whether it depends on chance, so that several draws are made
 
     def detections(self, labels: BoolArray, chance: np.random.Generator) -> list[Detection]:
-        """What it hands in, the best one first; nothing where the labels do not allow it.
-
-        Examples
-        --------
-        >>> labels = np.repeat([False, True, False], [40, 10, 50])
-        >>> made = DAMAGES["coverage"].detections(labels, np.random.default_rng(0))
-        >>> [int(each.predictions.sum()) for each in made]
-        [10, 8, 6, 4, 2]
-        """
-        made = self.make(labels, find_events(labels), chance)
+        """What it hands in, the best one first; nothing where the labels do not allow it."""
+        made = self.make(Truth(labels, find_events(labels), chance))
         if isinstance(made, np.ndarray):
             return [Detection(made.astype(np.float64), made)]
         return [made] if isinstance(made, Detection) else list(made)
@@ -92,98 +101,53 @@ class Fake:
         return range(number if self.drawn else 1)
 
 
-def marked(starts: IntArray, lengths: IntArray | int, size: int) -> BoolArray:
-    """Mark the steps of runs, which may overlap, be empty, or end with the series.
-
-    Examples
-    --------
-    >>> marked(np.array([1, 4]), np.array([2, 1]), 6).astype(int).tolist()
-    [0, 1, 1, 0, 1, 0]
-    """
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[within(starts, np.minimum(starts + lengths, size) - starts)] = True
-    return mask
-
-
 def as_many_as(labels: BoolArray, scores: FloatArray) -> BoolArray:
     """Flag as many steps as are anomalous, those with the highest scores."""
     rank = labels.size - int(np.count_nonzero(labels))
     return np.asarray(scores >= np.partition(scores, rank)[rank])
 
 
-def _typical(events: Events) -> int:
-    """Median length of the events."""
-    return int(np.median(events.lengths))
+def _every(truth: Truth, interval: int) -> BoolArray:
+    """A step in the middle of every interval."""
+    return np.arange(truth.size) % interval == interval // 2
 
 
-def _nothing(labels: BoolArray, _events: Events, _chance: np.random.Generator) -> BoolArray:
-    return np.zeros_like(labels)
+def _random_spikes(truth: Truth) -> BoolArray:
+    number = max(1, truth.size // SPIKE_INTERVAL)
+    return truth.marked(truth.chance.choice(truth.size, size=number, replace=False), 1)
 
 
-def _everything(labels: BoolArray, _events: Events, _chance: np.random.Generator) -> BoolArray:
-    return np.ones_like(labels)
+def _one_per_length(truth: Truth) -> BoolArray:
+    length = max(truth.typical, 2)
+    places = np.arange(0, truth.size, length)
+    places = places + truth.chance.integers(length, size=places.size)
+    return truth.marked(places[places < truth.size], 1)
 
 
-def _inverted(labels: BoolArray, _events: Events, _chance: np.random.Generator) -> BoolArray:
-    return ~labels
+def _step_per_event(truth: Truth) -> BoolArray:
+    return truth.marked(truth.events.starts + truth.chance.integers(truth.events.lengths), 1)
 
 
-def _perfect(labels: BoolArray, _events: Events, _chance: np.random.Generator) -> BoolArray:
-    return labels
+def _shifted_early(truth: Truth) -> BoolArray:
+    before = np.maximum(truth.events.starts - truth.events.lengths, 0)
+    return truth.marked(before, truth.events.starts - before) & ~truth.labels
 
 
-def _random(labels: BoolArray, _: Events, chance: np.random.Generator) -> Detection:
-    return Detection(chance.random(labels.size))
+def _shifted_late(truth: Truth) -> BoolArray:
+    return truth.marked(truth.events.stops, truth.events.lengths) & ~truth.labels
 
 
-def _random_spikes(labels: BoolArray, _: Events, chance: np.random.Generator) -> BoolArray:
-    number = max(1, labels.size // SPIKE_INTERVAL)
-    return marked(chance.choice(labels.size, size=number, replace=False), 1, labels.size)
-
-
-def _one_per_length(labels: BoolArray, events: Events, chance: np.random.Generator) -> BoolArray:
-    length = max(_typical(events), 2)
-    places = np.arange(0, labels.size, length)
-    places = places + chance.integers(length, size=places.size)
-    return marked(places[places < labels.size], 1, labels.size)
-
-
-def _regular_spikes(labels: BoolArray, _events: Events, _chance: np.random.Generator) -> BoolArray:
-    return _regular(labels.size, min(SPIKE_INTERVAL, labels.size))
-
-
-def _periodic(labels: BoolArray, events: Events, _: np.random.Generator) -> BoolArray:
-    return _regular(labels.size, max(_typical(events), 2))
-
-
-def _regular(size: int, interval: int) -> BoolArray:
-    return np.arange(size) % interval == interval // 2
-
-
-def _step_per_event(labels: BoolArray, events: Events, chance: np.random.Generator) -> BoolArray:
-    return marked(events.starts + chance.integers(events.lengths), 1, labels.size)
-
-
-def _shifted_early(labels: BoolArray, events: Events, _: np.random.Generator) -> BoolArray:
-    before = np.maximum(events.starts - events.lengths, 0)
-    return marked(before, events.starts - before, labels.size) & ~labels
-
-
-def _shifted_late(labels: BoolArray, events: Events, _: np.random.Generator) -> BoolArray:
-    return marked(events.stops, events.lengths, labels.size) & ~labels
-
-
-def _real(labels: BoolArray, events: Events, chance: np.random.Generator) -> Detection:
-    size = labels.size
+def _real(truth: Truth) -> Detection:
+    chance, events, size = truth.chance, truth.events, truth.size
     scores = chance.uniform(0.0, 0.5, size)
     roughness = chance.uniform(0.0, 0.1, size)
     late = events.lengths // 10
     begin, end = events.starts + late, np.minimum(events.stops + late, size)
     heights = chance.uniform(0.5, 1.0, len(events))
-    normal = np.flatnonzero(~labels)
+    normal = np.flatnonzero(~truth.labels)
     if normal.size:
         wrong = chance.choice(normal, size=max(1, len(events) // 4))
-        cut = np.minimum(wrong + _typical(events), size)
+        cut = np.minimum(wrong + truth.typical, size)
         for start, stop, height in zip(wrong, cut, chance.uniform(0.25, 0.75, wrong.size), strict=True):
             scores[start:stop] = height + roughness[start:stop]
     for number, (start, stop, height) in enumerate(zip(begin, end, heights, strict=True), start=1):
@@ -192,42 +156,52 @@ def _real(labels: BoolArray, events: Events, chance: np.random.Generator) -> Det
     return Detection(scores)
 
 
-def _fragmented(labels: BoolArray, events: Events, chance: np.random.Generator) -> Detection:
-    scores = _real(labels, events, chance).scores
-    predictions = as_many_as(labels, scores)
+def _fragmented(truth: Truth) -> Detection:
+    scores = _real(truth).scores
+    predictions = as_many_as(truth.labels, scores)
     dropped = np.concatenate([np.arange(start + 1, stop, 2) for start, stop in zip(*runs(predictions), strict=True)])
     scores[dropped], predictions[dropped] = 0.0, False
     return Detection(scores, predictions)
 
 
+def _random(truth: Truth) -> Detection:
+    return Detection(truth.chance.random(truth.size))
+
+
 _PER_LENGTH = "a random step in every stretch as long as a typical event"
+_AT_INTERVALS = "a step at regular intervals as long as a typical event"
 _FRAGMENTS = "the real detector with every other step of its alarms switched off"
 
 BATTERY = (
     Fake(RANDOM, "uniform random scores", "worthless", _random, drawn=True),
-    Fake("constant", "the same score everywhere, no step flagged", "worthless", _nothing),
-    Fake("always_on", "every step flagged", "worthless", _everything),
+    Fake(
+        "constant", "the same score everywhere, no step flagged", "worthless", lambda truth: np.full(truth.size, False)
+    ),
+    Fake("always_on", "every step flagged", "worthless", lambda truth: np.full(truth.size, True)),
     Fake("one_per_length", _PER_LENGTH, "worthless", _one_per_length, drawn=True),
-    Fake("periodic", "a step at regular intervals as long as a typical event", "worthless", _periodic),
-    Fake("inverted", "every normal step flagged and no other", "worthless", _inverted),
+    Fake("periodic", _AT_INTERVALS, "worthless", lambda truth: _every(truth, max(truth.typical, 2))),
+    Fake("inverted", "every normal step flagged and no other", "worthless", lambda truth: ~truth.labels),
     Fake("one_point", "a random step of every event", "poor", _step_per_event, drawn=True),
     Fake("shifted_early", "every event, moved ahead by its own length", "poor", _shifted_early),
     Fake("shifted_late", "every event, moved back by its own length", "poor", _shifted_late),
     Fake("fragmented", _FRAGMENTS, "poor", _fragmented, drawn=True),
     Fake(REAL, "noisy but real: late by a tenth, misses a tenth, false alarms", "real", _real, drawn=True),
-    Fake(PERFECT, "the labels themselves", "perfect", _perfect),
+    Fake(PERFECT, "the labels themselves", "perfect", lambda truth: truth.labels),
 )
 """What an audit of labels judges."""
 
 _SPIKES = f"one step in {SPIKE_INTERVAL} flagged, at random places"
+_REGULAR_SPIKES = f"every {SPIKE_INTERVAL}th step flagged"
 _ONE_STEP = "one step of every event flagged, at random, and nothing else"
 
 SKILL_FREE = (
     Fake(RANDOM, "uniform random scores, flagged by the threshold rule", "blind", _random, drawn=True),
-    Fake("constant", "the same score everywhere, no step flagged", "blind", _nothing),
-    Fake("everything", "the same score everywhere, every step flagged", "blind", _everything),
+    Fake("constant", "the same score everywhere, no step flagged", "blind", lambda truth: np.full(truth.size, False)),
+    Fake(
+        "everything", "the same score everywhere, every step flagged", "blind", lambda truth: np.full(truth.size, True)
+    ),
     Fake("random_spikes", _SPIKES, "blind", _random_spikes, drawn=True),
-    Fake("regular_spikes", f"every {SPIKE_INTERVAL}th step flagged", "blind", _regular_spikes),
+    Fake("regular_spikes", _REGULAR_SPIKES, "blind", lambda truth: _every(truth, min(SPIKE_INTERVAL, truth.size))),
     Fake("step_per_event", _ONE_STEP, "minimal", _step_per_event, drawn=True),
 )
 """The detectors that a metric should not place near the best real one."""
@@ -237,90 +211,93 @@ Graded = Iterator[tuple[float, BoolArray]]
 """Quality and flagged steps of one detector after the other, the best one first."""
 
 
-def _noise(labels: BoolArray, _: Events, chance: np.random.Generator) -> Iterator[Detection]:
-    noise = chance.normal(size=labels.size)
+def _noise(truth: Truth) -> Iterator[Detection]:
+    noise = truth.chance.normal(size=truth.size)
     for deviation in _NOISE:
-        yield Detection(labels + deviation * noise, quality=-deviation)
+        yield Detection(truth.labels + deviation * noise, quality=-deviation)
 
 
-def _on_background(flag: Callable[[BoolArray, Events, np.random.Generator], Graded]) -> Make:
+def _on_background(flag: Callable[[Truth], Graded]) -> Make:
     """Scores for what several detectors flag: distinct ones, so that a metric on scores sees them as well."""
 
-    def make(labels: BoolArray, events: Events, chance: np.random.Generator) -> Iterator[Detection]:
+    def make(truth: Truth) -> Iterator[Detection]:
         # Values from 0 to 1, as evenly spread over every part of the series as over the whole. With random ones a
         # metric on scores would mostly see which of them an alarm happens to cover.
-        background = 0.4 * ((chance.random() + np.arange(labels.size) * _GOLDEN_RATIO) % 1.0)
-        for quality, flagged in flag(labels, events, chance):
+        background = 0.4 * ((truth.chance.random() + np.arange(truth.size) * _GOLDEN_RATIO) % 1.0)
+        for quality, flagged in flag(truth):
             yield Detection(np.where(flagged, 0.6, 0.0) + background, flagged, quality)
 
     return make
 
 
 @_on_background
-def _events(labels: BoolArray, events: Events, chance: np.random.Generator) -> Graded:
-    order = chance.permutation(len(events))
+def _events(truth: Truth) -> Graded:
+    events = truth.events
+    order = truth.chance.permutation(len(events))
     for number in dict.fromkeys(max(1, round(share * len(events))) for share in _SHARES):
         found = order[:number]
-        yield float(number), marked(events.starts[found], events.lengths[found], labels.size)
+        yield float(number), truth.marked(events.starts[found], events.lengths[found])
 
 
 @_on_background
-def _coverage(labels: BoolArray, events: Events, chance: np.random.Generator) -> Graded:
-    place = chance.random(len(events))
+def _coverage(truth: Truth) -> Graded:
+    starts, lengths = truth.events.starts, truth.events.lengths
+    place = truth.chance.random(lengths.size)
     for share in _SHARES:
-        parts = np.maximum(1, np.rint(share * events.lengths)).astype(np.intp)
-        offsets = np.floor(place * (events.lengths - parts + 1)).astype(np.intp)
-        yield float(parts.sum()), marked(events.starts + offsets, parts, labels.size)
+        parts = np.maximum(1, np.rint(share * lengths)).astype(np.intp)
+        offsets = np.floor(place * (lengths - parts + 1)).astype(np.intp)
+        yield float(parts.sum()), truth.marked(starts + offsets, parts)
 
 
 @_on_background
-def _delay(labels: BoolArray, events: Events, _: np.random.Generator) -> Graded:
-    parts = np.maximum(1, events.lengths // _PLACES)
+def _delay(truth: Truth) -> Graded:
+    starts, lengths = truth.events.starts, truth.events.lengths
+    parts = np.maximum(1, lengths // _PLACES)
     for place in range(_PLACES):
-        offsets = place * (events.lengths - parts) // (_PLACES - 1)
-        yield -float(offsets.sum()), marked(events.starts + offsets, parts, labels.size)
+        offsets = place * (lengths - parts) // (_PLACES - 1)
+        yield -float(offsets.sum()), truth.marked(starts + offsets, parts)
 
 
 @_on_background
-def _alarms(labels: BoolArray, events: Events, chance: np.random.Generator) -> Graded:
-    normal = np.flatnonzero(~labels)
-    length = max(1, _typical(events) // _ALARM_PART)
-    places = chance.choice(normal, size=min(normal.size, _ALARMS[-1] * len(events)), replace=False)
+def _alarms(truth: Truth) -> Graded:
+    events = len(truth.events)
+    places = truth.some_normal(_ALARMS[-1] * events)
     for per_event in _ALARMS:
-        starts = places[: per_event * len(events)]
-        yield -float(starts.size), marked(starts, length, labels.size) | labels
+        starts = places[: per_event * events]
+        yield -float(starts.size), truth.marked(starts, max(1, truth.typical // _ALARM_PART)) | truth.labels
 
 
 @_on_background
-def _events_or_coverage(labels: BoolArray, events: Events, chance: np.random.Generator) -> Graded:
-    if len(events) < 2:
+def _events_or_coverage(truth: Truth) -> Graded:
+    starts, lengths = truth.events.starts, truth.events.lengths
+    if lengths.size < 2:
         return
-    parts = np.maximum(1, events.lengths // 5)
-    yield 1.0, marked(events.starts + (events.lengths - parts) // 2, parts, labels.size)
-    half = chance.permutation(len(events))[: len(events) // 2]
-    yield 0.0, marked(events.starts[half], events.lengths[half], labels.size)
+    parts = np.maximum(1, lengths // 5)
+    yield 1.0, truth.marked(starts + (lengths - parts) // 2, parts)
+    half = truth.chance.permutation(lengths.size)[: lengths.size // 2]
+    yield 0.0, truth.marked(starts[half], lengths[half])
 
 
 @_on_background
-def _early_or_coverage(labels: BoolArray, events: Events, _: np.random.Generator) -> Graded:
-    fifths = np.maximum(1, events.lengths // 5)
-    late = np.minimum(2 * fifths, events.lengths - 1)
-    yield float(late.sum() > 0), marked(events.starts, fifths, labels.size)  # a single step has no late part
-    yield 0.0, marked(events.starts + late, events.lengths - late, labels.size)
+def _early_or_coverage(truth: Truth) -> Graded:
+    starts, lengths = truth.events.starts, truth.events.lengths
+    fifths = np.maximum(1, lengths // 5)
+    late = np.minimum(2 * fifths, lengths - 1)
+    yield float(late.sum() > 0), truth.marked(starts, fifths)  # a single step has no late part
+    yield 0.0, truth.marked(starts + late, lengths - late)
 
 
 @_on_background
-def _alarms_or_steps(labels: BoolArray, events: Events, chance: np.random.Generator) -> Graded:
-    normal = np.flatnonzero(~labels)
-    many = chance.choice(normal, size=min(normal.size, 8 * len(events)), replace=False)
-    few = marked(many[: len(events)], 16, labels.size) | labels
-    short = marked(many, 1, labels.size) | labels
+def _alarms_or_steps(truth: Truth) -> Graded:
+    many = truth.some_normal(8 * len(truth.events))
+    few = truth.marked(many[: len(truth.events)], 16) | truth.labels
+    short = truth.marked(many, 1) | truth.labels
     yield float(np.count_nonzero(few) > np.count_nonzero(short)), few  # else few alarms cost no more steps
     yield 0.0, short
 
 
-def _by_name(*made: tuple[str, str, Make]) -> dict[str, Fake]:
-    return {name: Fake(name, text, "order", make, drawn=True) for name, text, make in made}
+def _by_name(*made: tuple[str, Make, str]) -> dict[str, Fake]:
+    return {name: Fake(name, text, "order", make, drawn=True) for name, make, text in made}
 
 
 _FOUND = "the share of the events found falls from all to a fifth, but one is found at least"
@@ -330,18 +307,18 @@ _ALARMED = "every event is flagged exactly; false alarms of an eighth of a typic
 _NOISY = "scores are 1 in events and 0 elsewhere, plus normal noise that grows from 0.125 to 2 deviations"
 
 DAMAGES = _by_name(
-    ("events", _FOUND, _events),
-    ("coverage", _COVERED, _coverage),
-    ("delay", _DELAYED, _delay),
-    ("alarms", _ALARMED, _alarms),
-    ("noise", _NOISY, _noise),
+    ("events", _events, _FOUND),
+    ("coverage", _coverage, _COVERED),
+    ("delay", _delay, _DELAYED),
+    ("alarms", _alarms, _ALARMED),
+    ("noise", _noise, _NOISY),
 )
 """The kinds of damage."""
 
 CHOICES = _by_name(
-    ("events", "every event found by a fifth of it, above half of the events found whole", _events_or_coverage),
-    ("delay", "the first fifth of every event, above its last three fifths", _early_or_coverage),
-    ("alarms", "one false alarm of 16 steps per event, above 8 of a single step", _alarms_or_steps),
+    ("events", _events_or_coverage, "every event found by a fifth of it, above half of the events found whole"),
+    ("delay", _early_or_coverage, "the first fifth of every event, above its last three fifths"),
+    ("alarms", _alarms_or_steps, "one false alarm of 16 steps per event, above 8 of a single step"),
 )
 """Pairs where a question competes with another one; the first detector should win if the question matters most."""
 

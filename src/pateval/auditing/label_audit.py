@@ -28,7 +28,7 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.notes import require_clock
 from pateval.evaluation.values import Value, mean_value
 from pateval.labels.events import find_events
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, Timeline, read_recording
@@ -56,8 +56,7 @@ class MetricRows(Result):
 
     def columns(self) -> dict[str, Any]:
         """Columns for programs, at full precision."""
-        records = [row.record() for row in self.rows]
-        return {name: [record[name] for record in records] for name in records[0]}
+        return columns_of_records([row.record() for row in self.rows])
 
 
 @dataclass(frozen=True)

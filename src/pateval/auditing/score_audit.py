@@ -226,10 +226,10 @@ class ScoreAudit(MetricRows):
     seed: int
     notes: tuple[str, ...] = ()
 
-    @cached_property
+    @property
     def answers(self) -> tuple[Answer, ...]:
         """For each question, the metrics that answered it well on these data."""
-        return advise(self.rows)
+        return self.answered()
 
     @cached_property
     def _one_per_function(self) -> list[MetricTrial]:
@@ -276,7 +276,7 @@ class ScoreAudit(MetricRows):
 
     def answered(self, questions: Iterable[str] | str | None = None) -> tuple[Answer, ...]:
         """Answers to the questions named, keys of `pateval.auditing.QUESTIONS`; to all of them by default."""
-        return self.answers if questions is None else advise(self.rows, questions)
+        return advise(self.rows, questions)
 
     def advised_metrics(self, questions: Iterable[str] | str | None = None) -> list[str]:
         """The best metric for each question, each once."""
@@ -284,37 +284,19 @@ class ScoreAudit(MetricRows):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
-        metrics = [
-            {
-                **row.record(),
-                "faults": list(row.faults),
-                "blind_series_won": list(row.blind.won),
-                "minimal_series_won": list(row.minimal.won),
+        won = [{"blind_series_won": row.blind.won, "minimal_series_won": row.minimal.won} for row in self.rows]
+        metrics = [row.record() | {"faults": row.faults} | more for row, more in zip(self.rows, won, strict=True)]
+        advice = {
+            answer.question: {
+                "metrics": answer.metrics,
+                "nearest": "" if answer.nearest is None else answer.nearest.metric,
+                "why": answer.why,
             }
-            for row in self.rows
-        ]
-        found: dict[str, Any] = plain(
-            {
-                "metrics": metrics,
-                "detectors": self.detectors,
-                "series": self.series,
-                "series_without_anomaly": self.left_out,
-                "consensus": dict(self.consensus),
-                "voters": self.voters,
-                "threshold": self.threshold,
-                "draws": self.draws,
-                "seed": self.seed,
-                "advice": {
-                    answer.question: {
-                        "metrics": answer.metrics,
-                        "nearest": "" if answer.nearest is None else answer.nearest.metric,
-                        "why": answer.why,
-                    }
-                    for answer in self.answers
-                },
-                "notes": self.notes,
-            }
-        )
+            for answer in self.answers
+        }
+        about = {"detectors": self.detectors, "series": self.series, "series_without_anomaly": self.left_out}
+        about |= {name: getattr(self, name) for name in ("consensus", "voters", "threshold", "draws", "seed")}
+        found: dict[str, Any] = plain({"metrics": metrics, **about, "advice": advice, "notes": self.notes})
         return found
 
     def summary(self) -> str:

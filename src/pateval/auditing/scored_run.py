@@ -29,20 +29,17 @@ from pateval.auditing.fakes import (
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.buffers import EventSpacing
-from pateval.evaluation.files import recording_of
+from pateval.evaluation.files import binary_detectors, binary_note, series_by_series
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
 from pateval.evaluation.values import Value, mean_value, values_of
 from pateval.io import Reading, TableError
-from pateval.io.batches import read_jobs
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
-from pateval.leaderboards.diagnostics import label_differences, long_holes, too_long_buffers
-from pateval.leaderboards.progress import binary_detectors, binary_note
-from pateval.leaderboards.run import choose
-from pateval.leaderboards.tasks import divided, prepare_worker
+from pateval.leaderboards.diagnostics import data_checks
+from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.output.progress import reporter
-from pateval.time.timelines import Recording, leave_out_for_all, read_recording
+from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import FloatArray, positive_integer
 from pateval.worker_pool import ATTEMPTS, WorkerPool
 
@@ -62,13 +59,6 @@ def audited_measures(**wanted: Any) -> Measures:
 
     Metrics whose papers report their own best are judged at ``(threshold=best)``, unless they or the caller name
     another threshold. What is wanted is given as for `Measures.of`.
-
-    Examples
-    --------
-    >>> audited_measures(metrics=["point_f1", "point_adjusted_f1"]).ids
-    ('point_f1', 'point_adjusted_f1(threshold=best)')
-    >>> audited_measures(metrics="point_adjusted_f1", threshold="quantile").ids
-    ('point_adjusted_f1',)
     """
     if wanted.get("metrics") is None:
         wanted["metrics"] = "all"
@@ -188,7 +178,7 @@ def audit_plan(
     Series are read and handed out one by one, so that one of them at a time has to fit into the memory of a worker.
     """
     measures.require_detectors(plan.detectors)
-    settings = choose(measures, event_draws=0)
+    settings = Settings.of(measures, event_draws=0)
     trials: dict[str, SeriesTrial] = {}
     reader = _SeriesReader(plan, measures)
     done = 0
@@ -224,32 +214,21 @@ class _SeriesReader:
         self._labels = np.full(len(plan.jobs), -1, dtype=np.int32)  # a number for each truth
 
     def series(self) -> Iterator[tuple[str, dict[str, list[Recording]]]]:
-        """One series after the other, by its name with the runs of each detector.
-
-        Steps are left out for all detectors, and scores of 0 and 1 are predictions.
-        """
-        plan = self._plan
-        for code in range(len(plan.series)):
-            read = list(read_jobs(plan, np.flatnonzero(plan.jobs.series_code == code).tolist()))
-            given = leave_out_for_all([recording_of(item, self._measures) for _, item in read])
+        """One series after the other, by its name with the runs of each detector."""
+        for read in series_by_series(self._plan, self._measures, self._binary):
             recordings: dict[str, list[Recording]] = {}
             known: dict[str, int] = {}
-            for (job, _), one in zip(read, given, strict=True):
-                flags = np.asarray(one.scores == 1) if job.detector in self._binary else None
-                recordings.setdefault(job.detector, []).append(replace(one, predictions=flags))
-                self._labels[job.number] = known.setdefault(labels_digest(one), len(known))
-            job, first = read[0][0], given[0]
-            self._spacings.append(
-                EventSpacing.of(job.series, first.labels, nanoseconds=first.nanoseconds, ignore=first.ignore)
-            )
-            yield job.series, recordings
+            for item, one in read:
+                recordings.setdefault(item.detector, []).append(one)
+                self._labels[item.unit.number] = known.setdefault(labels_digest(one), len(known))
+            name, first = read[0][0].series, read[0][1]
+            spacing = EventSpacing.of(name, first.labels, nanoseconds=first.nanoseconds, ignore=first.ignore)
+            self._spacings.append(spacing)
+            yield name, recordings
 
     def notes(self) -> list[str]:
         """What boards say of such data, too."""
-        checks = list(label_differences(self._plan, self._labels))
-        if any("early" in metric.global_options for metric in self._measures.metrics):
-            checks += too_long_buffers(self._spacings, self._measures)
-            checks += long_holes(self._spacings, self._measures)
+        checks = data_checks(self._plan, self._labels, self._spacings, self._measures)
         return [*self._plan.notes, *binary_note(self._binary), *(check.sentence for check in checks)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from typing import Any
 
@@ -93,6 +93,13 @@ GROUPS: dict[str, Callable[[bool], list[Metric]]] = {
 }
 """Metrics that are asked for by one word: all but the emerging ones, those on scores or on predictions, those on
 predictions that look at events, and the emerging ones."""
+
+
+def default_rank_by(metrics: Sequence[str]) -> str:
+    """Return the metric to rank by where none is named: one that coarse scores do not fool."""
+    if "pate_ap" in metrics:
+        return "pate_ap"
+    return next((metric for metric in metrics if metric.partition("(")[0] == "pate_ap"), metrics[0])
 
 
 def canonical_id(text: str, metrics: Iterable[Metric] = (), *, global_values: Mapping[str, Any] | None = None) -> str:

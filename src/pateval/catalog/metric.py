@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pateval.catalog.option_text import id_text, plain_value, value_text
-from pateval.catalog.papers import Paper
 from pateval.output.prf import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
@@ -42,6 +41,13 @@ RESERVED_KEYS = frozenset(
     {"metric", "threshold", "candidates", "clock", "ignored", "over", "module", "definition", "pateval", *KINDS}
     | DATA_PARAMETERS
 )
+
+
+class Paper(NamedTuple):
+    """A reference one can look up."""
+
+    text: str
+    link: str
 
 
 @dataclass(frozen=True)
@@ -256,14 +262,7 @@ class Metric:
         return finite_number(threshold, f"the threshold of {self.name}", "a number or a rule")
 
     def with_field(self, field: str) -> Metric:
-        """Ask for one part of the `PRF` that the function returns.
-
-        Examples
-        --------
-        >>> from pateval.catalog import catalogue
-        >>> catalogue()["point_f1"].with_field("recall").id
-        'point_recall'
-        """
+        """Ask for one part of the `PRF` that the function returns."""
         field = choice(field, "field", FIELDS)
         base = self.name.removesuffix(f"_{self.field}") if self.field else self.name
         return replace(self, id=f"{base}_{field}", field=field, sweep=None).named()

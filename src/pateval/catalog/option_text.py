@@ -60,13 +60,7 @@ def read_id(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def split_outside_brackets(text: str) -> list[str]:
-    """Split at commas that stand in no bracket and no quotes, and strip the parts.
-
-    Examples
-    --------
-    >>> split_outside_brackets("pate(early=[0,100],delay=5), nab")
-    ['pate(early=[0,100],delay=5)', 'nab']
-    """
+    """Split at commas that stand in no bracket and no quotes, and strip the parts."""
     parts, awaited, begin = [], [], 0
     for piece in _PIECE.finditer(text):
         if piece["quote"]:

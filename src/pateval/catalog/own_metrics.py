@@ -132,16 +132,7 @@ def _as_float(bound: float) -> float:
 
 
 def metric_from_function(function: Callable[..., Any]) -> Metric:
-    """Make a metric of a plain function, named as it is, whose second parameter tells what it takes.
-
-    Examples
-    --------
-    >>> def highest(labels, scores):
-    ...     return scores[labels].max()
-    >>> metric = metric_from_function(highest)
-    >>> metric.id, metric.takes
-    ('highest', 'scores')
-    """
+    """Make a metric of a plain function, named as it is, whose second parameter tells what it takes."""
     name = getattr(function, "__name__", repr(function))
     try:
         parameters = list(inspect.signature(function).parameters)

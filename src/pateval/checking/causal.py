@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -154,16 +155,16 @@ def check_causal(
     truth = None if labels is None else binary_array(labels, "labels")
     if truth is not None and truth.size != steps:
         raise ValueError(f"labels and values must have the same length; got {truth.size} and {steps}")
-    score = _scorer(detector)
+    score: Scorer = method if callable(method := getattr(detector, "score", None)) else detector
+    if not callable(score):
+        raise TypeError(f"detector must have score(values), or be a function of values; got {type(detector).__name__}")
     whole = _scores(score, series)
     if not np.array_equal(whole, _scores(score, series), equal_nan=True):
         raise ValueError("the detector gives other scores for the same values when it is asked twice: give it a seed")
-    allowed = tolerance
     with np.errstate(over="ignore"):
-        is_single = np.array_equal(whole, whole.astype(np.float32), equal_nan=True)
-    if is_single:
-        allowed = max(tolerance, _SINGLE_PRECISION)
-    allowed *= float(np.nanmax(np.abs(whole), initial=0.0))
+        if np.array_equal(whole, whole.astype(np.float32), equal_nan=True):
+            tolerance = max(tolerance, _SINGLE_PRECISION)
+    allowed = tolerance * float(np.nanmax(np.abs(whole), initial=0.0))
     shortest = _shortest(score, series)
     if shortest == steps:
         raise ValueError(
@@ -206,15 +207,6 @@ def check_causal(
     )
 
 
-def _scorer(detector: Any) -> Scorer:
-    method = getattr(detector, "score", None)
-    if callable(method):
-        return method
-    if not callable(detector):
-        raise TypeError(f"detector must have score(values), or be a function of values; got {type(detector).__name__}")
-    return detector
-
-
 def _scores(score: Scorer, values: npt.NDArray[Any]) -> FloatArray:
     with np.errstate(over="ignore"):
         scores = number_array(score(values), "the detector's scores", allow_missing=True).astype(np.float64)
@@ -234,13 +226,12 @@ def _difference(scores: FloatArray, others: FloatArray) -> FloatArray:
 
 def _shortest(score: Scorer, values: npt.NDArray[Any]) -> int:
     """Return the fewest steps that can be scored: detectors refuse series that are shorter than their window."""
-    low, high = 1, len(values)
-    while low < high:
-        middle = (low + high) // 2
+
+    def is_scored(length: int) -> bool:
         try:
-            _scores(score, values[:middle])
+            _scores(score, values[:length])
         except ValueError:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+            return False
+        return True
+
+    return 1 + bisect_left(range(1, len(values)), True, key=is_scored)

@@ -79,15 +79,6 @@ def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> Rul
 
     An event counts as found where the score reaches the threshold in it, or as near to it as the rule reaches; an alarm
     is a run of steps at or above the threshold that lies farther away from every event.
-
-    Examples
-    --------
-    >>> from pateval.labels.events import find_events
-    >>> labels = np.repeat([False, True, False], [50, 3, 50])
-    >>> values = np.sin(np.arange(103.0)) + 5 * labels
-    >>> found = try_rule(RULES[0], 0, RULES[0].score(values), find_events(labels))
-    >>> found.f1, found.text("temperature")
-    (1.0, 'temperature >= 3.493')
     """
     starts, stops = np.maximum(events.starts - rule.reach, 0), np.minimum(events.stops + rule.reach, scores.size)
     near = np.zeros(scores.size, dtype=np.bool_)
@@ -126,11 +117,6 @@ def chance_of_solving(share: float, events: int) -> float:
     """Probability that every event has a higher score than all that lies outside, for scores in random order.
 
     ``share`` is that of the steps in or near events, which are taken to be equally long.
-
-    Examples
-    --------
-    >>> round(chance_of_solving(0.1, 1), 3), round(chance_of_solving(0.1, 3), 6)
-    (0.1, 0.000246)
     """
     of_one_event, rest = share / events, 1 - share
     numbers = np.arange(1, events + 1)

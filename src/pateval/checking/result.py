@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -147,12 +146,9 @@ class DataCheck(TableResult):
         return ["code", "series", "found", "value"], [list(fault) for fault in self.faults]
 
     @property
-    def by_kind(self) -> dict[str, list[DataFault]]:
+    def by_kind(self) -> dict[str, tuple[DataFault, ...]]:
         """The faults by their codes, those kinds left out that were not found."""
-        found: dict[str, list[DataFault]] = {}
-        for fault in self.faults:
-            found.setdefault(fault.code, []).append(fault)
-        return found
+        return {code: found for code in FAULT_KINDS if (found := self.of(code))}
 
     def counts(self) -> tuple[list[str], list[list[Any]]]:
         """How many series of each data set have each kind of fault."""
@@ -210,19 +206,10 @@ class DataCheck(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
-        codes = {item.name: [fault.code for fault in self.faults if fault.series == item.name] for item in self.series}
-        found: dict[str, Any] = plain(
-            {
-                "faults": [{**fault._asdict(), "remedy": FAULT_KINDS[fault.code].remedy} for fault in self.faults],
-                "series": [
-                    {**item._asdict(), "faults": " ".join(dict.fromkeys(codes[item.name]))} for item in self.series
-                ],
-            }
-        )
+        codes: dict[str, dict[str, None]] = {item.name: {} for item in self.series}
+        for fault in self.faults:
+            codes.setdefault(fault.series, {})[fault.code] = None
+        faults = [{**fault._asdict(), "remedy": FAULT_KINDS[fault.code].remedy} for fault in self.faults]
+        series = [{**item._asdict(), "faults": " ".join(codes[item.name])} for item in self.series]
+        found: dict[str, Any] = plain({"faults": faults, "series": series})
         return found
-
-
-def in_order(faults: Sequence[DataFault]) -> tuple[DataFault, ...]:
-    """Faults by kind; those of one kind stay in the order in which they were found."""
-    order = {code: place for place, code in enumerate(FAULT_KINDS)}
-    return tuple(sorted(faults, key=lambda fault: order[fault.code]))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.checking.one_liners import KINDS, RULES, RuleResult, try_rule
-from pateval.checking.result import CheckedSeries, DataCheck, DataFault, in_order
+from pateval.checking.result import FAULT_KINDS, CheckedSeries, DataCheck, DataFault
 from pateval.datasets import Series, load, title_of
 from pateval.labels.events import find_events, runs
 from pateval.time.windows import windows_in_a_row
@@ -132,7 +132,8 @@ def check(
         faults += check_duplicates(mine)
         if len(mine) > 1:
             faults += check_places(title, np.concatenate([event_places(record.labels) for record in mine]))
-    return DataCheck(tuple(checked), in_order(faults))
+    order = list(FAULT_KINDS)
+    return DataCheck(tuple(checked), tuple(sorted(faults, key=lambda fault: order.index(fault.code))))
 
 
 def check_labels(name: str, labels: BoolArray) -> Iterator[DataFault]:

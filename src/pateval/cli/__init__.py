@@ -12,13 +12,14 @@ from importlib import import_module
 
 import click
 
-from pateval.cli.messages import abandon_stdout, not_said, stand_in_for_closed_streams, tell
+from pateval.cli.messages import abandon_stdout, nearest, not_said, stand_in_for_closed_streams, tell
 
 # Where each command lies, and what `pateval --help` says of it without importing any of them.
 COMMANDS = {
-    "demo": ("demo:command", "See it work: simple detectors on made series, offline."),
+    "demo": ("data:demo", "See it work: simple detectors on made series, offline."),
     "score": ("evaluate:score", "All metrics of the detectors in a file."),
     "leaderboard": ("board:leaderboard", "Many detectors on many series, with ranks and significance."),
+    "board": ("boards:command", "Put leaderboards together; check and publish entries to one."),
     "verify": ("board:verify", "Is a saved leaderboard what its inputs give?"),
     "report": ("board:report", "A leaderboard as one HTML page that opens anywhere."),
     "explain": ("evaluate:explain", "Why a detector gets its number: step by step, event by event."),
@@ -26,7 +27,7 @@ COMMANDS = {
     "alarms": ("alarms:command", "Alarms and incidents: found, missed, false, how early."),
     "gate": ("gate:command", "May a change go in? Not worse than before, beyond luck."),
     "buffer": ("evaluate:buffer", "Which buffers fit the events in a file."),
-    "audit": ("audit:command", "Which metrics can be trusted on your labels and scores."),
+    "audit": ("metrics:audit", "Which metrics can be trusted on your labels and scores."),
     "check": ("data:check", "Labels and series that make a benchmark worthless."),
     "plot": ("plot:command", "A figure from score files: PDF, PNG or SVG."),
     "metrics": ("metrics:command", "The catalogue of metrics."),
@@ -67,10 +68,8 @@ class _Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else " 'pateval --help' lists the commands."
+            close = nearest(args[0], COMMANDS)
+            hint = f" Did you mean '{close}'?" if close else " 'pateval --help' lists the commands."
             raise click.UsageError(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -135,11 +134,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _near_option(error: click.NoSuchOption) -> str:
     """The option that was probably meant; click compares the dashes too, and finds likeness where there is none."""
-    import difflib
-
     known = {option.lstrip("-"): option for option in error.possibilities or ()}
-    close = difflib.get_close_matches(error.option_name.lstrip("-"), known, 1, 0.7)
-    return f" (did you mean '{known[close[0]]}'?)" if close else ""
+    close = nearest(error.option_name.lstrip("-"), known, 0.7)
+    return f" (did you mean '{known[close]}'?)" if close else ""
 
 
 def _where_to_look(context: click.Context | None) -> str:

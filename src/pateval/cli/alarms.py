@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell
-from pateval.cli.output import Output, result_options
+from pateval.cli.messages import tell, tell_all
+from pateval.cli.options import FILE, Files, Given, length_option, option
+from pateval.cli.output import Output, refuse_target, result_options
 
 if TYPE_CHECKING:
     from pateval.alarms.files import AlarmTable
     from pateval.alarms.frontier import AlarmFrontier
 
 _POLICY = ("early", "delay", "merge", "cooldown")
-LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
+_TABLES = ("stop", "series", "detector", "kind", "time_unit", "time_zone")
 
 
 @options.command(
@@ -26,43 +27,37 @@ LENGTH: Any = {"callback": options.steps_or_duration, "metavar": "TIME"}
     "pateval alarms scores.csv --incidents incidents.csv --budget 1/1d,5/1d",
     "pateval alarms pages.csv --incidents incidents.csv --report page.html",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--incidents", metavar="FILE", help="Incidents: start and stop, or times; optional series and kind.")
-@click.option("--from", "first", metavar="DATE", help="Beginning of the observed time.")
-@click.option("--to", "last", metavar="DATE", help="End of it, which does not belong to it.")
-@click.option("--period", metavar="FILE", help="Observed periods, with start and stop, optionally of each series.")
-@click.option(
-    "--ignore", metavar="FILE|COLUMN", help="Periods to leave out, or a column of 0/1 that marks rows to leave out."
-)
-@click.option("--early", default="0", show_default=True, help="How long before its start an alarm counts.", **LENGTH)
-@click.option("--delay", default="0", show_default=True, help="How long after its stop an alarm counts.", **LENGTH)
-@click.option("--merge", help="Join alarms at most this far apart.", **LENGTH)
-@click.option("--cooldown", help="Suppress alarms that start sooner than this after the last one.", **LENGTH)
-@click.option("--within", help="Also tell the share found within this time.", **LENGTH)
-@click.option("--by", type=click.Choice(["kind", "series"]), help="Tell kinds of incidents, or series, apart.")
-@click.option("--budget", metavar="N/TIME,...", help="Scores: the threshold for so many false alarms, as in 1/1d,5/1d.")
-@click.option("--threshold", type=float, metavar="X", help="Scores: judge the alarms at this threshold.")
-@click.option("--score", metavar="COLUMN,...", help="Column of scores, or several.")
-@click.option("--label", metavar="COLUMN", help="Column of labels, in place of --incidents.")
-@click.option("--time", metavar="COLUMN", help="Column of times, or of the starts of alarms.")
-@click.option("--stop", metavar="COLUMN", help="Column of the stops of alarms and incidents.")
+@options.files
+@option("--incidents=FILE", "Incidents: start and stop, or times; optional series and kind.")
+@option("--from=DATE first", "Beginning of the observed time.")
+@option("--to=DATE last", "End of it, which does not belong to it.")
+@option("--period=FILE", "Observed periods, with start and stop, optionally of each series.")
+@option("--ignore=FILE|COLUMN", "Periods to leave out, or a column of 0/1 that marks rows to leave out.")
+@length_option("--early", "How long before its start an alarm counts.", default="0")
+@length_option("--delay", "How long after its stop an alarm counts.", default="0")
+@length_option("--merge", "Join alarms at most this far apart.")
+@length_option("--cooldown", "Suppress alarms that start sooner than this after the last one.")
+@length_option("--within", "Also tell the share found within this time.")
+@option("--by", "Tell kinds of incidents, or series, apart.", type=click.Choice(["kind", "series"]))
+@option("--budget=N/TIME,...", "Scores: the threshold for so many false alarms, as in 1/1d,5/1d.")
+@option("--threshold=X", "Scores: judge the alarms at this threshold.", type=float)
+@option("--score=COLUMN,...", "Column of scores, or several.")
+@option("--label=COLUMN", "Column of labels, in place of --incidents.")
+@option("--time=COLUMN", "Column of times, or of the starts of alarms.")
+@option("--stop=COLUMN", "Column of the stops of alarms and incidents.")
 @options.series
 @options.detector
-@click.option("--kind", metavar="COLUMN", help="Column of the kind of an incident.")
+@option("--kind=COLUMN", "Column of the kind of an incident.")
 @options.time_unit
 @options.time_zone
 @options.sort
-@options.option(
-    "--max-gap", "Scores: a longer hole ends alarms and is not observed.", callback=options.duration, metavar="TIME"
-)
+@options.max_gap("Scores: a longer hole ends alarms and is not observed.")
 @options.missing
-@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), metavar="PAGE", help="Also write a page.")
-@click.option(
-    "--figure", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Scores: also draw the frontier."
-)
+@option("--report=PAGE", "Also write a page.", type=FILE)
+@option("--figure=FILE", "Scores: also draw the frontier.", type=FILE)
 @result_options
 def command(
-    files: tuple[str, ...],
+    files: Files,
     incidents: str | None,
     first: str | None,
     last: str | None,
@@ -78,7 +73,7 @@ def command(
     scores, one per step.
     """
     if report is not None:
-        _refuse_report(report, files, incidents)
+        refuse_target("--report", report, (files, incidents))
     settings["period"] = _observed(first, last, period)
     sliders: list[tuple[AlarmFrontier, float]] = []
     if all(settings[name] is None for name in ("budget", "threshold", "score")):
@@ -97,28 +92,26 @@ def command(
         tell(f"wrote {report}")
 
 
-def _of_lists(files: tuple[str, ...], incidents: str | None, settings: dict[str, Any]) -> AlarmTable:
+def _of_lists(files: Files, incidents: str | None, settings: Given) -> AlarmTable:
     """Judge lists of alarms."""
     from pateval.alarms.files import judge_alarm_files
     from pateval.alarms.scored import looks_like_scores
 
-    if incidents is None:
-        raise click.UsageError("name the incidents with --incidents FILE")
     for path in files:
         if settings["time"] is None and looks_like_scores(path):
             raise click.UsageError(
                 f"{path} holds scores, not alarms; say --budget 1/1d to find a threshold, or --threshold X"
             )
-    names = ("period", "ignore", "by", "stop", "series", "detector", "kind", "time_unit", "time_zone")
-    given = {name: settings[name] for name in (*names, *_POLICY, "within")}
+    if incidents is None:
+        raise click.UsageError("name the incidents with --incidents FILE")
+    given = {name: settings[name] for name in ("period", "ignore", "by", *_TABLES, *_POLICY, "within")}
     table = judge_alarm_files(list(files), incidents, start=settings["time"], **given)
-    for note in table.notes:
-        tell(note)
+    tell_all(table.notes)
     return table
 
 
 def _of_scores(
-    files: tuple[str, ...], incidents: str | None, settings: dict[str, Any]
+    files: Files, incidents: str | None, settings: Given
 ) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
     """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
     from pateval.alarms.files import AlarmTable
@@ -140,8 +133,7 @@ def _of_scores(
         ignore=ignore if is_file else None,
         **{name: settings[name] for name in ("period", "stop", "kind", "max_gap", "missing")},
     )
-    for note in notes:
-        tell(note)
+    tell_all(notes)
     budgets, threshold = options.split(settings["budget"]) or [], settings["threshold"]
     # At a threshold that is given nothing is looked for: with a cooldown that could take hours.
     is_judged_only = threshold is not None and not budgets and settings["figure"] is None
@@ -169,6 +161,7 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, st
     """The frontiers, if they were looked for, and the alarms at the thresholds that were asked for."""
     import json
 
+    from pateval.output.harmless import visible
     from pateval.output.text_table import render
 
     shown = [one for one in frontiers if one.rows or one.thresholds or not asked]
@@ -176,7 +169,9 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, st
         found = {"frontiers": [one.to_dict() for one in frontiers], **table.to_dict()}
         return json.dumps(found, ensure_ascii=False, allow_nan=False)
     if style == "table":
-        return "\n\n".join(one.text(width) for one in (*shown, *([table] if asked else [])))
+        names = [f"{visible(one.steps.name)}\n" if len(shown) > 1 else "" for one in shown]
+        tables = [f"{name}{one.text(width)}" for name, one in zip(names, shown, strict=True)]
+        return "\n\n".join([*tables, *([table.text(width)] if asked else [])])
     if not shown:
         return table.rendered(style)
     columns: list[str] = []
@@ -207,12 +202,3 @@ def _time(text: str) -> Any:
         return float(text) if not text.isdecimal() else int(text)
     except ValueError:
         return text
-
-
-def _refuse_report(report: Path, files: tuple[str, ...], incidents: str | None) -> None:
-    if not report.parent.is_dir():
-        raise click.UsageError(f"--report {report}: there is no folder {report.parent}")
-    if report.exists() and any(
-        given and Path(given).exists() and report.samefile(given) for given in (*files, incidents)
-    ):
-        raise click.UsageError(f"--report {report}: the file is read by this command and cannot be its output, too")

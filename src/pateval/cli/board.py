@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,19 @@ import click
 
 from pateval.cli import options, output
 from pateval.cli.messages import say, tell, tell_all
+from pateval.cli.options import FOLDER, Files, Given, option
 from pateval.output.text_table import TERMINAL_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Executor
+    from collections.abc import Iterator, Sequence
 
     from pateval.leaderboards import Leaderboard
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+# Options that a leaderboard has been computed with, and that hold for what is added to it.
+_OF_BOARD = (
+    *("results", "early", "delay", "window", "threshold", "max_gap", "missing", "pooled", "chance", "seed"),
+    *("rank_by", "event_draws", "doubt"),
+)
 
 
 @options.command(
@@ -28,45 +32,57 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "pateval leaderboard scores/ --metrics pate_ap,vus_pr --format latex > t.tex",
 )
 @click.argument("files", nargs=-1, metavar="FILE...")
-@options.option(
-    "--from-results results",
-    "Rank values that were computed elsewhere, instead of FILE: series x detector, wide or long, or a folder of "
-    "results of TimeEval or TSB-AD. --metrics names them where no column does, --score the value column of a long "
-    "table or the detectors of a wide one.",
-    metavar="TABLE_OR_DIR",
+@option(
+    "--from-results=TABLE|DIR|NAME results",
+    "Rank values that were computed elsewhere: series x detector, wide or long, a folder of results of TimeEval or "
+    "TSB-AD, or a published table by name (`pateval data results list`). --metrics names them where no column does, "
+    "--score the value column of a long table or the detectors of a wide one. The detectors of FILE, and of further "
+    "tables, are set beside those of the first.",
+    multiple=True,
 )
-@options.option("-o --output folder", "Write all tables here.", type=_FOLDER, metavar="DIR")
+@option(
+    "--add-to=BOARD base",
+    "Put FILE beside what the leaderboard in BOARD holds, computed as that was, with no other files at hand; written "
+    "there, or to -o.",
+    type=FOLDER,
+)
+@option("-o --output=DIR folder", "Write all tables here.", type=FOLDER)
 @options.columns
 @options.measures(options.pooled, options.chance, options.seed)
 @options.rank_by
+@options.control
+@options.by_kind
 @options.workers
-@options.option("--dask", "Compute on a Dask cluster, for example tcp://host:8786.", metavar="ADDRESS")
-@options.option("--cache", "Finished work is kept here; by default in the output's cache.", type=_FOLDER, metavar="DIR")
-@options.option("--keep-going", "Leave out what cannot be read, evaluate the rest, and exit with 1.", is_flag=True)
-@options.option(
-    "--event-draws",
+@options.dask
+@option("--cache=DIR", "Finished work is kept here; by default in the output's cache.", type=FOLDER)
+@option("--keep-going", "Leave out what cannot be read, evaluate the rest, and exit with 1.", is_flag=True)
+@option(
+    "--event-draws=N",
     "Resamples of events for the limits of a single series; 0 skips them. By default 200, for up to 1,000 detectors.",
     type=options.AT_LEAST_0,
 )
 @options.doubt
-@options.option("--report", "Write the report, an HTML page, here (see `pateval report`).", metavar="FILE|DIR/")
+@option("--report=FILE|DIR/", "Write the report, an HTML page, here (see `pateval report`).")
 @output.overwrite
 @output.format_option
 @output.wide_option
 @options.display
 def leaderboard(
-    files: tuple[str, ...],
-    results: str | None,
+    files: Files,
+    results: Files,
+    base: Path | None,
     folder: Path | None,
-    columns: dict[str, Any],
-    parameters: dict[str, Any],
+    columns: Given,
+    parameters: Given,
     rank_by: str | None,
+    control: str | None,
+    by: str | None,
     cache: Path | None,
     report: str | None,
     overwrite: bool,
     style: str,
     wide: bool,
-    display: tuple[str, ...],
+    names: dict[str, str],
     **work: Any,
 ) -> None:
     """Say who is better on many series, by how much, and whether that is evidence.
@@ -80,147 +96,181 @@ def leaderboard(
     or rows that this one would lack, is not written to without --overwrite. The exit status is 1 where something was
     left out or failed.
     """
-    names = options.display_names(display)
-    if (results is None) == (not files):
+    from pateval.io import expand
+    from pateval.leaderboards.board_files import other_content
+
+    if not results and not files:
         raise click.UsageError("name files of scores, or one table of values with --from-results")
+    if by is not None and style in ("csv", "latex"):
+        raise click.UsageError("--kinds is printed as a table, in Markdown or in JSON; choose one with --format")
     if report is not None:
         _refuse_page(report, overwrite, option="--report")
-    inputs = files if results is None else (results,)
+    tables = [_published(table) for table in results]
+    inputs = (*files, *tables)
+    if base is not None:
+        _refuse_options_of_board(base)
+        folder = folder or base
     if folder is not None:
-        _refuse_other_content(folder, inputs, overwrite=overwrite)
+        if folder != base and not overwrite and (held := other_content(folder, expand(inputs))):
+            raise click.UsageError(f"-o {folder}: the folder holds {held}")
         cache = folder / "cache" if cache is None else cache
-    if results is not None:
-        board = _from_results(results, columns, parameters["metrics"], rank_by)
-    else:
-        try:
-            board = _computed(
-                files, columns, parameters, cache=cache, output=folder, overwrite=overwrite, rank_by=rank_by, **work
-            )
-        except KeyboardInterrupt:
-            if cache is not None:
-                tell(f"stopped; the same command goes on from what is in {cache}")
-            raise
-        except RuntimeError as error:
-            raise click.ClickException(str(error)) from error
-        tell_all((*board.failures, *board.warnings))
+    work |= {"cache": cache}
+    try:
+        if not tables:
+            work |= {"output": folder, "overwrite": overwrite, "rank_by": rank_by, "control": control}
+            board = _computed(files, columns, parameters, base=base, **work)
+        else:
+            mine = [_computed_as(tables[0], files, columns, parameters, **work)] if files else []
+            read_as = dict.fromkeys(columns) if files else columns
+            board = _from_results(tables, read_as, None if files else parameters["metrics"], rank_by, mine)
+            board = board if control is None else board.against(control)
+    except KeyboardInterrupt:
+        if cache is not None:
+            tell(f"stopped; the same command goes on from what is in {cache}")
+        raise
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from error
     # Printed before the files are written: a disk that is full takes no answer away.
     width = None if wide else TERMINAL_WIDTH
-    say(board.to_latex(names=names) if style == "latex" else board.rendered(style, width), style)
+    kinds = None if by is None else board.by_kind(by)
+    if kinds is not None and style == "json":
+        import json
+
+        say(json.dumps(board.to_dict() | {"kinds": kinds.to_dict()}, indent=1, ensure_ascii=False), style)
+    else:
+        say(board.to_latex(names=names) if style == "latex" else board.rendered(style, width), style)
+        say(f"\n{kinds.rendered(style, width)}", style) if kinds is not None else None
     if folder is not None:
-        board.save(folder, overwrite=overwrite)
+        board.save(folder, overwrite=overwrite or folder == base)
     if report is not None:
         title = folder.resolve().name if folder is not None else _title_of(inputs)
-        tell(f"report: {board.to_report(report, title=title).sentence()}")
+        tell(f"report: {board.to_report(report, title=title, by=by).sentence()}")
     if board.failures:
         raise click.exceptions.Exit(1)
 
 
 def _computed(
-    files: tuple[str, ...],
-    columns: dict[str, Any],
-    parameters: dict[str, Any],
+    files: Files,
+    columns: Given,
+    parameters: Given,
     *,
-    cache: Path | None,
-    doubt: int | str | None,
-    event_draws: int | None,
-    dask: str | None,
+    dask: str | None = None,
     workers: int | None,
+    base: Path | None = None,
     **others: Any,
 ) -> Leaderboard:
     from pateval.evaluation.measures import Measures
     from pateval.io import Reading
-    from pateval.leaderboards.run import choose, make_board
+    from pateval.leaderboards.growth import grow
+    from pateval.leaderboards.run import make_board
+    from pateval.leaderboards.tasks import Settings
 
-    is_named = options.names_metrics(parameters["metrics"])
-    settings = choose(Measures.of(**parameters), is_named=is_named, cache=cache, event_draws=event_draws, doubt=doubt)
-    with ExitStack() as stack:
-        executor, threads = (None, None) if dask is None else _cluster(dask, stack)
-        others |= {"executor": executor, "workers": workers or threads}
-        return make_board(files, Reading(**columns), settings, progress=True, tell=tell, **others)
+    chosen = {name: others.pop(name, None) for name in ("cache", "event_draws", "doubt")}
+    reading = Reading(**columns)
+    with place_of_work(dask, workers) as place:
+        others |= place | {"progress": True, "tell": tell}
+        if base is not None:
+            del others["rank_by"]
+            board = grow(base, files, reading, metrics=parameters["metrics"], cache=chosen["cache"], **others)
+        else:
+            is_named = options.names_metrics(parameters["metrics"])
+            settings = Settings.of(Measures.of(**parameters), is_named=is_named, **chosen)
+            board = make_board(files, reading, settings, **others)
+    tell_all((*board.failures, *board.warnings))
+    return board
 
 
-def _cluster(address: str, stack: ExitStack) -> tuple[Executor, int]:
-    """Connect to a Dask scheduler; return its executor and how many tasks its workers run at once."""
+def _refuse_options_of_board(base: Path) -> None:
+    """Refuse options that would compute what is added otherwise than what is there."""
+    for parameter in click.get_current_context().command.params:
+        if parameter.name in _OF_BOARD and options.was_given(str(parameter.name)):
+            raise click.UsageError(f"{parameter.opts[0]} is that of the leaderboard in {base}, with --add-to")
+
+
+@contextmanager
+def place_of_work(dask: str | None, workers: int | None) -> Iterator[Given]:
+    """Connect to a Dask scheduler where one is named; give executor and workers, as functions take them."""
+    if dask is None:
+        yield {"executor": None, "workers": workers}
+        return
     try:
         from distributed import Client
     except ImportError:
         raise click.UsageError("--dask needs the extra `dask`: pip install 'pateval[dask]'") from None
     try:
-        client = Client(address, set_as_default=False, timeout="10s")  # type: ignore[no-untyped-call]  # not annotated
+        client = Client(dask, set_as_default=False, timeout="10s")  # type: ignore[no-untyped-call]  # not annotated
     except (OSError, ValueError) as error:
-        raise click.UsageError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
-    executor: Executor = stack.enter_context(client).get_executor()
-    threads: dict[str, int] = client.nthreads()  # type: ignore[no-untyped-call]  # not annotated
-    return executor, max(1, sum(threads.values()))
+        raise click.UsageError(f"no Dask scheduler answers at {dask} ({type(error).__name__})") from None
+    with client:
+        executor, threads = client.get_executor(), client.nthreads()  # type: ignore[no-untyped-call]  # likewise
+        yield {"executor": executor, "workers": workers or max(1, sum(threads.values()))}
 
 
-def _from_results(table: str, columns: dict[str, Any], metrics: list[str] | None, rank_by: str | None) -> Leaderboard:
-    """Read a table of values, and say what was guessed."""
+def _published(table: str) -> str:
+    """Return the file of a published table that is known by name, and say whose numbers they are; a path as it is."""
+    from pateval.datasets import data_root, published
+
+    known = published(table)
+    if Path(table).exists() or known is None:
+        return table
+    path = known.path(data_root())
+    if not path.is_file():
+        how = f"get it with 'pateval data results fetch {known.name}'"
+        raise click.UsageError(f"the results {known.name} are not in {path.parent}: {how}")
+    tell(f"{known.name}: {known.title}, from {known.origin}; {known.note}")
+    return str(path)
+
+
+def _from_results(
+    tables: list[str],
+    columns: Given,
+    metrics: list[str] | None,
+    rank_by: str | None,
+    beside: Sequence[Leaderboard] = (),
+) -> Leaderboard:
+    """Read tables of values, set the others and more boards beside the first, and say what was guessed."""
     from pateval.leaderboards.given_results import leaderboard_from_results
 
     if metrics is not None and len(metrics) > 1:
         raise click.UsageError("--from-results: several metrics need a metric column in the table; name one at most")
     score = columns["score"]
     is_long = columns["detector"] is not None
-    board = leaderboard_from_results(
-        table,
-        metric=metrics[0] if metrics else None,
-        series=columns["series"],
-        detector=columns["detector"],
-        value=score if is_long and isinstance(score, str) else None,
-        detectors=None if is_long or score is None else [score] if isinstance(score, str) else score,
-        rank_by=rank_by,
-    )
-    tell_all((*board.notes, *board.warnings))
+    metric = metrics[0] if metrics else None
+    chosen = {
+        "series": columns["series"],
+        "detector": columns["detector"],
+        "value": score if is_long and isinstance(score, str) else None,
+        "detectors": None if is_long or score is None else [score] if isinstance(score, str) else score,
+    }
+
+    # A folder beside a table names its metrics itself.
+    others = [
+        leaderboard_from_results(table, metric=None if Path(table).is_dir() else metric, **chosen)
+        for table in tables[1:]
+    ]
+    board = leaderboard_from_results(tables[0], metric=metric, **chosen, rank_by=rank_by, beside=[*others, *beside])
+    told = {line for other in beside for line in other.notes}
+    tell_all((*(line for line in board.notes if line not in told), *board.warnings))
     return board
 
 
-def _refuse_other_content(folder: Path, files: Sequence[str], *, overwrite: bool) -> None:
-    """Refuse a folder with things that are no leaderboard, or the leaderboard of other files."""
-    import json
+def _computed_as(table: str, files: Files, columns: Given, parameters: Given, **work: Any) -> Leaderboard:
+    """Evaluate the detectors of files under the metrics of a table of values, to be set beside it."""
+    from pateval.leaderboards.given_results import leaderboard_from_results
 
-    from pateval.io import expand
-    from pateval.leaderboards.board_files import OUTPUTS, RUN
-    from pateval.leaderboards.progress import FOLDER as PARTIAL
-
-    if overwrite or not folder.is_dir():
-        return
-    there = sorted(path.name for path in folder.iterdir() if not path.name.endswith(".tmp"))
-    unfinished = {"cache", PARTIAL}
-    begun = {RUN, *unfinished}.intersection(there)
-    foreign = [name for name in there if not begun or name not in {*OUTPUTS, *unfinished, "report.html"}]
-    if foreign:
-        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
-        raise click.UsageError(
-            f"-o {folder}: the folder holds other things ({foreign[0]}{more}); name another one, or use --overwrite to "
-            "write into it all the same"
-        )
-    try:
-        inputs = json.loads((folder / RUN).read_text(encoding="utf-8"))["inputs"]
-        known = {Path(path).resolve() for path in inputs}
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if known and known.isdisjoint(Path(path).resolve() for path in expand(files)):
-        more = f" and {len(inputs) - 1} more" if len(inputs) > 1 else ""
-        raise click.UsageError(
-            f"-o {folder}: the folder holds a leaderboard of other files ({inputs[0]}{more}); name another one, or use "
-            "--overwrite to replace it"
-        )
+    metrics = parameters["metrics"] or list(leaderboard_from_results(table).metrics)
+    # Chance, events and labels in doubt are beyond what can be set beside given values.
+    work |= {"event_draws": 0, "doubt": None}
+    return _computed(files, columns, {**parameters, "metrics": metrics, "chance": 0}, **work)
 
 
 @options.command("verify")
-@click.argument("folder", type=_FOLDER, metavar="DIR")
-@options.option("--all", "Compute every value again, and not a sample.", is_flag=True)
-@options.option(
-    "--sample",
-    "Pairs of a detector and a series that are computed again.",
-    type=options.AT_LEAST_1,
-    default=200,
-    metavar="N",
-)
+@click.argument("folder", type=FOLDER, metavar="DIR")
+@option("--all", "Compute every value again, and not a sample.", is_flag=True)
+@option("--sample=N", "Pairs of a detector and a series that are computed again.", type=options.AT_LEAST_1, default=200)
 @options.seed
 @options.workers
-@options.option("--format style", "How to print the result.", type=click.Choice(["table", "json"]), default="table")
+@option("--format style", "How to print the result.", type=click.Choice(["table", "json"]), default="table")
 def verify(folder: Path, style: str, **choice: Any) -> None:
     """Compute a leaderboard again from the files it names, some values or all, and compare.
 
@@ -237,40 +287,38 @@ def verify(folder: Path, style: str, **choice: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-@options.command(
-    "report",
-    "pateval report board -o board.html",
-    "pateval report mine.csv --score lstm,pca",
-)
+@options.command("report", "pateval report board -o board.html", "pateval report mine.csv --score lstm,pca")
 @click.argument("files", nargs=-1, required=True, metavar="DIR|FILE...")
-@options.option(
-    "-o --output path",
+@option(
+    "-o --output=FILE|DIR/ path",
     "The page; a name that ends in a slash becomes a folder with a data file per series.",
     default="report.html",
-    metavar="FILE|DIR/",
 )
 @output.overwrite
-@options.option(
-    "--budget",
+@option(
+    "--budget=MB",
     "Size of the page; timelines that do not fit are left out, first where detectors differ least.",
     type=click.FloatRange(min=0, min_open=True),
     default=25.0,
-    metavar="MB",
 )
-@options.option("--title", "What to call it; by default the name of the folder or file.")
+@option("--title", "What to call it; by default the name of the folder or file.")
 @options.columns
 @options.measures(options.chance, options.seed)
 @options.rank_by
+@options.control
+@options.by_kind
 @options.workers
 @options.doubt
 def report(
-    files: tuple[str, ...],
+    files: Files,
     path: str,
     overwrite: bool,
     budget: float,
     title: str | None,
-    columns: dict[str, Any],
-    parameters: dict[str, Any],
+    columns: Given,
+    parameters: Given,
+    control: str | None,
+    by: str | None,
     **others: Any,
 ) -> None:
     """Write a page in which every number of a leaderboard can be opened up to the events behind it.
@@ -282,7 +330,6 @@ def report(
     """
     from pateval.io import expand, open_table
     from pateval.io.content import STANDARD_INPUT
-    from pateval.leaderboards.run import leaderboard
     from pateval.report import report_of_board, report_of_folder
 
     is_board = len(files) == 1 and (Path(files[0]) / "run.json").is_file()
@@ -292,11 +339,10 @@ def report(
     _refuse_page(path, overwrite)
     if is_board:
         _refuse_what_is_computed()
-        written = report_of_folder(files[0], path, budget=budget, title=title)
+        written = report_of_folder(files[0], path, budget=budget, title=title, control=control, by=by)
     else:
-        board = leaderboard(list(files), **columns, **parameters, **others, progress=True)
-        tell_all((*board.notes, *board.failures, *board.warnings))
-        written = report_of_board(board, path, budget=budget, title=title or _title_of(files))
+        board = _computed(files, columns, parameters, control=control, **others)
+        written = report_of_board(board, path, budget=budget, title=title or _title_of(files), by=by)
     tell_all(f"left out to keep within {budget:g} MB: {name}" for name in written.left_out[:10])
     if len(written.left_out) > 10:
         tell(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them")
@@ -304,14 +350,14 @@ def report(
     say(written.sentence())
 
 
-def _title_of(files: tuple[str, ...]) -> str:
+def _title_of(files: Files) -> str:
     """What to call the leaderboard of some files."""
     return Path(files[0]).stem if len(files) == 1 else "Leaderboard"
 
 
 def _refuse_what_is_computed() -> None:
     """Refuse options that would change numbers which are computed already."""
-    about_the_page = {"files", "path", "overwrite", "budget", "title"}
+    about_the_page = {"files", "path", "overwrite", "budget", "title", "control", "by"}
     for parameter in click.get_current_context().command.params:
         if parameter.name not in about_the_page and options.was_given(str(parameter.name)):
             raise click.UsageError(

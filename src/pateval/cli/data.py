@@ -1,15 +1,53 @@
-"""``pateval data`` and ``check``: which data sets there are, how to get them, and whether they are worth it."""
+"""``pateval demo``, ``data`` and ``check``: made series, public ones, and whether they are worth it."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import console, for_terminal, progress_bar, say
-from pateval.cli.options import option, root
+from pateval.cli.messages import console, for_terminal, progress_bar, say, tell
+from pateval.cli.options import AT_LEAST_0, FOLDER, Files, option, root
 from pateval.cli.output import Output, result_options
+
+if TYPE_CHECKING:
+    from pateval.datasets import Dataset, Published
+
+
+@options.command("demo")
+@option("--seed=N", "Seed of the made series.", type=AT_LEAST_0, default=0)
+@option("--report=FILE", "Write the report of the demo, an HTML page, here.", type=click.Path())
+@option("--save=DIR", "Write series and scores here, as CSV.", type=click.Path(file_okay=False))
+@result_options
+def demo(seed: int, report: str | None, save: str | None, result: Output) -> None:
+    """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""
+    from pateval import demo as made
+    from pateval.output.text_table import folded, render
+
+    tell(
+        f"making {made.SERIES} series of {made.STEPS:,} steps with {made.EVENTS} events each; buffers {made.BUFFER} "
+        f"steps, VUS window {made.PERIOD}"
+    )
+    found = made.run_demo(seed)
+
+    def text(style: str, width: int | None) -> str:
+        fits = width is None or style != "table"
+        table = render(*(found.rows() if fits else found.rows(made.FEW_METRICS)), style, width=width)
+        sentences = [folded(sentence, width) for sentence in made.what_to_see(found)]
+        return "\n".join([table, "", *sentences]) if style == "table" else table
+
+    result.emit(text)
+    if save is not None:
+        files = made.save_files(save, seed)
+        tell(f"wrote {len(files)} files; the same numbers from them: {made.command_for(save)}")
+    elif result.style == "table":
+        tell("to try the other commands on these series: pateval demo --save demo")
+    if report is not None:
+        written = made.demo_board(seed).to_report(report, title="pateval demo")
+        tell(f"report: {written.sentence()}")
 
 
 @click.group(name="data", invoke_without_command=True)
@@ -26,14 +64,12 @@ def command(context: click.Context) -> None:
 @command.command(name="list")
 @root
 @result_options
-def list_datasets(root: str | None, result: Output) -> None:
+def list_datasets(root: Path | None, result: Output) -> None:
     """List the known data sets, with their published sizes, whether they are here, and what is missing of them."""
-    from pathlib import Path
-
     from pateval.datasets import data_root, find_contents, info, missing
     from pateval.output.text_table import folded, render
 
-    place = Path(root) if root else data_root()
+    place = root or data_root()
     rows = []
     for known in info():
         found = find_contents(known, place)
@@ -67,20 +103,8 @@ def describe(name: str, result: Output) -> None:
 
     (known,) = info(name)
     names = {"citation": "cite", "train": "train rows", "test": "test rows"}
-    fields = (
-        "name",
-        "title",
-        "licence",
-        "citation",
-        "origin",
-        "series",
-        "features",
-        "train",
-        "test",
-        "anomalies",
-        "note",
-    )
-    facts = {names.get(field, field): getattr(known, field) for field in fields}
+    fields = "name title licence citation origin series features train test anomalies note"
+    facts = {names.get(field, field): getattr(known, field) for field in fields.split()}
     downloads = [
         {"url": mirror.url, "sha256": download.sha256 or "not known: trusted on first use"}
         for download in known.downloads
@@ -99,47 +123,89 @@ def describe(name: str, result: Output) -> None:
     result.emit(text)
 
 
+_TO = option("--to=DIR", "Folder to keep data in; NAME goes below it.", type=FOLDER)
+_TIMEOUT = option("--timeout=SECONDS", "Seconds without data before giving up.", type=float, default=30.0)
+
+
 @command.command(name="fetch")
 @click.argument("name")
-@option("--to", "Folder to keep data sets in; NAME goes below it.", type=click.Path(file_okay=False), metavar="DIR")
-@option("--timeout", "Seconds without data before giving up.", type=float, default=30.0)
-def fetch_dataset(name: str, to: str | None, timeout: float) -> None:
+@_TO
+@_TIMEOUT
+def fetch_dataset(name: str, to: Path | None, timeout: float) -> None:
     """Download a data set, check it, unpack it.
 
     The licence is shown first. A download that broke off goes on where it stopped; what is here and whole is not
     fetched again.
     """
-    from pathlib import Path
-
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
     from pateval.datasets import data_root, info
-    from pateval.datasets.fetch import fetch
 
     (known,) = info(name)
-    folder = (Path(to) if to else data_root()) / (known.home or known.folders[0])
-    where = console()
-    shown = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(TextColumn("{task.description}"), *shown, console=where, transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def progress(url: str, done: int, total: int | None) -> None:
-            if url not in tasks:
-                tasks[url] = bars.add_task(url.rsplit("/", 1)[-1], total=total)
-            bars.update(tasks[url], completed=done, total=total)
-
-        def tell(line: str) -> None:
-            where.print(for_terminal(line), markup=False)
-
-        fetch(known, folder, timeout=timeout, tell=tell, progress=progress)
+    folder = (to or data_root()) / (known.home or known.folders[0])
+    _fetch(known, folder, timeout)
     say(str(folder))
+
+
+def _fetch(known: Dataset | Published, folder: Path, timeout: float) -> None:
+    """Download with a bar of progress for each file."""
+    from pateval.datasets.fetch import fetch
+    from pateval.output.progress import download_progress
+
+    where = console()
+    with download_progress(where) as progress:
+        tell = partial(where.print, markup=False)
+        fetch(known, folder, timeout=timeout, tell=lambda line: tell(for_terminal(line)), progress=progress)
+
+
+@command.group()
+def results() -> None:
+    """List and fetch the tables of values that benchmarks have published.
+
+    'pateval leaderboard mine.parquet --from-results NAME' sets your own detectors beside theirs.
+    """
+
+
+@results.command(name="list")
+@root
+@result_options
+def list_results(root: Path | None, result: Output) -> None:
+    """List the published tables, and whether they are here."""
+    from pateval.datasets import data_root
+    from pateval.datasets.sources import PUBLISHED
+    from pateval.output.text_table import render
+
+    place = root or data_root()
+    names = ("name", "metric", "detectors", "series", "here", "origin")
+    rows = []
+    for known in PUBLISHED:
+        here = "yes" if known.path(place).is_file() else "no"
+        rows.append((known.name, known.metric, known.detectors, known.series, here, known.origin))
+    result.emit(lambda style, width: render(names, rows, style, width=width))
+
+
+@results.command(name="fetch")
+@click.argument("name")
+@_TO
+@_TIMEOUT
+def fetch_results(name: str, to: Path | None, timeout: float) -> None:
+    """Download a published table and check it; what is here and whole is not fetched again."""
+    from pateval.datasets import data_root, published
+    from pateval.datasets.sources import PUBLISHED
+
+    known = published(name)
+    if known is None:
+        raise ValueError(
+            f"there are no published results {name!r}; known are {', '.join(each.name for each in PUBLISHED)}"
+        )
+    path = known.path(to or data_root())
+    _fetch(known, path.parent, timeout)
+    say(str(path))
 
 
 @options.command("check")
 @click.argument("data", nargs=-1, required=True, metavar="DATA...")
 @root
 @result_options
-def check(data: tuple[str, ...], root: str | None, result: Output) -> None:
+def check(data: Files, root: Path | None, result: Output) -> None:
     """Look for what makes data worthless as a benchmark, each with a code, its figures and what to do.
 
     DATA is the name of a known data set ('pateval data list'), a folder, or a file with labels and recorded values.

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import detection_progress, progress_bar, say, tell, tell_all
-from pateval.cli.options import AT_LEAST_1, option, root
+from pateval.cli.messages import console, for_terminal, progress_bar, say, say_list, tell, tell_all
+from pateval.cli.options import AT_LEAST_1, Files, option, root
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pateval.datasets import Series
     from pateval.runner import Candidate
-
-    Setting = tuple[str | None, str, Any]  # the detector it is for, or None for all; its name; its value
 
 _SHOWN_NOTES = 3
 
@@ -26,30 +25,29 @@ _SHOWN_NOTES = 3
 @click.argument("detectors", nargs=-1, metavar="DETECTOR...")
 @option("--list listing", "List the detectors and stop.", is_flag=True)
 @option(
-    "--verdicts",
+    "--verdicts=FILE_OR_DIR",
     "Say of every run in these score files whether its training collapsed, and stop.",
     multiple=True,
     type=click.Path(exists=True),
-    metavar="FILE_OR_DIR",
 )
 @option(
     "--check-causal check_future",
     "Instead of writing scores, say which detectors use the future: scores of beginnings of each series are compared.",
     is_flag=True,
 )
-@option("--data", "A known data set ('pateval data list'), a folder, or a file.", metavar="NAME_OR_DIR")
+@option("--data=NAME_OR_DIR", "A known data set ('pateval data list'), a folder, or a file.")
 @root
-@option("-o --output", "Folder for the score files.", type=click.Path(file_okay=False), metavar="DIR")
-@option("--seed", "Seed of every detector that has one; its own default otherwise.", type=int)
-@option("--seeds", "Several seeds, in one file with a column 'run': 0,1,2 or 0..4.", metavar="N,N,...")
-@option("--device", "cpu, cuda, cuda:1 ...; a GPU if there is one by default.")
-@option("--set settings", "A setting; DETECTOR.KEY=VALUE for one only.", multiple=True, metavar="KEY=VALUE")
+@option("-o --output=DIR", "Folder for the score files.", type=click.Path(file_okay=False))
+@option("--seed=N", "Seed of every detector that has one; its own default otherwise.", type=int)
+@option("--seeds=N,N,...", "Several seeds, in one file with a column 'run': 0,1,2 or 0..4.")
+@option("--device=DEVICE", "cpu, cuda, cuda:1 ...; a GPU if there is one by default.")
+@option("--set=KEY=VALUE settings", "A setting; DETECTOR.KEY=VALUE for one only.", multiple=True)
 @option(
     "--higher-is-anomalous/--lower-is-anomalous higher",
     "What a high value of package.module:Class says; known of scikit-learn's, PyOD's and aeon's.",
     default=None,
 )
-@option("--only", "Only this series; may be repeated.", multiple=True, metavar="SERIES")
+@option("--only=SERIES", "Only this series; may be repeated.", multiple=True)
 @option("--join joined", "Lay all series end to end and fit once; no window crosses them.", is_flag=True)
 @option(
     "--protocol",
@@ -62,18 +60,18 @@ _SHOWN_NOTES = 3
     "With --protocol paper: do as the authors' program does where our defaults differ.",
     type=click.Choice(["authors"]),
 )
-@option("--jobs", "Fits at a time.", type=AT_LEAST_1, default=1)
-@option("--minutes", "Stop after so long; the next call goes on from there.", type=click.FloatRange(min=0))
-@option("--name", "Call the score file this instead of the detector; for one detector.")
+@option("--jobs=N", "Fits at a time.", type=AT_LEAST_1, default=1)
+@option("--minutes=N", "Stop after so long; the next call goes on from there.", type=click.FloatRange(min=0))
+@option("--name=NAME", "Call the score file this instead of the detector; for one detector.")
 @option("--float32 single", "Store scores as float32, half the size.", is_flag=True)
 @option("--overwrite", "Replace score files of other settings or data.", is_flag=True)
 def command(
-    detectors: tuple[str, ...],
+    detectors: Files,
     listing: bool,
     verdicts: tuple[str, ...],
     check_future: bool,
     data: str | None,
-    root: str | None,
+    root: Path | None,
     output: str | None,
     seed: int | None,
     seeds: str | None,
@@ -101,42 +99,47 @@ def command(
     Example: pateval detect pca moving_zscore --check-causal --data MSL
     """
     if listing:
-        _list()
+        from pateval.detectors import REGISTRY
+
+        needs = {name: f" (needs {entry.needs})" if entry.needs else "" for name, entry in REGISTRY.items()}
+        say_list({name: f"{entry.about}{needs[name]}" for name, entry in REGISTRY.items()})
         return
     if verdicts:
         _verdicts(verdicts)
         return
-    if not detectors:
-        raise click.UsageError("name at least one detector ('pateval detect --list' shows them)")
-    if check_future and (output is not None or seeds is not None or joined or work["protocol"] == "paper"):
-        raise click.UsageError(
-            "--check-causal writes no scores and looks at each series by itself: leave out -o, --seeds, --join and "
-            "--protocol"
-        )
+    is_paper = work["protocol"] == "paper"
+    refused = {
+        "name at least one detector ('pateval detect --list' shows them)": not detectors,
+        "--check-causal writes no scores and looks at each series by itself: leave out -o, --seeds, --join and "
+        "--protocol": check_future and (output is not None or seeds is not None or joined or is_paper),
+        "--name goes with one detector": name is not None and len(detectors) > 1,
+        "--seed and --seeds exclude each other": seed is not None and seeds is not None,
+        "--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only": higher is not None
+        and not any(":" in detector for detector in detectors),
+        "--preset goes with --protocol paper": preset is not None and not is_paper,
+    }
+    for message, is_wrong in refused.items():
+        if is_wrong:
+            raise click.UsageError(message)
     if data is None or (output is None and not check_future):
         raise click.UsageError("--data is needed" if check_future else "--data and -o are needed")
-    if name is not None and len(detectors) > 1:
-        raise click.UsageError("--name goes with one detector")
-    if seed is not None and seeds is not None:
-        raise click.UsageError("--seed and --seeds exclude each other")
-    if higher is not None and not any(":" in detector for detector in detectors):
-        raise click.UsageError("--higher-is-anomalous and --lower-is-anomalous are for package.module:Class only")
-    if preset is not None and work["protocol"] != "paper":
-        raise click.UsageError("--preset goes with --protocol paper")
     from pateval.datasets import contents_of, join, load, title_of
+    from pateval.runner.candidates import read_setting
 
-    is_paper = work["protocol"] == "paper"
-    parsed = [
-        *(_paper_settings(detectors, preset) if is_paper else []),
-        *(_setting(text, detectors) for text in settings),
-    ]
     work["seeds"] = None if seeds is None else _seeds(seeds)
-    candidates = [
-        _user_class(detector, parsed, higher, seed, name)
-        if ":" in detector
-        else _known(detector, title_of(data), parsed, name=name, seed=seed, device=device)
-        for detector in dict.fromkeys(detectors)
-    ]
+    try:
+        chosen = [read_setting(text, detectors) for text in settings]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    candidates = []
+    for detector in dict.fromkeys(detectors):
+        own = (_paper_settings(detector, preset) if is_paper else {}) | {
+            key: value for wanted, key, value in chosen if wanted in (None, detector)
+        }
+        if ":" in detector:
+            candidates.append(_user_class(detector, own, higher_is_anomalous=higher, seed=seed, name=name))
+        else:
+            candidates.append(_known(detector, title_of(data), own, name=name, seed=seed, device=device))
     series = load(data, root=root)
     _announce_features(data, series)
     work["about_data"] = _about(data, contents_of(series), only)
@@ -197,16 +200,6 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
         tell(f"the times of {len(notes) - _SHOWN_NOTES} more series repeat or are out of order")
 
 
-def _list() -> None:
-    from pateval.detectors import REGISTRY
-    from pateval.output.text_table import hanging
-
-    width = max(map(len, REGISTRY))
-    for key, entry in REGISTRY.items():
-        needs = f" (needs {entry.needs})" if entry.needs else ""
-        say(hanging(f"{key:<{width}}  ", f"{entry.about}{needs}"))
-
-
 def _verdicts(paths: Sequence[str]) -> None:
     from pateval.io.score_files import training_verdicts
     from pateval.output.text_table import TERMINAL_WIDTH, render
@@ -217,7 +210,7 @@ def _verdicts(paths: Sequence[str]) -> None:
     say(render(columns, rows, width=TERMINAL_WIDTH))
 
 
-def _known(detector: str, title: str, parsed: Sequence[Setting], **given: Any) -> Candidate:
+def _known(detector: str, title: str, own: Mapping[str, Any], **given: Any) -> Candidate:
     """Return a detector of the registry, with the papers' settings for the data set where there are some."""
     from pateval.detectors import REGISTRY
     from pateval.detectors.presets import dataset_settings
@@ -227,23 +220,19 @@ def _known(detector: str, title: str, parsed: Sequence[Setting], **given: Any) -
         raise ValueError(
             f"unknown detector {detector!r}; there are {', '.join(REGISTRY)}, or package.module:Class of your own"
         )
-    mine = {key: value for wanted, key, value in parsed if wanted in (None, detector)}
-    variant = mine.get("variant", "paper")
+    variant = own.get("variant", "paper")
     preset = dataset_settings(detector, title, variant=variant) if variant in ("paper", "original") else {}
-    added = {key: value for key, value in preset.items() if key not in mine}
+    added = {key: value for key, value in preset.items() if key not in own}
     if added:
         shown = ", ".join(f"{key}={value}" for key, value in added.items())
         tell(f"{detector}: settings of the papers for {title}: {shown}")
-    return candidate(detector, settings={**added, **mine}, **given)
+    return candidate(detector, settings={**added, **own}, **given)
 
 
-def _user_class(
-    path: str, parsed: Sequence[Setting], higher: bool | None, seed: int | None, name: str | None
-) -> Candidate:
+def _user_class(path: str, own: Mapping[str, Any], **given: Any) -> Candidate:
     from pateval.runner import user_candidate
 
-    mine = {key: value for wanted, key, value in parsed if wanted in (None, path)}
-    made = user_candidate(path, higher_is_anomalous=higher, name=name, seed=seed, settings=mine)
+    made = user_candidate(path, settings=own, **given)
     tell(f"{made.name}: {_what_it_sees(made.settings)}")
     return made
 
@@ -258,18 +247,15 @@ def _what_it_sees(settings: Mapping[str, Any]) -> str:
     return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
-def _paper_settings(detectors: Sequence[str], preset: str | None) -> list[Setting]:
+def _paper_settings(detector: str, preset: str | None) -> dict[str, Any]:
     """Return what goes with the paper's protocol: the test set chooses the weights where it can, and the preset."""
     from pateval.detectors import REGISTRY, settings_class
     from pateval.detectors.presets import preset_settings
 
-    found: list[Setting] = []
-    for detector in detectors:
-        if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__:
-            found.append((detector, "select_on_test", True))
-        if preset is not None:
-            found += [(detector, key, value) for key, value in preset_settings(preset, detector).items()]
-    return found
+    found: dict[str, Any] = {}
+    if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__:
+        found["select_on_test"] = True
+    return found if preset is None else found | preset_settings(preset, detector)
 
 
 def _seeds(text: str) -> list[int]:
@@ -308,23 +294,6 @@ def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
     return about
 
 
-def _setting(text: str, detectors: Sequence[str]) -> Setting:
-    """Take ``DETECTOR.KEY=VALUE`` apart; values are Python literals, or text."""
-    import ast
-
-    left, equals, right = text.partition("=")
-    detector, dot, key = left.rpartition(".")
-    if not equals or not (key if dot else left).isidentifier():
-        raise click.UsageError(f"--set takes KEY=VALUE or DETECTOR.KEY=VALUE; got {text!r}")
-    if dot and detector not in detectors:
-        raise click.UsageError(f"--set {text}: {detector!r} is not among the detectors to run")
-    try:
-        value = ast.literal_eval(right)
-    except (ValueError, SyntaxError):
-        value = {"true": True, "false": False, "none": None}.get(right.lower(), right)
-    return detector or None, key if dot else left, value
-
-
 def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
     if not only:
         return series
@@ -337,12 +306,13 @@ def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
 
 
 def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str, **options: Any) -> None:
+    from pateval.output.progress import detection_progress
     from pateval.runner import detect
 
     if any(one.train is None for one in series):
         tell("no training stretch: detectors are fitted on the test stretch, without its labels")
     try:
-        with detection_progress() as show:
+        with detection_progress(console(), for_terminal) as show:
             results = detect(candidates, series, output, show=show, **options)
     except KeyboardInterrupt:
         tell(f"stopped; finished runs are kept in {output}, and the same command goes on from there")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import progress_bar, tell, tell_all
+from pateval.cli.messages import progress_bar, tell_all
+from pateval.cli.options import Files, Given
 from pateval.cli.output import Output, result_options
-from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pateval.validation.arrays import BoolArray, FloatArray
 
 
-def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measures) -> ScoredFiles:
+def read_scores(files: Sequence[str], columns: Given, measures: Measures) -> ScoredFiles:
     """Read all detectors in some files, and say on standard error how the files were understood."""
     from pateval.evaluation.files import ScoredFiles
     from pateval.io import Reading
@@ -31,8 +31,7 @@ def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measure
     plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
     tell_all(plan.notes)
     read = ScoredFiles.read(plan, measures)
-    if any("early" in metric.global_options for metric in measures.metrics):
-        tell_all(check.sentence for check in long_holes(read.spacings(), measures))
+    tell_all(check.sentence for check in long_holes(read.spacings(), measures))
     return read
 
 
@@ -42,18 +41,12 @@ def read_scores(files: Sequence[str], columns: dict[str, Any], measures: Measure
     "pateval score mine.csv --label y --score lstm,pca --threshold quantile:0.01",
     "pateval score mine.csv --time date --early 10min --delay 1h -o values.csv",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.files
 @options.columns
 @options.measures(options.pooled, options.chance, options.seed)
 @options.display
 @result_options
-def score(
-    files: tuple[str, ...],
-    columns: dict[str, Any],
-    parameters: dict[str, Any],
-    display: tuple[str, ...],
-    result: Output,
-) -> None:
+def score(files: Files, columns: Given, parameters: Given, names: dict[str, str], result: Output) -> None:
     """Compute metrics of the detectors in FILE... (`-` for standard input).
 
     A file holds labels and one or many score columns, or a detector column. Files with one score column are a detector
@@ -76,7 +69,6 @@ def score(
     measures = Measures.of(**parameters, channels=any(layout.channels for layout in plan.layouts))
     read = ScoredFiles.read(plan, measures)
     table = evaluate_detectors(read.detectors(), measures)
-    names = options.display_names(display)
     result.emit(lambda style, width: table.to_latex(names=names) if style == "latex" else table.rendered(style, width))
     if result.style not in ("json", "csv"):
         tell_all(table.remarks())
@@ -90,18 +82,15 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
     from pateval.evaluation.measures import Measures
     from pateval.evaluation.notes import inverted_note
     from pateval.evaluation.values import values_of
-    from pateval.leaderboards.diagnostics import label_differences, long_holes, too_long_buffers
+    from pateval.leaderboards.diagnostics import data_checks
 
     if "auc_roc" not in measures.ids:
         area = Measures.of(metrics="auc_roc", missing=measures.missing)
         for name, runs in read.detectors().items():
             values = {metric: value.value for metric, value in values_of(runs[0], area).items()}
             yield from (f"{name}: {line}" for line in inverted_note(values))
-    yield from (check.sentence for check in label_differences(read.plan, read.label_numbers()))
-    if any("early" in metric.global_options for metric in measures.metrics):
-        spacings = read.spacings()
-        checks = *too_long_buffers(spacings, measures), *long_holes(spacings, measures)
-        yield from (check.sentence for check in checks)
+    checks = data_checks(read.plan, read.label_numbers(), read.spacings(), measures)
+    yield from (check.sentence for check in checks)
 
 
 @options.command(
@@ -109,19 +98,14 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
     "pateval compare mine.csv --score lstm,pca",
     "pateval compare lstm.parquet pca.parquet --metrics pate_ap,vus_pr",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.files
 @options.columns
-@options.option("--only", "These two detectors, where the files hold more.", metavar="NAME,NAME")
+@options.option("--only=NAME,NAME", "These two detectors, where the files hold more.")
 @options.measures(options.pooled, options.seed)
-@options.option("--draws", "Resamples: 200 of pieces, 2000 of series.", type=options.AT_LEAST_0, metavar="N")
+@options.option("--draws=N", "Resamples: 200 of pieces, 2000 of series.", type=options.AT_LEAST_0)
 @result_options
 def compare(
-    files: tuple[str, ...],
-    columns: dict[str, Any],
-    only: str | None,
-    parameters: dict[str, Any],
-    draws: int | None,
-    result: Output,
+    files: Files, columns: Given, only: str | None, parameters: Given, draws: int | None, result: Output
 ) -> None:
     """Compare the detector in file A with the one in file B, or two detectors that all files hold.
 
@@ -146,61 +130,13 @@ def compare(
             f"({', '.join(map(repr, names))}); {remedy}"
         )
     one, other = names
-    same = _on_same_steps(read, one, other, measures)
+    read, notes = read.on_same_steps(one, other, needs_times=measures.needs_times)
+    tell_all(notes)
+    found = read.detectors()
     measures.require_detectors(names)
-    found = same.detectors()
     with progress_bar("metrics resampled") as progress:
         compared = compare_runs(found[one], found[other], measures, names=(one, other), draws=draws, progress=progress)
     result.emit(compared.rendered)
-
-
-def _on_same_steps(read: ScoredFiles, one: str, other: str, measures: Measures) -> ScoredFiles:
-    """Both detectors, with the same labels and times on the series that both have.
-
-    Series that only one has are named on standard error; steps that one file ignores are ignored for both.
-    """
-    from dataclasses import replace
-
-    import numpy as np
-
-    from pateval.io import TableError
-
-    series = {name: list(dict.fromkeys(job.series for job, _, _ in read.only([name]).parts)) for name in (one, other)}
-    if not set(series[one]) & set(series[other]):
-        if len(series[one]) == len(series[other]) == 1:
-            places = f"{one!r} is on series {series[one][0]!r} and {other!r} on {series[other][0]!r}"
-            raise TableError(f"{places}: nothing to compare")
-        raise TableError(f"{one!r} and {other!r} have no series in common")
-    for mine, theirs in ((one, other), (other, one)):
-        alone = [name for name in series[mine] if name not in series[theirs]]
-        if alone:
-            tell(f"not in the differences, since only {mine!r} has it: series {listed(alone, 1)}")
-    ignored: dict[str, Any] = {}
-    first: dict[str, tuple[Any, Any]] = {}
-    for job, item, recording in read.parts:
-        known, expected = first.setdefault(job.series, (item, recording))
-        steps, name = len(expected.labels), f"series {job.series!r}"
-        if len(recording.labels) != steps:
-            raise TableError(
-                f"{name} has {steps:,} steps in {known.where} and {len(recording.labels):,} in {item.where}; both "
-                "detectors must be on the same steps"
-            )
-        differing = int((recording.labels != expected.labels).sum())
-        if differing:
-            raise TableError(
-                f"{name}: the labels in {known.where} and {item.where} differ on {differing:,} of {steps:,} steps; "
-                "both detectors must be on the same labels"
-            )
-        own_times, known_times = np.asarray(recording.nanoseconds), np.asarray(expected.nanoseconds)
-        if measures.needs_times and not np.array_equal(own_times, known_times):
-            raise TableError(
-                f"the times in {known.where} and {item.where} differ; {measures.needs_times} needs both detectors on "
-                "the same clock"
-            )
-        if recording.ignore is not None:
-            ignored[job.series] = recording.ignore | ignored.get(job.series, False)
-    parts = [(job, item, replace(recording, ignore=ignored.get(job.series))) for job, item, recording in read.parts]
-    return replace(read, parts=parts)
 
 
 @options.command(
@@ -212,16 +148,18 @@ def _on_same_steps(read: ScoredFiles, one: str, other: str, measures: Measures) 
 @options.columns
 @options.threshold
 @options.on_clock
-@options.option("--only", "Explain this detector or run only, where the file holds several.", metavar="NAME")
+@options.option("--only=NAME", "Explain this detector or run only, where the file holds several.")
 @options.only_series
 @options.option("--steps", "A row per time step instead of per event.", is_flag=True)
+@options.by_kind
 @result_options
 def explain(
     file: str,
-    columns: dict[str, Any],
+    columns: Given,
     only: str | None,
     only_series: str | None,
     steps: bool,
+    by: str | None,
     result: Output,
     **parameters: Any,
 ) -> None:
@@ -233,6 +171,8 @@ def explain(
 
     The score column is compared with --threshold; a column of 0/1 predictions is taken as it is with --threshold 1.
     """
+    import numpy as np
+
     from pateval.evaluation.explanation import explain_recording
     from pateval.evaluation.measures import Measures
     from pateval.io import TableError
@@ -250,37 +190,37 @@ def explain(
         names = ", ".join(map(repr, found))
         raise TableError(f"{file} holds {len(found)} {what} ({names}); choose one with --score or --only")
     ((name, recording),) = found.items()
+    kinds: Any = by
+    if by == "class":
+        ((detector, run),) = (key for key, title in titles.items() if title == name)
+        own = [item for job, item, _ in read.parts if (job.detector, job.run) == (detector, run)]
+        kinds = np.concatenate([item.label_classes() for item in own])
     if not recording.labels.any():
         raise TableError(f"{file} holds no anomaly: nothing to explain")
     several = recording.starts.size > 1 or columns.get("series") is not None or only_series is not None
-    explanation = explain_recording(recording, measures.of_detector(name), names=several)
+    explanation = explain_recording(recording, measures.of_detector(name), names=several, by=kinds)
 
     def text(style: str, width: int | None) -> str:
         """Make the printed explanation for people, a row per event or step for programs."""
         if style == "table" and not steps:
             return f"{folded(f'detector {name}', width)}\n{explanation!r}"
         header, rows = (explanation.points if steps else explanation).records()
+        if by is not None and not steps:
+            header = list(explanation.kinds[0].columns())
+            rows = [list(kind.row_dicts()[0].values()) for kind in explanation.kinds]
         return render(["detector", *header], [[name, *row] for row in rows], style, width=width)
 
     result.emit(text)
 
 
-@options.command(
-    "buffer",
-    "pateval buffer mine.csv --label is_anomaly",
-)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.command("buffer", "pateval buffer mine.csv --label is_anomaly")
+@options.files
 @options.label_columns
-@options.option("--value", "Column of the series' own values, in which a period is looked for.", metavar="COLUMN")
+@options.option("--value=COLUMN", "Column of the series' own values, in which a period is looked for.")
 @options.buffers_on_clock
 @result_options
 def buffer(
-    files: tuple[str, ...],
-    columns: dict[str, Any],
-    value: str | None,
-    early: tuple[Any, ...],
-    delay: tuple[Any, ...],
-    result: Output,
+    files: Files, columns: Given, value: str | None, early: tuple[Any, ...], delay: tuple[Any, ...], result: Output
 ) -> None:
     """Say how the series in FILE... are sampled, how long their events are, and which buffers that suggests.
 
@@ -304,12 +244,12 @@ def buffer(
     tell_all(advice.warnings(early, delay))
 
 
-def _spacings(files: tuple[str, ...], columns: dict[str, Any], value: str | None) -> list[EventSpacing]:
+def _spacings(files: Files, columns: Given, value: str | None) -> list[EventSpacing]:
     """Measure the series in some files, with their own values where a column of them is named."""
     from pateval.evaluation.buffers import EventSpacing
     from pateval.io import Reading
-    from pateval.io.batches import read_jobs
     from pateval.io.plan import make_plan, read_labels
+    from pateval.io.units import read_jobs
 
     def measured(item: ScoredSeries, labels: BoolArray, values: FloatArray | None) -> EventSpacing:
         return EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
@@ -320,4 +260,4 @@ def _spacings(files: tuple[str, ...], columns: dict[str, Any], value: str | None
         return [measured(item, item.checked_labels(), None) for item in read.items]
     plan = make_plan(files, Reading(**columns, score=value))
     tell_all(plan.notes)
-    return [measured(item, *item.checked()) for _, item in read_jobs(plan)]
+    return [measured(item, *item.checked()) for item in read_jobs(plan)]

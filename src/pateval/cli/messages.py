@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from pateval.output.harmless import visible, visible_json, visible_lines
+from pateval.output.harmless import visible_json, visible_lines
 from pateval.output.progress import reporter
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pateval.runner import DetectionProgress
-
 _INDENT = "  "  # of the lines a message goes on in: where the next one begins is seen
-# Seconds between two lines about the same training where standard error is no terminal.
-_SECONDS_BETWEEN_LINES = 10.0
 _refused: list[str] = []  # why standard output could not be written, where it could not
 
 
@@ -50,6 +45,22 @@ def say(text: str, style: str = "table") -> None:
     except OSError as error:
         _refused.append(str(error.strerror))
         abandon_stdout()
+
+
+def say_list(texts: Mapping[str, str]) -> None:
+    """Write names and what there is to say of each to standard output."""
+    from pateval.output.text_table import hanging
+
+    width = max(map(len, texts))
+    for name, text in texts.items():
+        say(hanging(f"{name:<{width}}  ", text))
+
+
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """The known name that was probably meant; empty where none is like it."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, known, 1, likeness)), "")
 
 
 def not_said() -> str:
@@ -110,61 +121,3 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Draw a bar on standard error that goes away when all is done; call it with what is done and the total."""
     with reporter(console().is_terminal, goes_away=True) as report:
         yield partial(report, what)
-
-
-@contextmanager
-def detection_progress() -> Iterator[Callable[[DetectionProgress], None]]:
-    """Show what happens to the runs of `pateval detect`: a bar on a terminal, a line now and then elsewhere."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    where, said_at = console(), time.monotonic()
-    is_terminal = where.is_terminal
-
-    def say(text: str) -> None:
-        nonlocal said_at
-        where.print(for_terminal(text), markup=False)
-        said_at = time.monotonic()
-
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=where, transient=True, disable=not is_terminal
-    ) as bar:
-        task = bar.add_task("detect", total=None)
-
-        def show(progress: DetectionProgress) -> None:
-            seed = "" if progress.run is None else f" (seed {progress.run})"
-            who = f"{progress.detector} on {progress.series}{seed}"
-            left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
-            is_training = progress.state == "training"
-            note = f": {progress.message}{left}" if is_training else ""
-            bar.update(task, completed=progress.done, total=progress.total, description=visible(f"{who}{note}"))
-            if progress.state == "failed":
-                say(f"{progress.detector} failed on {progress.series}: {progress.message}")
-            elif progress.collapse:
-                say(f"warning: the training of {who} collapsed: {'; '.join(progress.collapse)}")
-            elif progress.state == "finished" and not is_terminal:
-                say(f"{who} finished ({progress.done} of {progress.total})")
-            elif is_training and not is_terminal and time.monotonic() - said_at >= _SECONDS_BETWEEN_LINES:
-                say(f"{who}{note}")
-
-        yield show
-
-
-def duration(seconds: float) -> str:
-    """Put a number of seconds into words.
-
-    Examples
-    --------
-    >>> duration(7.4), duration(150), duration(7300)
-    ('7 s', '2.5 min', '2.0 h')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

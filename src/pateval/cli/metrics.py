@@ -1,22 +1,19 @@
-"""``pateval metrics``: the catalogue, or one of its entries in full."""
+"""``pateval metrics`` and ``audit``: the catalogue, and which metrics can be fooled on the labels of a file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pateval.cli import options
-from pateval.cli.options import metric_names, option
+from pateval.cli.messages import progress_bar, tell, tell_all
+from pateval.cli.options import Files, Given, metric_names, option
 from pateval.cli.output import Output, result_options
-from pateval.output.harmless import Markup
-from pateval.output.text_table import folded, hanging, render
 
 if TYPE_CHECKING:
-    from pateval.catalog import Metric
-
-_ON_A_TERMINAL = ("metric", "takes", "range", "better", "properties")
-_EMERGING = "a preprint's or one group's so far. They are computed where they are named, and rank nothing by default."
+    from pateval.auditing import ScoreAudit
+    from pateval.io import Reading
 
 
 @options.command("metrics")
@@ -24,9 +21,8 @@ _EMERGING = "a preprint's or one group's so far. They are computed where they ar
 @option("--emerging", "List the emerging metrics, too, and what is wrong with each.", is_flag=True)
 @option("--all everything", "List the emerging metrics and the F-beta of every F1, too.", is_flag=True)
 @option(
-    "--for questions",
+    "--for=QUESTION,... questions",
     "Which metrics answer a question: every-event, early-warning, few-alarms, exact-extent, papers.",
-    metavar="QUESTION,...",
 )
 @result_options
 def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: str | None, result: Output) -> None:
@@ -42,248 +38,113 @@ def command(ids: tuple[str, ...], emerging: bool, everything: bool, questions: s
     same on yours.
     """
     from pateval.catalog import find_metrics
+    from pateval.catalog.description import described, listing
 
     if questions is not None:
         if ids or emerging or everything:
             raise click.UsageError("--for goes without IDs, --emerging and --all")
-        _advise(questions, result)
+        from pateval.auditing.advice import answers_text, questions_named
+        from pateval.auditing.scored_run import reference_audit
+
+        names, reference = questions_named(questions), reference_audit()
+        result.emit(lambda style, width: answers_text(reference, names, style, width))
         return
 
-    emerging = emerging or everything
-    found = find_metrics(metric_names(ids)) if ids else _listed(emerging=emerging, with_f_beta=everything)
-
-    def text(style: str, width: int | None) -> str:
-        if ids and style == "table":
-            return "\n\n".join(_in_full(metric, width) for metric in found)
-        if style in ("json", "csv"):
-            facts = [_facts(metric, style) for metric in found]
-            return render(list(facts[0]), [list(fact.values()) for fact in facts], style)
-        established = [metric for metric in found if ids or not metric.emerging]
-        parts = [_table(established, style, width)]
-        if style == "markdown" and not ids:
-            parts = [_before_the_table(), *parts, _after_the_table()]
-        elif emerging and not ids:
-            about = f"{folded(f'Emerging: {_EMERGING}', width)}\n" if style == "table" else ""
-            parts.append(about + _emerging(style, everything, width))
-        return "\n\n".join(parts)
-
-    result.emit(text)
+    if ids:
+        found = find_metrics(metric_names(ids))
+        result.emit(lambda style, width: described(found, style, width))
+    else:
+        shown = {"emerging": emerging or everything, "with_f_beta": everything}
+        result.emit(lambda style, width: listing(style, width, **shown))
 
 
-def _listed(*, emerging: bool, with_f_beta: bool) -> list[Metric]:
-    """The metrics of the catalogue, those on channels, too."""
-    from pateval.catalog import catalogue
-    from pateval.catalog.table import all_metrics
+@options.command(
+    "audit",
+    "pateval audit scores/*.parquet",
+    "pateval audit mine.csv --score lstm,pca --metrics pate_ap,point_adjusted_f1",
+)
+@options.files
+@options.columns
+@option("--labels-only", "Take no notice of scores in the files.", is_flag=True)
+@options.measures(options.seed)
+@option("--for=QUESTION,... questions", "What to advise on; all questions by default.")
+@option("--seeds=N", "Draws of each detector with chance in it.", type=options.AT_LEAST_1, default=20)
+@options.workers
+@result_options
+def audit(
+    files: Files,
+    columns: Given,
+    labels_only: bool,
+    parameters: Given,
+    questions: str | None,
+    seeds: int,
+    workers: int | None,
+    result: Output,
+) -> None:
+    """Put every metric on trial, with the scores of real detectors where FILE... has them, else with labels alone.
 
-    known = all_metrics() if with_f_beta else catalogue(channels=True, emerging=emerging)
-    return list(known.values())
+    With scores: can it be gamed, that is, does a detector without skill (random, constant, everything, spikes at random
+    and at regular places; one step per event) reach 90 % of the best real one? Does it recover the order of detectors
+    made from the labels with less and less coverage, more delay, more false alarms, more noise? Is its winner that of
+    most metrics, and does its ranking last from one half of the series to the other? Then advice: to find every-event,
+    for early-warning, few-alarms, exact-extent, or to compare with papers, which metrics did well on these data.
+    Metrics whose papers report their own best threshold, such as point_adjusted_f1, are judged there.
+    --wide shows all metrics and figures; --format json also names the series that fakes win.
 
+    Without scores (or with --labels-only): every metric judges detectors that should not win. Worthless ones: random
+    scores, a constant, everything flagged, spikes at random and at regular intervals, the labels inverted. Poor ones:
+    one step per event, every event moved ahead or back by its own length, and the real detector with gaps. The real one
+    finds nine of ten events, a tenth of their length late, with some false alarms. The table shows chance (the mean of
+    random scores), what the real detector gets, what the metric rewards, by initial (sequential, early, delayed, onset,
+    coverage, threshold-free), and the best of the fakes that beat the real one, with the number of others. --wide adds
+    the standard deviation of chance, what a constant, everything flagged and the perfect detector get, whether too
+    early is told from too late, the PATE paper's claim, and all the fakes.
+    """
+    from pateval.auditing.advice import audit_text, questions_named
+    from pateval.io import NoScoresError, Reading
 
-def _advise(questions: str, result: Output) -> None:
-    """Show which metrics answer some questions, without anybody's data."""
-    import shlex
-
-    from pateval.auditing.advice import QUESTIONS, questions_named
-    from pateval.auditing.scored_run import reference_audit
-
-    names = questions_named(questions)
-    found = reference_audit()
-    columns = ["question", "metric", "order", "gamed"]
-    rows = [
-        [answer.question, evidence.metric, evidence.order, evidence.gamed]
-        for answer in found.answered(names)
-        for evidence in answer.found
-    ]
-    command = f"pateval leaderboard FILE... --metrics {shlex.quote(','.join(found.advised_metrics(names)))}"
-    words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
-    about = (
-        f"{words}. order: rank correlation with detectors of known order; gamed: share of series where a fake gets "
-        "near the real detectors; both on made-up series. The highest order comes first; of equals, who holds to the "
-        "question where it competes with another one. 'pateval audit FILE...' measures all of it on your series."
-    )
-
-    def text(style: str, width: int | None) -> str:
-        table = render(columns, rows, style, width=width)
-        return "\n\n".join([table, folded(about, width), command]) if style == "table" else table
-
-    result.emit(text)
-
-
-def _table(metrics: list[Metric], style: str, width: int | None, *more: str) -> str:
-    """The table of some metrics; a terminal has room for some of its columns."""
-    rows = [_cells(metric, style) for metric in metrics]
-    columns = [name for name in rows[0] if name != "faults" or name in more]
-    if style == "table" and width is not None:
-        columns = list(_ON_A_TERMINAL)
-    return render(columns, [[row[name] for name in columns] for row in rows], style, width=width)
-
-
-def _cells(metric: Metric, style: str) -> dict[str, str]:
-    """What the table says of one metric, by column; a page has room for more than a terminal."""
-    from pateval.catalog import initials
-    from pateval.catalog.option_text import value_text
-
-    is_page = style == "markdown"
-    paper, link = _paper(metric)
-    accepted = ", ".join(
-        f"`{name}={value_text(default)}`" + ("*" if name in metric.global_options else "")
-        for name, default in metric.parameters.items()
-    )
-    return {
-        "metric": metric.id,
-        "takes": metric.takes,
-        "range": _range(metric),
-        "better": _better(metric),
-        "threshold": "needed" if metric.needs_threshold else "-",
-        "properties": initials(metric.properties),
-        "paper": Markup(f"[{paper}]({link})") if is_page and link else paper,
-        **({"options": accepted or "-", "definition": str(metric.definition)} if is_page else {}),
-        "faults": metric.faults,
-    }
+    questions_named(questions)
+    reading = Reading(**columns)
+    if not labels_only:
+        try:
+            found = _audit_scores(files, reading, parameters, seeds, workers)
+        except NoScoresError:
+            if questions is not None or reading.score or reading.detector:
+                raise
+        else:
+            result.emit(lambda style, width: audit_text(found, files, questions, style, width))
+            return
+    _audit_labels(files, reading, parameters, seeds, result)
 
 
-def _emerging(style: str, with_f_beta: bool = False, width: int | None = None) -> str:
-    """The emerging metrics, each with what is wrong with it; on a terminal that stands below the table."""
-    found = [metric for metric in _listed(emerging=True, with_f_beta=with_f_beta) if metric.emerging]
-    if style == "table" and width is not None:
-        faults: dict[str, list[str]] = {}
-        for metric in found:
-            faults.setdefault(metric.faults, []).append(metric.id)
-        named = [folded(f"{', '.join(ids)}: {text}", width) for text, ids in faults.items()]
-        return "\n".join([_table(found, style, width), "", *named])
-    return _table(found, style, None, "faults")
+def _audit_scores(files: Files, reading: Reading, parameters: Given, seeds: int, workers: int | None) -> ScoreAudit:
+    from pateval.auditing.scored_run import audit_plan, audited_measures
+    from pateval.io.plan import make_plan
+
+    measures = audited_measures(**parameters)
+    plan = make_plan(files, reading, needs_times=measures.needs_times)
+    tell_all(plan.notes)
+    try:
+        found = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
+    except RuntimeError as error:
+        raise click.ClickException(str(error)) from error
+    tell_all(found.notes[len(plan.notes) :])
+    return found
 
 
-def _before_the_table() -> str:
-    """Title of the page, and how its table is read."""
-    from pateval.catalog import PROPERTIES
+def _audit_labels(files: Files, reading: Reading, parameters: Given, seeds: int, result: Output) -> None:
+    from pateval.auditing import audit as audit_labels
+    from pateval.evaluation.measures import Measures
+    from pateval.io.plan import read_labels
 
-    about = (
-        "Every metric that `--metrics all` computes, with what it takes and where it comes from. The letters in the "
-        "column *properties* say what was measured of it:"
-    )
-    meanings = "\n".join(f"- `{name[0]}`: {text}" for name, text in PROPERTIES.items())
-    return "\n\n".join(["# All metrics side by side", about, meanings])
-
-
-def _after_the_table() -> str:
-    """What the page says below its table."""
-    from pateval.catalog import DEFINITION_HISTORY
-
-    history = [[line.date, line.functions, str(line.definition), line.change] for line in DEFINITION_HISTORY]
-    reach = (
-        "Options marked * are reached by `early=`, `delay=` and `window=` of `evaluate` and by `--early`, `--delay` "
-        "and `--window`; an option in an id, as in `pate(early=20,delay=20)`, wins over them. Every metric that ends "
-        "in `_f1` and has a `_precision` and a `_recall` has an `_f_beta` with the option `beta`, too."
-    )
-    rule = (
-        "The definition of a metric goes up when its numbers change for the same input and options. "
-        "[signatures.md](signatures.md) says what else may change."
-    )
-    table = render(["since", "functions", "definition", "what changed"], history, "markdown")
-    shape = (
-        "`channel_` and `affected_channels` metrics take labels, scores and predictions of steps by channels; "
-        "`anomalies` and `subsystems` of the latter describe the data, so they are given to the function and are no "
-        "part of an id."
-    )
-    emerging = ["## Emerging", f"Emerging metrics are {_EMERGING}", _emerging("markdown")]
-    return "\n\n".join([reach, shape, *emerging, "## Definition history", rule, table])
-
-
-def _in_full(metric: Metric, width: int | None) -> str:
-    """Everything the catalogue knows of one metric, for people."""
-    from pateval.catalog import PROPERTIES
-
-    paper, link = _paper(metric)
-    module = "pateval" if metric.in_package else metric.function.__module__
-    parts = f"{module}.{metric.function.__name__}" + ("" if metric.field is None else f"(...).{metric.field}")
-    accepted = ", ".join(f"{name}={default!r}" for name, default in metric.parameters.items())
-    bound = ", ".join(f"{name}={value!r}" for name, value in metric.options.items())
-    claimed = metric.paper_properties
-    lines = [
-        metric.id,
-        *([hanging("  ", metric.summary.replace("`", ""), width)] if metric.summary else []),
-        "",
-        f"  computed by   {parts}",
-        f"  takes         labels and {metric.takes}{_shape(metric)}",
-        f"  range         {_range(metric)}, {_better(metric)} is better",
-        hanging("  options       ", accepted or "none", width),
-        *([hanging("  set here      ", bound, width)] if bound else []),
-        f"  reached by    {' '.join(f'--{name}' for name in metric.global_options) or 'no global option'}",
-        f"  many series   {'all steps together' if metric.pools else 'mean over the series'}",
-        hanging("  paper         ", paper, width),
-        *([f"                {link}"] if link else []),
-        *(
-            ["  emerging      computed where it is named: a preprint's or one group's so far"]
-            if metric.emerging
-            else []
-        ),
-        f"  definition    {metric.definition}",
-        hanging("  faults        ", metric.faults or "not stated", width),
-    ]
-    if not metric.in_package:
-        return "\n".join([*lines, "  rewards       run `pateval audit` to measure it"])
-    lines += ["", "  rewards           measured  PATE paper"]
-    for name, text in PROPERTIES.items():
-        measured = "yes" if name in metric.properties else "no"
-        claim = "-" if claimed is None else "yes" if name in claimed else "no"
-        differs = "  (differ)" if claimed is not None and claim != measured else ""
-        lines.append(hanging(f"    {name:<16}{measured:<10}{claim:<10}  ", f"{text}{differs}", width))
-    return "\n".join(lines)
-
-
-def _shape(metric: Metric) -> str:
-    """What else must be said of what a metric takes."""
-    shape = ", steps by channels" if metric.channels else ""
-    return f"{shape}: a threshold is needed" if metric.needs_threshold else shape
-
-
-def _facts(metric: Metric, style: str) -> dict[str, Any]:
-    """Everything the catalogue knows of one metric, for programs; CSV has no lists or objects."""
-    from pateval.catalog import PROPERTIES
-
-    def sorted_names(properties: frozenset[str]) -> list[str]:
-        return [name for name in PROPERTIES if name in properties]
-
-    paper, link = _paper(metric)
-    claimed = metric.paper_properties
-    same = ("takes", "low", "high", "higher_is_better", "needs_threshold")
-    found = {
-        "metric": metric.id,
-        "summary": metric.summary,
-        "function": metric.function.__name__,
-        "field": metric.field,
-        **{name: getattr(metric, name) for name in same},
-        "pools_series": metric.pools,
-        "channels": metric.channels,
-        "emerging": metric.emerging,
-        "options": dict(metric.parameters),
-        "global_options": list(metric.global_options),
-        "definition": metric.definition,
-        "properties": sorted_names(metric.properties),
-        "paper_properties": None if claimed is None else sorted_names(claimed),
-        "faults": metric.faults,
-        "paper": paper,
-        "link": link,
-    }
-    if style == "json":
-        return found
-    found["options"] = [f"{name}={value!r}" for name, value in metric.parameters.items()]
-    return {name: " ".join(fact) if isinstance(fact, list) else fact for name, fact in found.items()}
-
-
-def _range(metric: Metric) -> str:
-    low = "-inf" if metric.low == -float("inf") else f"{metric.low:g}"
-    return f"{low} to {metric.high:g}"
-
-
-def _better(metric: Metric) -> str:
-    return "higher" if metric.higher_is_better else "lower"
-
-
-def _paper(metric: Metric) -> tuple[str, str]:
-    """Where a metric comes from, and a link one can follow."""
-    if metric.paper is None:
-        return f"your own, in {metric.function.__module__}", ""
-    link = metric.paper.link.replace("arXiv:", "https://arxiv.org/abs/", 1)
-    return metric.paper.text, link.replace("doi:", "https://doi.org/", 1)
+    needs_times = Measures.of(**parameters).needs_times
+    read = read_labels(files, reading, needs_times)
+    tell_all(read.notes)
+    given = {name: value for name, value in parameters.items() if name not in ("threshold", "missing")}
+    with progress_bar("detectors judged") as progress:
+        found = audit_labels(**given, **read.steps, seeds=seeds, progress=progress)
+    result.emit(found.rendered)
+    tell(found.summary())
+    if result.style not in ("json", "csv"):
+        for row in found.rows:
+            tell_all(f"{row.label}: {reason}" for reason in dict.fromkeys(row.reasons.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -13,16 +14,29 @@ from pateval.validation.wording import in_words
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
+Files = tuple[str, ...]
+Given = dict[str, Any]
+"""Options by their names, as a command hands them on."""
 
 AT_LEAST_0, AT_LEAST_1 = click.IntRange(min=0), click.IntRange(min=1)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 _STEPS_OR_DURATIONS = "write steps, as in 100, 0,100 or 0..100, or durations, as in 10min or 0min,2h"
 
 
 def option(names: str, text: str, **settings: Any) -> Decorator:
-    """Declare an option: its names with spaces between, its help, and what `click.option` takes; defaults are shown."""
+    """Declare an option: its names, the placeholder behind ``=`` and what the function calls it; its help; the rest.
+
+    ``"-o --output=DIR folder"`` has the placeholder DIR, and the command gets it as ``folder``. What `click.option`
+    takes may follow; defaults are shown.
+    """
+    declared, _, rest = names.partition("=")
+    metavar, _, called = rest.partition(" ")
+    if metavar:
+        settings["metavar"] = metavar
     if not settings.get("is_flag"):
         settings.setdefault("show_default", settings.get("default") is not None)
-    return click.option(*names.split(), help=text, **settings)
+    return click.option(*declared.split(), *called.split(), help=text, **settings)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -88,74 +102,80 @@ def was_given(name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _lengths(context: click.Context, parameter: click.Parameter, value: str) -> tuple[Any, ...]:
+def read_by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Make a callback of an option from a function that reads its text; what that refuses, click says in its form."""
+
+    def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        try:
+            return None if value is None else read(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), context, parameter) from None
+
+    return callback
+
+
+def _lengths(text: str) -> tuple[Any, ...]:
     """Read numbers of steps, ``100``, ``0,100`` or ``0..100``, or durations, ``10min`` or ``0min,2h``."""
     from pateval.time.clocks import canonical_lengths
     from pateval.validation.arrays import MOST_BUFFERS
 
     try:
-        first, is_range, last = value.partition("..")
-        if is_range:
-            lengths = range(int(first), int(last) + 1)
-            if len(lengths) > MOST_BUFFERS:
-                message = f"{in_words(value)} are {len(lengths):,} buffers; at most {MOST_BUFFERS:,} are taken"
-                raise click.BadParameter(message, context, parameter)
+        first, is_range, last = text.partition("..")
+        if not is_range:
+            parts = [part.strip() for part in text.split(",")]
+            return canonical_lengths([part if part[-1:].isalpha() else int(part) for part in parts], "it")
+        lengths = range(int(first), int(last) + 1)
+        if len(lengths) <= MOST_BUFFERS:
             return canonical_lengths(lengths, "it")
-        parts = [part.strip() for part in value.split(",")]
-        return canonical_lengths([part if part[-1:].isalpha() else int(part) for part in parts], "it")
     except (TypeError, ValueError):
-        message = f"{in_words(value)} is not a buffer; {_STEPS_OR_DURATIONS}"
-        raise click.BadParameter(message, context, parameter) from None
+        raise ValueError(f"{in_words(text)} is not a buffer; {_STEPS_OR_DURATIONS}") from None
+    raise ValueError(f"{in_words(text)} are {len(lengths):,} buffers; at most {MOST_BUFFERS:,} are taken")
 
 
-def _length(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
+def _length(text: str) -> int | str:
     """Read one number of steps or one duration."""
-    found = _lengths(context, parameter, value)
+    found = _lengths(text)
     if len(found) != 1:
-        raise click.BadParameter(f"{value!r} is not one length; write steps or a duration", context, parameter)
+        raise ValueError(f"{text!r} is not one length; write steps or a duration")
     only: int | str = found[0]
     return only
 
 
-def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def _duration(text: str) -> str:
     """Read a duration that is longer than nothing, in its one form."""
     from pateval.time.clocks import duration_text
 
     try:
-        length = None if value is None else duration_text(value)
+        length = duration_text(text)
     except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is no duration; write a number with a unit, as in 10min or 2h", context, parameter
-        ) from None
+        raise ValueError(f"{text!r} is no duration; write a number with a unit, as in 10min or 2h") from None
     if length == "0s":
-        raise click.BadParameter(f"{value!r} parts every step from the next; write a longer one", context, parameter)
+        raise ValueError(f"{text!r} parts every step from the next; write a longer one")
     return length
 
 
-def steps_or_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+def _steps_or_duration(text: str) -> int | str:
     """Read ``5`` as steps, and leave ``10min`` as it is."""
     from pateval.time.clocks import nanoseconds
 
-    if value is None or value.isdecimal():
-        return value if value is None else int(value)
+    if text.isdecimal():
+        return int(text)
     try:
-        nanoseconds(value)
+        nanoseconds(text)
     except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a number of steps nor a duration such as 10min", context, parameter
-        ) from None
-    return value
+        raise ValueError(f"{text!r} is neither a number of steps nor a duration such as 10min") from None
+    return text
 
 
-def _threshold(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
-    """Read thresholds: a number or a rule for all detectors, and ``COLUMN=RULE`` for those that have their own."""
+def _thresholds(values: Sequence[str]) -> Any:
+    """Read thresholds: a number or a rule for all detectors, and ``NAME=RULE`` for those that have their own."""
     found: dict[str | None, float | str] = {}
     for value in values:
         name, is_own, rule = value.rpartition("=")
         detector = name if is_own else None
         if detector in found:
             whose = f"of {detector!r}" if detector else "for all detectors"
-            raise click.BadParameter(f"the threshold {whose} is given twice", context, parameter)
+            raise ValueError(f"the threshold {whose} is given twice")
         try:
             found[detector] = float(rule)
         except ValueError:
@@ -163,22 +183,28 @@ def _threshold(context: click.Context, parameter: click.Parameter, values: tuple
     return found.get(None, "oracle") if set(found) <= {None} else found
 
 
+def _display_names(values: Sequence[str]) -> dict[str, str]:
+    """Read ``NAME=TEXT``; ids have signs of their own, so the text begins behind the last one."""
+    for value in values:
+        if not value.rpartition("=")[0]:
+            raise click.UsageError(f"--display takes NAME=TEXT, as in lstm_v2=LSTM; got {in_words(value)}")
+    return {name: text for name, _, text in (value.rpartition("=") for value in values)}
+
+
+def length_option(names: str, text: str, **settings: Any) -> Decorator:
+    """Declare an option of one length, in steps or in time."""
+    return option(f"{names}=TIME", text, callback=read_by(_steps_or_duration), **settings)
+
+
+files = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 label = option(
-    "--label",
-    "Column of labels; guessed by name if not given. Several, with commas, are labels of channels.",
-    metavar="COLUMN",
+    "--label=COLUMN", "Column of labels; guessed by name if not given. Several, with commas, are labels of channels."
 )
-score = option(
-    "--score", "Column of scores, or several, one per detector. May be repeated.", multiple=True, metavar="COLUMN,..."
-)
-detector = option("--detector", "Column that tells detectors apart.", metavar="COLUMN")
-run = option("--run", "Column that tells runs of a detector apart, such as seeds.", metavar="COLUMN")
-series = option("--series", "Column that tells series apart.", metavar="COLUMN")
-time = option("--time", "Column of times; guessed by name if not given, not used with 'none'.", metavar="COLUMN")
-time_unit = option("--time-unit", "What one unit of times that are numbers is: s, ms, min, h ...", metavar="UNIT")
-time_zone = option(
-    "--time-zone", "Where dates without a time zone were recorded: UTC, Europe/Berlin ...", metavar="ZONE"
-)
+detector = option("--detector=COLUMN", "Column that tells detectors apart.")
+series = option("--series=COLUMN", "Column that tells series apart.")
+time = option("--time=COLUMN", "Column of times; guessed by name if not given, not used with 'none'.")
+time_unit = option("--time-unit=UNIT", "What one unit of times that are numbers is: s, ms, min, h ...")
+time_zone = option("--time-zone=ZONE", "Where dates without a time zone were recorded: UTC, Europe/Berlin ...")
 sort = option("--sort", "Put the rows of each series in order of time.", is_flag=True)
 _OF_STEPS = (
     series,
@@ -187,22 +213,33 @@ _OF_STEPS = (
     time_zone,
     sort,
     option(
-        "--ignore",
+        "--ignore=COLUMN|FILE",
         "What to leave out: a column of 0/1, or a file of intervals with start, stop (and series).",
-        metavar="COLUMN|FILE",
     ),
     option(
-        "--positive",
+        "--positive=LABEL",
         "Label that means an anomaly, where labels are words or classes. May be repeated.",
         multiple=True,
-        metavar="LABEL",
     ),
-    option("--events", "Anomalies in a file of their own, with start, stop (and series) of each.", metavar="FILE"),
+    option("--events=FILE", "Anomalies in a file of their own, with start, stop (and series) of each."),
     option("--closed-events", "The stop of an event belongs to it; by default it does not.", is_flag=True),
+)
+_OF_DETECTORS = (
+    option("--score=COLUMN,...", "Column of scores, or several, one per detector. May be repeated.", multiple=True),
+    detector,
+    option("--run=COLUMN", "Column that tells runs of a detector apart, such as seeds."),
+)
+_OF_FOLDERS = (
+    option(
+        "--layout",
+        "What sub-folders and files of a folder name; by default it is found out and announced.",
+        type=click.Choice(["detector/series", "series/detector"]),
+    ),
+    option("--labels=FOLDER", "Labels in a folder of their own, a file for each series."),
 )
 
 
-def _gathered(into: str, options: Sequence[Decorator], finish: Callable[[dict[str, Any]], dict[str, Any]]) -> Decorator:
+def gathered(into: str, options: Sequence[Decorator], finish: Callable[[Given], Any]) -> Decorator:
     """Add options, and hand their values to the command as one argument."""
 
     def add(command: Command) -> Command:
@@ -219,22 +256,14 @@ def _gathered(into: str, options: Sequence[Decorator], finish: Callable[[dict[st
     return add
 
 
-def _finished_columns(given: dict[str, Any]) -> dict[str, Any]:
+def _finished_columns(given: Given) -> Given:
     score = {"score": score_columns(",".join(given["score"]) or None)} if "score" in given else {}
     return given | score | {"positive": given["positive"] or None}
 
 
-_OF_FOLDERS = (
-    option(
-        "--layout",
-        "What sub-folders and files of a folder name; by default it is found out and announced.",
-        type=click.Choice(["detector/series", "series/detector"]),
-    ),
-    option("--labels", "Labels in a folder of their own, a file for each series.", metavar="FOLDER"),
-)
-columns = _gathered("columns", (label, score, detector, run, *_OF_STEPS, *_OF_FOLDERS), _finished_columns)
+columns = gathered("columns", (label, *_OF_DETECTORS, *_OF_STEPS, *_OF_FOLDERS), _finished_columns)
 """Adds what concerns the reading of tables; the command gets ``columns``, keyword arguments of `pateval.io.Reading`."""
-label_columns = _gathered("columns", (label, *_OF_STEPS), _finished_columns)
+label_columns = gathered("columns", (label, *_OF_STEPS), _finished_columns)
 """Those of them that concern labels."""
 missing = option(
     "--missing",
@@ -244,42 +273,40 @@ missing = option(
 )
 buffers_on_clock = together(
     option(
-        "--early",
+        "--early=STEPS|TIME",
         "Buffer before an event: 100, or a set like 0,100 or 0..100, or in time 10min or 0min,2h.",
-        callback=_lengths,
+        callback=read_by(_lengths),
         default="0,100",
-        metavar="STEPS|TIME",
     ),
-    option("--delay", "Buffer after an event, likewise.", callback=_lengths, default="0,100", metavar="STEPS|TIME"),
+    option("--delay=STEPS|TIME", "Buffer after an event, likewise.", callback=read_by(_lengths), default="0,100"),
 )
-on_clock = together(
-    buffers_on_clock,
-    option(
-        "--max-gap", "Longer holes in time part events and zones of PATE, as in 1h.", callback=duration, metavar="TIME"
-    ),
-    missing,
-)
-window = option(
-    "--window", "Largest window of VUS: 100, or in time 10min.", callback=_length, default="100", metavar="STEPS|TIME"
+
+
+def max_gap(text: str) -> Decorator:
+    """Declare ``--max-gap``, the length of holes that part events."""
+    return option("--max-gap=TIME", text, callback=read_by(_duration))
+
+
+on_clock = together(buffers_on_clock, max_gap("Longer holes in time part events and zones of PATE, as in 1h."), missing)
+_window = option(
+    "--window=STEPS|TIME", "Largest window of VUS: 100, or in time 10min.", callback=read_by(_length), default="100"
 )
 threshold = option(
-    "--threshold",
+    "--threshold=X|RULE|NAME=RULE",
     "How scores become predictions, for metrics that name no threshold: a number, oracle (the default: the best point "
     "F1 of each series), best (each metric's own best), quantile:0.01, standard-deviation:3, median-deviation:3, "
     "peaks-over-threshold, train-quantile:0.01 or train-test-quantile:0.01 (strictly above that of the training scores "
     "in a file of `pateval detect`), alarms:2/1000 (at most two in a thousand steps) or alarms:2/1d (in a day), or "
-    "false-alarms:2/1d (two false ones; it sees the labels). COLUMN=RULE is for one detector. May be repeated.",
-    callback=_threshold,
+    "false-alarms:2/1d (two false ones; it sees the labels). NAME=RULE is for one detector. May be repeated.",
+    callback=read_by(_thresholds),
     multiple=True,
-    metavar="X|RULE|COLUMN=RULE",
 )
-metrics = option(
-    "--metrics",
+_metrics = option(
+    "--metrics=ID,...",
     "Metrics to compute (`pateval metrics` lists them): ids, ids with options such as 'pate(early=20,delay=20)' or "
     "'point_f1(threshold=best)', package.module:function, or all, scores, predictions, events, emerging. Nine by "
     "default, all in `audit`, which judges metrics. May be repeated.",
     multiple=True,
-    metavar="ID,...",
 )
 pooled = option(
     "--pooled",
@@ -287,30 +314,37 @@ pooled = option(
     is_flag=True,
 )
 chance = option(
-    "--chance",
+    "--chance=N",
     "Vectors of random scores that tell what chance reaches; values not above it are marked.",
     type=AT_LEAST_0,
     default=5,
-    metavar="N",
 )
-seed = option("--seed", "Seed of all that is drawn.", type=AT_LEAST_0, default=0, metavar="N")
+seed = option("--seed=N", "Seed of all that is drawn.", type=AT_LEAST_0, default=0)
 display = option(
-    "--display",
+    "--display=NAME=TEXT names",
     "With --format latex: show a detector or metric under another name. May be repeated.",
+    callback=read_by(_display_names),
     multiple=True,
-    metavar="NAME=TEXT",
 )
-rank_by = option("--rank-by", "Metric that orders the detectors; pate_ap where it is computed.", metavar="METRIC")
-workers = option("--workers", "Processes here; one per core by default.", type=AT_LEAST_1, metavar="N")
-root = option("--root", "Folder the known data sets are kept in.", type=click.Path(file_okay=False), metavar="DIR")
+rank_by = option("--rank-by=METRIC", "Metric that orders the detectors; pate_ap where it is computed.")
+control = option(
+    "--control=NAME", "Compare the others with this detector alone: fewer tests than for every two, so more is found."
+)
+by_kind = option(
+    "--kinds by",
+    "Judge each kind of event by itself, too: short, medium and long ones, or those of each class of labels.",
+    type=click.Choice(["length", "class"]),
+)
+dask = option("--dask=ADDRESS", "Compute on a Dask cluster, for example tcp://host:8786.")
+workers = option("--workers=N", "Processes here; one per core by default.", type=AT_LEAST_1)
+root = option("--root=DIR", "Folder the known data sets are kept in.", type=FOLDER)
 doubt = option(
-    "--doubt",
+    "--doubt=STEPS",
     "How far edges of events may lie elsewhere: steps, or a duration such as 10min where there are times. Shows the "
     "spread over 100 labellings with moved edges, and how often each detector keeps its place.",
-    callback=steps_or_duration,
-    metavar="STEPS",
+    callback=read_by(_steps_or_duration),
 )
-only_series = option("--only-series", "This series only, where there are several.", metavar="NAME")
+only_series = option("--only-series=NAME", "This series only, where there are several.")
 
 
 def measures(*others: Decorator) -> Decorator:
@@ -318,19 +352,11 @@ def measures(*others: Decorator) -> Decorator:
 
     The command gets them as one argument ``parameters``: keyword arguments of `pateval.evaluate` and its kin.
     """
-    return _gathered(
+    return gathered(
         "parameters",
-        (metrics, on_clock, window, threshold, *others),
+        (_metrics, on_clock, _window, threshold, *others),
         lambda given: given | {"metrics": metric_names(given["metrics"])},
     )
-
-
-def display_names(values: tuple[str, ...]) -> dict[str, str]:
-    """Read ``NAME=TEXT`` of ``--display``; ids have signs of their own, so the text begins behind the last one."""
-    wrong = next((value for value in values if not value.rpartition("=")[0]), None)
-    if wrong is not None:
-        raise click.UsageError(f"--display takes NAME=TEXT, as in lstm_v2=LSTM; got {in_words(wrong)}")
-    return {name: text for name, _, text in (value.rpartition("=") for value in values)}
 
 
 def split(value: str | None) -> list[str] | None:

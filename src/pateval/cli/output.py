@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import click
 
 from pateval.cli.messages import say
-from pateval.cli.options import option, together, was_given
+from pateval.cli.options import FILE, gathered, option, was_given
 from pateval.output.harmless import visible_lines
 from pateval.output.text_table import FORMATS, TERMINAL_WIDTH
 
@@ -22,10 +21,9 @@ wide_option = option(
     "--wide", f"All columns of the table, and all of their text, beyond {TERMINAL_WIDTH} characters.", is_flag=True
 )
 _FILE = option(
-    "-o --output out",
+    "-o --output=FILE out",
     "Write the result here as well: JSON, CSV, Markdown or LaTeX by suffix, or what --format says.",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    type=FILE,
 )
 overwrite = option("--overwrite", "Replace what is there already under the name given with -o.", is_flag=True)
 
@@ -52,30 +50,29 @@ class Output:
             write_text((text if self.file_style == "json" else visible_lines(text)) + "\n", self.file)
 
 
-def result_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--format --wide -o --overwrite``; the command gets an `Output` as ``result``."""
-
-    @functools.wraps(command)
-    def inner(*arguments: Any, style: str, wide: bool, out: Path | None, overwrite: bool, **others: Any) -> Any:
-        file_style = style
-        if out is not None:
-            _refuse(out, overwrite, click.get_current_context().params)
-            if not was_given("style"):
-                file_style = _STYLE_OF_SUFFIX.get(out.suffix.lower(), "table")
-        return command(*arguments, result=Output(style, wide, out, file_style), **others)
-
-    return together(format_option, wide_option, _FILE, overwrite)(inner)
-
-
-def _refuse(out: Path, overwrite: bool, parameters: dict[str, Any]) -> None:
-    """Refuse a file that cannot or should not be written, before anything is computed."""
-    if not out.parent.is_dir():
-        raise click.UsageError(f"-o {out}: there is no folder {out.parent}")
-    if not out.exists():
-        return
-    if not overwrite:
+def _output(given: dict[str, Any]) -> Output:
+    style, out = given["style"], given["out"]
+    if out is None:
+        return Output(style, given["wide"])
+    if out.exists() and out.parent.is_dir() and not given["overwrite"]:
         raise click.UsageError(f"-o {out}: the file is there already; --overwrite replaces it")
-    for value in parameters.values():
-        for given in value if isinstance(value, tuple) else [value]:
-            if isinstance(given, (str, Path)) and given is not out and Path(given).exists() and out.samefile(given):
-                raise click.UsageError(f"-o {out}: the file is read by this command and cannot be its output, too")
+    others = {name: value for name, value in click.get_current_context().params.items() if name != "out"}
+    refuse_target("-o", out, others.values())
+    own = style if was_given("style") else _STYLE_OF_SUFFIX.get(out.suffix.lower(), "table")
+    return Output(style, given["wide"], out, own)
+
+
+result_options = gathered("result", (format_option, wide_option, _FILE, overwrite), _output)
+"""Adds ``--format --wide -o --overwrite``; the command gets an `Output` as ``result``."""
+
+
+def refuse_target(option: str, target: Path, given: Iterable[Any] = ()) -> None:
+    """Refuse a file that cannot be written, or that is one of those given, before anything is computed."""
+    if not target.parent.is_dir():
+        raise click.UsageError(f"{option} {target}: there is no folder {target.parent}")
+    for values in given if target.exists() else ():
+        for value in values if isinstance(values, tuple) else [values]:
+            if isinstance(value, (str, Path)) and Path(value).exists() and target.samefile(value):
+                raise click.UsageError(
+                    f"{option} {target}: the file is read by this command and cannot be its output, too"
+                )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,24 +35,21 @@ KINDS = {
 _DAY = 86400 * 10**9  # nanoseconds
 
 
-def _range(context: click.Context, parameter: click.Parameter, value: str | None) -> Limits | None:
+def _range(text: str) -> Limits:
     """Read ``1000..2000`` or ``2026-03-01..2026-03-02T12:00``, both included; a date alone is the whole day."""
-    if value is None:
-        return None
     from pateval.cli.plot_figures import Limits
 
-    first, _, last = (part.strip() for part in value.partition(".."))
-    try:
+    first, _, last = (part.strip() for part in text.partition(".."))
+    limits = Limits(0, 0)
+    with suppress(TypeError, ValueError):
         if first.isdigit() and last.isdigit():
             limits = Limits(int(first), int(last) + 1)
         else:
             after = _DAY if len(last) == len("2026-03-01") else 1
             limits = Limits(_moment(first), _moment(last) + after, in_time=True)
-    except (TypeError, ValueError):
-        limits = Limits(0, 0)
     if limits.first >= limits.stop:
         remedy = "write steps, as in 1000..2000, or dates, as in 2026-03-01..2026-03-02T12:00"
-        raise click.BadParameter(f"{in_words(value)} is not a range; {remedy}", context, parameter)
+        raise ValueError(f"{in_words(text)} is not a range; {remedy}")
     return limits
 
 
@@ -66,33 +63,29 @@ def _moment(text: str) -> int:
 
 
 @options.command(
-    "plot",
-    epilog="\b\nKinds:\n" + "\n".join(hanging(f"  {kind:20} ", text, 77) for kind, text in KINDS.items()),
+    "plot", epilog="\b\nKinds:\n" + "\n".join(hanging(f"  {kind:20} ", text, 77) for kind, text in KINDS.items())
 )
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.files
 @option(
-    "-o --output target",
+    "-o --output=x.pdf|png|svg target",
     "Where to write; by default FILE-KIND.png in the current folder.",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="x.pdf|png|svg",
+    type=options.FILE,
 )
 @option("--overwrite", "Replace a file that is not an earlier figure of the same kind.", is_flag=True)
 @options.columns
 @options.measures(options.pooled)
-@option("--only", "Draw these detectors only, where there are several.", metavar="NAME,...")
+@option("--only=NAME,...", "Draw these detectors only, where there are several.")
 @options.only_series
-@option("--value", "Column of the series' own values.", metavar="COLUMN")
-@option("--range limits", "Draw only these steps, or dates.", callback=_range, metavar="FIRST..LAST")
+@option("--value=COLUMN", "Column of the series' own values.")
+@option("--range=FIRST..LAST limits", "Draw only these steps, or dates.", callback=options.read_by(_range))
 @option("--log", "Shares on a logarithmic scale (distribution).", is_flag=True)
 @option(
-    "--test",
-    "Whose groups critical-difference joins.",
-    type=click.Choice(["wilcoxon", "nemenyi"]),
-    default="wilcoxon",
+    "--test", "Whose groups critical-difference joins.", type=click.Choice(["wilcoxon", "nemenyi"]), default="wilcoxon"
 )
+@options.control
 @options.workers
-def command(kind: str, files: tuple[str, ...], target: Path | None, overwrite: bool, **asked: Any) -> None:
+def command(kind: str, files: options.Files, target: Path | None, overwrite: bool, **asked: Any) -> None:
     """Draw a figure of the detectors in FILE... and write it as PDF, PNG or SVG, by suffix.
 
     The path of the figure goes to standard output. An earlier figure of the same kind is replaced; any other file that
@@ -103,16 +96,16 @@ def command(kind: str, files: tuple[str, ...], target: Path | None, overwrite: b
     The axis shows the times of the file, guessed or named with --time; --time none counts steps, and so do several
     series whose times overlap.
     """
-    from pateval.cli.plot_figures import DRAWINGS, Request
-    from pateval.plots import save
-    from pateval.plots.styling import style
+    from pateval.cli import plot_figures
+    from pateval.plots import save, style
 
     if target is None:
         target = Path(f"{Path(files[0]).stem or 'figure'}-{kind}.png")
     creator = f"pateval plot {kind}"
     _check_target(target, creator, overwrite)
     with style(), _notes_on_stderr():  # without matplotlib this says so before anything is computed
-        drawn = DRAWINGS[kind](Request(kind, files, **asked))
+        draw = getattr(plot_figures, kind.replace("-", "_"))
+        drawn = draw(plot_figures.Request(kind, files, **asked))
         save(drawn, target, creator=creator)
     say(str(target))
 

@@ -1,27 +1,33 @@
-"""The figures of ``pateval plot``: what was asked for, read and drawn."""
+"""The figures of ``pateval plot``: what was asked for, read and drawn; each kind by the function of its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
+import numpy.typing as npt
 
+from pateval import audit as audit_labels
+from pateval import plots
 from pateval.cli import options
 from pateval.cli.evaluate import read_scores
 from pateval.cli.messages import tell, tell_all
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from pateval.evaluation.files import ScoredFiles
-    from pateval.evaluation.measures import Measures
-    from pateval.io import ScoredSeries
-    from pateval.leaderboards import Leaderboard
-    from pateval.output.explanation import Explanation
-    from pateval.time.timelines import Recording
+from pateval.cli.options import Files, Given
+from pateval.evaluation.explanation import explain_recording
+from pateval.evaluation.files import ScoredFiles
+from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Sample, with_predictions
+from pateval.io import Reading, ScoredSeries, TableError, open_table
+from pateval.io.plan import make_plan, read_labels
+from pateval.io.units import read_jobs
+from pateval.leaderboards import Leaderboard, leaderboard
+from pateval.output.explanation import Explanation
+from pateval.time.clocks import length_order
+from pateval.time.timelines import Recording, leave_out_for_all
 
 _MAX_PANELS = 8
 _RANKED_BY = "pate_ap"
@@ -40,22 +46,17 @@ class Request:
     """What was asked for on the command line: the kind of figure, files, and options by their names."""
 
     kind: str
-    files: tuple[str, ...]
-    columns: dict[str, Any]
-    parameters: dict[str, Any]
+    files: Files
+    columns: Given
+    parameters: Given
     only: str | None
     only_series: str | None
     value: str | None
     limits: Limits | None
     log: bool
     test: str
+    control: str | None
     workers: int | None
-
-    def measures(self, **changes: Any) -> Measures:
-        """What is computed for the figure."""
-        from pateval.evaluation.measures import Measures
-
-        return Measures.of(**{**self.parameters, "chance": 0, **changes})
 
     def buffers(self, default: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Early buffers and delays as given, each the default where it was not."""
@@ -64,10 +65,10 @@ class Request:
 
     def read(self, *, most: int, **changes: Any) -> Drawable:
         """Read the detectors of one figure, no more than it can show; ``changes`` are to what is computed."""
-        given = self.parameters | changes
+        given = self.parameters | {"metrics": "pate_f1", "chance": 0} | changes
         if not isinstance(given["early"], int):
             self._require_one_unit(tuple(given["early"]), tuple(given["delay"]))
-        measures = self.measures(metrics="pate_f1", **changes)
+        measures = Measures.of(**given)
         read = read_scores(self.files, self.columns, measures)
         chosen = read.only(options.split(self.only), None if self.only_series is None else [self.only_series])
         data = _side_by_side(chosen, self, measures)
@@ -83,54 +84,35 @@ class Request:
             raise click.UsageError(f"{self.files[0]} holds {what}: nothing to draw")
         return data
 
-    def _require_one_unit(self, early: tuple[Any, ...], delay: tuple[Any, ...]) -> None:
+    def _require_one_unit(self, *buffers: tuple[Any, ...]) -> None:
         """Refuse buffers of which one is counted in steps and the other measured in time."""
-        in_time = [any(isinstance(length, str) for length in lengths) for lengths in (early, delay)]
-        if any(in_time) and not all(
-            is_time or not any(lengths) for is_time, lengths in zip(in_time, (early, delay), strict=True)
-        ):
+        in_time = [any(isinstance(length, str) for length in lengths) for lengths in buffers]
+        in_steps = [any(lengths) and not is_time for lengths, is_time in zip(buffers, in_time, strict=True)]
+        if any(in_time) and any(in_steps):
             raise click.UsageError(
                 f"'{self.kind}' draws both buffers in steps or both as durations; give --early and --delay"
             )
 
     def board(self, metrics: list[str] | None) -> Leaderboard:
         """The leaderboard in a folder, or that of score files."""
-        from pathlib import Path
-
-        from pateval.leaderboards import Leaderboard, leaderboard
-
         if len(self.files) == 1 and (Path(self.files[0]) / "run.json").is_file():
             return Leaderboard.load(self.files[0])
         given = self.parameters | {"metrics": metrics, "pooled": False, "workers": self.workers}
-        board = leaderboard(list(self.files), **self.columns, **given, chance=0, event_draws=0, progress=True)
+        given |= {"control": self.control, "chance": 0, "event_draws": 0}
+        board = leaderboard(list(self.files), **self.columns, **given, progress=True)
         tell_all((*board.notes, *board.failures))
         return board
 
 
 @dataclass(frozen=True)
 class Drawable:
-    """Some detectors on the same steps.
-
-    Attributes
-    ----------
-    request : Request
-        What was asked for.
-    measures : Measures
-        What is computed.
-    recordings : dict
-        By detector, with its run where there are several: what is evaluated. A step that one of them has no score for
-        is left out for all, where such are ignored.
-    values : ndarray or None
-        The series itself, where asked for.
-    axis : dict
-        ``times`` and ``time_unit`` of the horizontal axis, where the files have times.
-    """
+    """Some detectors on the same steps, by name and run; a step that is left out for one of them is so for all."""
 
     request: Request
     measures: Measures
     recordings: dict[str, Recording]
-    values: npt.NDArray[Any] | None
-    axis: dict[str, Any]
+    values: npt.NDArray[Any] | None  # the series itself, where asked for
+    axis: dict[str, Any]  # ``times`` and ``time_unit`` of the horizontal axis, where the files have times
 
     @property
     def first(self) -> Recording:
@@ -166,25 +148,23 @@ class Drawable:
             found |= {"times": clock.times, "time_unit": clock.unit}
         return found | {"pooled": self.measures.pooled, "max_gap": self.measures.max_gap}
 
+    @property
     def buffers(self) -> dict[str, Any]:
         """Both buffers."""
         return {"early": self.measures.early, "delay": self.measures.delay}
 
     def thresholds(self, *, quiet: bool = False) -> dict[str, float]:
         """The threshold of each detector, said on standard error; none where series have thresholds of their own."""
-        from pateval.evaluation.values import Sample, with_predictions
-
-        found = {}
-        lines = []
+        found, lines = {}, []
         for name, recording in self.recordings.items():
             own = self.measures.of_detector(name)
-            metric = own.metrics[0]
+            (metric,) = own.metrics
             rule = own.rule(metric)
-            (recording,) = with_predictions([recording])
-            parts = [recording] if own.pooled else recording.parts()
-            levels = {Sample(part, own).predicted(metric).level for part in parts} - {None}
-            if recording.predictions is not None:
-                levels = {1.0}
+            (known,) = with_predictions([recording])
+            levels: set[float | None] = {1.0}
+            if known.predictions is None:
+                parts = [known] if own.pooled else known.parts()
+                levels = {Sample(part, own).predicted(metric).level for part in parts} - {None}
             if len(levels) != 1:
                 lines.append(f"{name}: each series has a threshold of its own ({rule.description}); none is drawn")
                 continue
@@ -196,8 +176,6 @@ class Drawable:
 
     def explanations(self) -> dict[str, Explanation]:
         """What each detector's steps count as."""
-        from pateval.evaluation.explanation import explain_recording
-
         found = {name: explain_recording(one, self.measures.of_detector(name)) for name, one in self.recordings.items()}
         tell_all(f"{name}: predictions where {one.predictions_from}" for name, one in found.items())
         return found
@@ -230,9 +208,6 @@ class Drawable:
 
 def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Drawable:
     """Put detectors side by side; they must lie on the same series with the same labels."""
-    from pateval.io import TableError
-    from pateval.time.timelines import leave_out_for_all
-
     found = {f"{name}, run {run}" if run else name: one for (name, run), one in read.by_run().items()}
     first, *others = found
     for other in others:
@@ -259,20 +234,16 @@ def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Dr
     return Drawable(request, measures, recordings, values, _axis(of_first))
 
 
-def _column(read: ScoredFiles, columns: dict[str, Any], item: ScoredSeries, column: str) -> npt.NDArray[Any]:
+def _column(read: ScoredFiles, columns: Given, item: ScoredSeries, column: str) -> npt.NDArray[Any]:
     """A further column of the first file, row by row like the scores of the first detector."""
-    from pateval.io import Reading, TableError, open_table
-    from pateval.io.batches import read_jobs
-    from pateval.io.plan import make_plan
-
     known = open_table(item.where).kinds()
     if column not in known:
         raise TableError(f"{item.where}: there is no column {column!r}; its columns are {', '.join(known)}")
     plan = make_plan([item.where], Reading(**columns | {"score": [column]}))
-    parts = {(job.series, job.run): one.scores for job, one in read_jobs(plan)}
-    wanted = [(job.series, job.run) for job, one, _ in read.parts if one.detector == item.detector]
+    parts = {(one.series, one.run): one.scores for one in read_jobs(plan)}
     if len(parts) == 1:  # one series, which may have another name when it is read for this column
         return next(iter(parts.values()))
+    wanted = [(job.series, job.run) for job, one, _ in read.parts if one.detector == item.detector]
     return np.concatenate([parts[names] for names in dict.fromkeys(wanted)])
 
 
@@ -286,36 +257,25 @@ def _axis(items: Sequence[ScoredSeries]) -> dict[str, Any]:
     return {"times": times, "time_unit": items[0].time_unit}
 
 
-def _series(request: Request) -> Any:
-    from pateval import plots
-
+def series(request: Request) -> Any:
+    """Scores over time."""
     data = request.read(most=_MAX_PANELS)
-    return plots.series(
-        data.labels,
-        data.scores,
-        values=data.values,
-        threshold=data.thresholds(),
-        limits=data.limits(),
-        max_gap=data.measures.max_gap,
-        **data.buffers(),
-        **data.drawn_steps,
-        **data.axis,
-    )
+    more: dict[str, Any] = data.buffers | data.drawn_steps | data.axis | {"max_gap": data.measures.max_gap}
+    thresholds, limits = data.thresholds(), data.limits()
+    return plots.series(data.labels, data.scores, values=data.values, threshold=thresholds, limits=limits, **more)
 
 
-def _categories(request: Request) -> Any:
-    from pateval import plots
-
+def categories(request: Request) -> Any:
+    """What each step counts as."""
     data = request.read(most=1)
     (explanation,) = data.explanations().values()
     return plots.categories(explanation, limits=data.limits(), **data.axis)
 
 
-def _precision_recall(request: Request) -> Any:
-    from pateval import plots
-
+def precision_recall(request: Request) -> Any:
+    """Curves of several detectors, or of one."""
     data = request.read(most=_MAX_PANELS)
-    curves = plots.pate_curves(data.labels, data.scores, **data.buffers(), **data.computed_steps)
+    curves = plots.pate_curves(data.labels, data.scores, **data.buffers, **data.computed_steps)
     thresholds = data.thresholds()
     if len(curves) > 1:
         return plots.precision_recall(curves, threshold=thresholds)
@@ -323,9 +283,8 @@ def _precision_recall(request: Request) -> Any:
     return plots.precision_recall(curve, threshold=thresholds.get(name))
 
 
-def _buffers(request: Request) -> Any:
-    from pateval import plots
-
+def buffers(request: Request) -> Any:
+    """PATE over both buffers."""
     early, delay = request.buffers(tuple(range(0, 101, 10)))
     data = request.read(most=1, early=early, delay=delay)
     (scores,) = data.scores.values()
@@ -333,10 +292,8 @@ def _buffers(request: Request) -> Any:
     return plots.buffer_heat_map(values, early=early, delay=delay)
 
 
-def _buffer_size(request: Request) -> Any:
-    from pateval import plots
-    from pateval.time.clocks import length_order
-
+def buffer_size(request: Request) -> Any:
+    """PATE against early = delay."""
     early, delay = request.buffers(tuple(range(0, 201, 10)))
     if options.was_given("early") and options.was_given("delay") and early != delay:
         raise click.UsageError("'buffer-size' draws early = delay; give both the same set, or only one")
@@ -349,34 +306,25 @@ def _buffer_size(request: Request) -> Any:
     return plots.buffer_sizes(sizes, values, random=random)
 
 
-def _lengths(request: Request) -> Any:
-    from pateval import plots
-
+def lengths(request: Request) -> Any:
+    """Weights against the length of events."""
     (explanation,) = request.read(most=1).explanations().values()
     return plots.weights_by_length(explanation)
 
 
-def _distribution(request: Request) -> Any:
-    from pateval import plots
-
+def distribution(request: Request) -> Any:
+    """Scores inside and outside events."""
     data = request.read(most=1, early=0, delay=0, max_gap=None)
     ((name, scores),) = data.scores.items()
     if any(map(options.was_given, ("early", "delay", "max_gap"))):
         tell("scores are counted inside and outside events: --early, --delay and --max-gap change nothing")
-    return plots.score_distribution(
-        data.labels,
-        scores,
-        threshold=data.thresholds().get(name),
-        pooled=data.measures.pooled,
-        log=request.log,
-        missing=data.first.missing,
-        **data.drawn_steps,
-    )
+    more: dict[str, Any] = {"pooled": data.measures.pooled, "log": request.log, "missing": data.first.missing}
+    at = data.thresholds().get(name)
+    return plots.score_distribution(data.labels, scores, threshold=at, **more, **data.drawn_steps)
 
 
-def _comparison(request: Request) -> Any:
-    from pateval import plots
-
+def comparison(request: Request) -> Any:
+    """Two detectors on the same events."""
     data = request.read(most=2)
     if len(data.scores) != 2:
         raise click.UsageError("'comparison' draws two detectors; there is one")
@@ -384,50 +332,45 @@ def _comparison(request: Request) -> Any:
     return plots.comparison(explanations, scores=data.scores, threshold=thresholds, limits=data.limits(), **data.axis)
 
 
-def _critical_difference(request: Request) -> Any:
-    from pateval import plots
-
+def critical_difference(request: Request) -> Any:
+    """Mean ranks, and who cannot be told apart."""
     wanted = request.parameters["metrics"]
     if wanted and len(wanted) > 1:
         raise click.UsageError("'critical-difference' draws one metric; name one with --metrics")
     board = request.board(wanted or [_RANKED_BY])
-    return plots.critical_difference(board.significance(wanted[0] if wanted else None), test=request.test)
+    tests = board.significance(wanted[0] if wanted else None, control=request.control)
+    return plots.critical_difference(tests, test=request.test)
 
 
-def _ranks(request: Request) -> Any:
-    from pateval import plots
-
+def ranks(request: Request) -> Any:
+    """Mean ranks under all metrics."""
     wanted = request.parameters["metrics"]
     return plots.rank_heat_map(request.board(wanted), metrics=wanted)
 
 
-def _audit(request: Request) -> Any:
-    from pateval import audit, plots
-    from pateval.io import Reading
-    from pateval.io.plan import read_labels
-
-    measures = request.measures()
-    read = read_labels(request.files, Reading(**request.columns, labels_only=True), measures.needs_times)
+def audit(request: Request) -> Any:
+    """What worthless detectors get on the labels."""
+    needs_times = Measures.of(**request.parameters | {"chance": 0}).needs_times
+    read = read_labels(request.files, Reading(**request.columns, labels_only=True), needs_times)
     tell_all(read.notes)
     given = {name: request.parameters[name] for name in ("metrics", "early", "delay", "window", "max_gap")}
-    found = audit(**given, **read.steps)
+    found = audit_labels(**given, **read.steps)
     tell(found.summary())
     return plots.audit_chart(found)
 
 
-def _frontier(request: Request) -> Any:
-    from pateval import plots
+def frontier(request: Request) -> Any:
+    """What each threshold finds and costs in false alarms."""
     from pateval.alarms.frontier import frontier_of
     from pateval.alarms.matching import Policy
     from pateval.alarms.scored import read_scored_steps
-    from pateval.io import Reading, TableError
 
     early, delay = request.buffers((0,))
     if len(early) != 1 or len(delay) != 1:
         raise TableError("a frontier has one --early and one --delay")
-    lengths = {name: request.parameters[name] for name in ("max_gap", "missing")}
+    on_clock = {name: request.parameters[name] for name in ("max_gap", "missing")}
     policy = Policy(early[0], delay[0])
-    steps, notes = read_scored_steps(request.files, None, Reading(**request.columns), policy, **lengths)
+    steps, notes = read_scored_steps(request.files, None, Reading(**request.columns), policy, **on_clock)
     tell_all(notes)
     only = options.split(request.only)
     wanted = [one for one in steps if only is None or one.name in only]
@@ -435,19 +378,3 @@ def _frontier(request: Request) -> Any:
         raise TableError(f"a frontier is of one detector; {len(wanted)} are there: choose one with --only NAME")
     rule, _, budget = str(request.parameters["threshold"]).partition(":")
     return plots.frontier(frontier_of(wanted[0], [budget] if rule == "false-alarms" else []))
-
-
-DRAWINGS: dict[str, Callable[[Request], Any]] = {
-    "series": _series,
-    "categories": _categories,
-    "precision-recall": _precision_recall,
-    "buffers": _buffers,
-    "buffer-size": _buffer_size,
-    "lengths": _lengths,
-    "distribution": _distribution,
-    "frontier": _frontier,
-    "comparison": _comparison,
-    "critical-difference": _critical_difference,
-    "ranks": _ranks,
-    "audit": _audit,
-}

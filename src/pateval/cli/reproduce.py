@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import say, tell
-from pateval.cli.options import AT_LEAST_1, option, was_given
+from pateval.cli.messages import nearest, say, say_list, tell
+from pateval.cli.options import AT_LEAST_1, FILE, FOLDER, option, was_given
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,57 +18,37 @@ if TYPE_CHECKING:
     from pateval.paper import ExperimentSettings
 
 DEFAULT_FOLDER = "pateval-results"
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _ALL = "all"
 _PLACEHOLDERS = {"root": "FOLDER", "scores": "FOLDER", "ecg": "FILE", "authors_python": "PYTHON"}
 
 
 @options.command("reproduce")
 @click.argument("name", required=False, metavar="[NAME|all]")
+@option("-o --output=DIR folder", f"Where to write; {DEFAULT_FOLDER} in the current folder by default.", type=FOLDER)
+@options.root
 @option(
-    "-o --output folder",
-    f"Where to write; {DEFAULT_FOLDER} in the current folder by default.",
-    type=_FOLDER,
-    metavar="DIR",
-)
-@option("--root", "Folder the known data sets are kept in.", type=_FOLDER, metavar="DIR")
-@option(
-    "--scores",
+    "--scores=FOLDER",
     "Score files of trained detectors, DATASET/DETECTOR.parquet; those of a checkout by default.",
-    type=_FOLDER,
-    metavar="FOLDER",
+    type=FOLDER,
 )
 @option(
-    "--ecg",
+    "--ecg=FILE",
     "The paper's ECG segment, MBA_ECG14046_data_0, where you have it (real-world).",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
 )
 @option(
-    "--authors-python",
+    "--authors-python=PYTHON",
     "Python of an environment that has the authors' package, to time it too (timing).",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="PYTHON",
+    type=FILE,
 )
-@option(
-    "--largest",
-    "Longest series that is timed (timing).",
-    type=click.IntRange(min=1000),
-    default=10_000_000,
-    metavar="STEPS",
-)
+@option("--largest=STEPS", "Longest series that is timed (timing).", type=click.IntRange(min=1000), default=10_000_000)
 @option(
     "--train",
     "First train what --scores FOLDER lacks: five detectors, both protocols, --seeds runs each (impact).",
     is_flag=True,
 )
-@option("--device", "Where to train: cpu or cuda; an accelerator if there is one.", metavar="DEVICE")
-@option(
-    "--seeds",
-    "Draws of what depends on chance; runs of each detector with --train.",
-    type=AT_LEAST_1,
-    default=5,
-)
+@option("--device=DEVICE", "Where to train: cpu or cuda; an accelerator if there is one.")
+@option("--seeds=N", "Draws of what depends on chance; runs of each detector with --train.", type=AT_LEAST_1, default=5)
 @option("--overwrite", "Write into DIR whatever it holds.", is_flag=True)
 def command(name: str | None, folder: Path | None, overwrite: bool, train: bool, **choices: Any) -> int:
     """Make a table or figure of the PATE paper again; without NAME, list what there is.
@@ -78,24 +58,20 @@ def command(name: str | None, folder: Path | None, overwrite: bool, train: bool,
     them what reproduces, what does in part, what does not, what cannot be had, and why. `all` makes everything, and
     says in a sentence what it skips for want of data.
     """
-    from pateval.output.text_table import hanging
+    from pateval import plots
     from pateval.paper import EXPERIMENTS, ExperimentSettings
 
     if name is None:
-        width = max(map(len, EXPERIMENTS))
-        for experiment, entry in EXPERIMENTS.items():
-            say(hanging(f"{experiment.ljust(width)}  ", entry.about))
-        say(f"{_ALL.ljust(width)}  All of them.")
+        say_list({experiment: entry.about for experiment, entry in EXPERIMENTS.items()} | {_ALL: "All of them."})
         return 0
     if name != _ALL and name not in EXPERIMENTS:
-        import difflib
-
-        close = difflib.get_close_matches(name, [*EXPERIMENTS, _ALL], n=1)
-        hint = f"Did you mean '{close[0]}'?" if close else f"There are {', '.join([*EXPERIMENTS, _ALL])}."
+        close = nearest(name, [*EXPERIMENTS, _ALL])
+        hint = f"Did you mean '{close}'?" if close else f"There are {', '.join([*EXPERIMENTS, _ALL])}."
         raise click.UsageError(f"No such experiment '{name}'. {hint}")
     if train and name not in ("impact", _ALL):
         raise click.UsageError(f"--train belongs to impact; {name} trains nothing.")
-    _require_matplotlib()
+    with plots.style():  # without matplotlib this says so before the work is done
+        pass
     _refuse_other_content(folder or Path(DEFAULT_FOLDER), EXPERIMENTS if name == _ALL else [name], overwrite=overwrite)
     if folder is None:
         folder = Path(DEFAULT_FOLDER)
@@ -163,11 +139,3 @@ def _refuse_other_content(folder: Path, names: Iterable[str], *, overwrite: bool
             raise click.UsageError(
                 f"-o {folder}: {place} holds other things; name another folder, or use --overwrite to write into it"
             )
-
-
-def _require_matplotlib() -> None:
-    """Fail before the work is done and not after it."""
-    from pateval import plots
-
-    with plots.style():
-        pass

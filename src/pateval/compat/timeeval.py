@@ -11,30 +11,36 @@ which no function here gives.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval import metrics
 from pateval.labels.events import runs
-from pateval.metrics import (
-    auc_pr,
-    auc_roc,
-    average_precision,
-    f1_at_k_ranges,
-    precision_at_k_ranges,
-    range_auc_pr,
-    range_auc_roc,
-    range_based,
-    vus_pr,
-    vus_roc,
-)
 from pateval.output.prf import PRF
-from pateval.validation.arrays import BoolArray, FloatArray, binary_pair, scored_pair
+from pateval.validation.arrays import BoolArray, binary_pair, scored_pair
 
 
-class _OnScores:
+class _FunctionOfOptions:
+    """A metric whose fields are the options of a function, but for ``beta``, which weighs its precision and recall."""
+
+    function: ClassVar[Callable[..., Any]]
+
+    def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
+        options = self._options()
+        beta = options.pop("beta", 1)
+        found = self.function(labels, given, **options)
+        return float(found.f_beta(beta) if isinstance(found, PRF) else found)
+
+    def _options(self) -> dict[str, Any]:
+        """What the function is told; a class whose fields have other names or meanings translates them."""
+        return dict(vars(self))
+
+
+class _OnScores(_FunctionOfOptions):
     """A metric that is called with labels and scores."""
 
     def __call__(self, y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> float:
@@ -42,14 +48,11 @@ class _OnScores:
         mended = np.nan_to_num(np.asarray(y_score, dtype=np.float64), nan=0.0, posinf=1.0, neginf=0.0)
         return self._unless_constant(*scored_pair(y_true, mended))
 
-    def _unless_constant(self, labels: BoolArray, values: Any) -> float:
+    def _unless_constant(self, labels: BoolArray, values: npt.NDArray[Any]) -> float:
         if (values == values[0]).all():
             warnings.warn("scores that are all equal get 0.0 in TimeEval, whatever the metric", stacklevel=3)
             return 0.0
         return self._value(labels, values)
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        raise NotImplementedError
 
 
 class _OnPredictions(_OnScores):
@@ -64,27 +67,21 @@ class RocAUC(_OnScores):
     """Area under the ROC curve: `pateval.auc_roc`."""
 
     name = "ROC_AUC"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return auc_roc(labels, scores)
+    function = staticmethod(metrics.auc_roc)
 
 
 class PrAUC(_OnScores):
     """Area under the precision-recall curve by trapezoids: `pateval.auc_pr`."""
 
     name = "PR_AUC"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return auc_pr(labels, scores)
+    function = staticmethod(metrics.auc_pr)
 
 
 class AveragePrecision(_OnScores):
     """Average precision: `pateval.average_precision`."""
 
     name = "AVERAGE_PRECISION"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return average_precision(labels, scores)
+    function = staticmethod(metrics.average_precision)
 
 
 @dataclass(frozen=True)
@@ -92,14 +89,12 @@ class PrecisionAtK(_OnScores):
     """Precision of the first k predicted runs: `pateval.precision_at_k_ranges`."""
 
     k: int | None = None
+    function = staticmethod(metrics.precision_at_k_ranges)
 
     @property
     def name(self) -> str:
         """As in their tables."""
         return f"PRECISION@K({self.k})"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return precision_at_k_ranges(labels, scores, k=self.k)
 
 
 @dataclass(frozen=True)
@@ -107,14 +102,12 @@ class FScoreAtK(_OnScores):
     """F1 of the first k predicted runs: `pateval.f1_at_k_ranges`."""
 
     k: int | None = None
+    function = staticmethod(metrics.f1_at_k_ranges)
 
     @property
     def name(self) -> str:
         """As in their tables."""
         return f"F_SCORE@K({self.k})"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return f1_at_k_ranges(labels, scores, k=self.k)
 
 
 @dataclass(frozen=True)
@@ -125,28 +118,25 @@ class _RangeAUC(_OnScores):
     compatibility_mode: bool = False
     max_samples: int = 250
 
-    def _options(self, labels: BoolArray) -> dict[str, Any]:
+    def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
         starts, stops = runs(labels)
         width = int(np.median(stops - starts)) if self.buffer_size is None and starts.size else self.buffer_size
-        return {"window": width, "thresholds": self.max_samples, "variant": _variant(self.compatibility_mode)}
+        variant = _variant(self.compatibility_mode)
+        return float(self.function(labels, given, window=width, thresholds=self.max_samples, variant=variant))
 
 
 class RangePrAUC(_RangeAUC):
     """Range-AUC of precision and recall: `pateval.range_auc_pr`, variant "timeeval" or "original"."""
 
     name = "RANGE_PR_AUC"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return range_auc_pr(labels, scores, **self._options(labels))
+    function = staticmethod(metrics.range_auc_pr)
 
 
 class RangeRocAUC(_RangeAUC):
     """Range-AUC of the ROC curve: `pateval.range_auc_roc`, variant "timeeval" or "original"."""
 
     name = "RANGE_ROC_AUC"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return range_auc_roc(labels, scores, **self._options(labels))
+    function = staticmethod(metrics.range_auc_roc)
 
 
 @dataclass(frozen=True)
@@ -166,18 +156,32 @@ class RangePrVUS(_RangeVUS):
     """VUS of precision and recall: `pateval.vus_pr`, variant "timeeval" or "original"."""
 
     name = "RANGE_PR_VOLUME"
-
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return vus_pr(labels, scores, **self._options())
+    function = staticmethod(metrics.vus_pr)
 
 
 class RangeRocVUS(_RangeVUS):
     """VUS of the ROC curve: `pateval.vus_roc`, variant "timeeval" or "original"."""
 
     name = "RANGE_ROC_VOLUME"
+    function = staticmethod(metrics.vus_roc)
 
-    def _value(self, labels: BoolArray, scores: FloatArray) -> float:
-        return vus_roc(labels, scores, **self._options())
+
+def _own_alphas_and_biases(
+    labels: BoolArray,
+    predictions: BoolArray,
+    *,
+    alphas: tuple[float, float],
+    biases: tuple[str, str],
+    cardinality: str,
+) -> PRF:
+    """Range-based precision and recall, each with its own reward of existence and its own bias."""
+    precision, recall = (
+        metrics.range_based(
+            labels, predictions, alpha=alphas[1], precision_alpha=alphas[0], cardinality=cardinality, bias=bias
+        )
+        for bias in biases
+    )
+    return PRF.of(precision.precision, recall.recall)
 
 
 @dataclass(frozen=True)
@@ -189,8 +193,10 @@ class RangePrecision(_OnPredictions):
     bias: str = "flat"
     name: str = "RANGE_PRECISION"
 
-    def _value(self, labels: BoolArray, scores: Any) -> float:
-        found = range_based(labels, scores, precision_alpha=self.alpha, cardinality=self.cardinality, bias=self.bias)
+    def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
+        found = metrics.range_based(
+            labels, given, precision_alpha=self.alpha, cardinality=self.cardinality, bias=self.bias
+        )
         return found.precision
 
 
@@ -203,8 +209,8 @@ class RangeRecall(_OnPredictions):
     bias: str = "flat"
     name: str = "RANGE_RECALL"
 
-    def _value(self, labels: BoolArray, scores: Any) -> float:
-        return range_based(labels, scores, alpha=self.alpha, cardinality=self.cardinality, bias=self.bias).recall
+    def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
+        return metrics.range_based(labels, given, alpha=self.alpha, cardinality=self.cardinality, bias=self.bias).recall
 
 
 @dataclass(frozen=True)
@@ -217,38 +223,17 @@ class RangeFScore(_OnPredictions):
     cardinality: str = "reciprocal"
     p_bias: str = "flat"
     r_bias: str = "flat"
+    function = staticmethod(_own_alphas_and_biases)
 
     @property
     def name(self) -> str:
         """As in their tables."""
         return f"RANGE_F{self.beta:.2f}_SCORE"
 
-    def _value(self, labels: BoolArray, scores: Any) -> float:
-        return f_beta_of_ranges(
-            labels,
-            scores,
-            alphas=(self.p_alpha, self.r_alpha),
-            biases=(self.p_bias, self.p_bias),  # theirs gives the bias of the precision to the recall, too
-            cardinality=self.cardinality,
-            beta=self.beta,
-        )
-
-
-def f_beta_of_ranges(
-    labels: BoolArray,
-    predictions: BoolArray,
-    *,
-    alphas: tuple[float, float],
-    biases: tuple[str, str],
-    cardinality: str,
-    beta: float,
-) -> float:
-    """F score of range-based precision and recall, each with its own reward of existence and its own bias."""
-    precision, recall = (
-        range_based(labels, predictions, alpha=alphas[1], precision_alpha=alphas[0], cardinality=cardinality, bias=bias)
-        for bias in biases
-    )
-    return PRF.of(precision.precision, recall.recall).f_beta(beta)
+    def _options(self) -> dict[str, Any]:
+        biases = (self.p_bias, self.p_bias)  # theirs gives the bias of the precision to the recall, too
+        alphas = (self.p_alpha, self.r_alpha)
+        return {"alphas": alphas, "biases": biases, "cardinality": self.cardinality, "beta": self.beta}
 
 
 def _variant(compatibility_mode: bool) -> str:

@@ -16,41 +16,22 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
+from pateval import metrics
 from pateval.compat.authors import PATE
-from pateval.compat.timeeval import f_beta_of_ranges
-from pateval.metrics import (
-    affiliation,
-    auc_roc,
-    average_precision,
-    composite,
-    delay_adjusted,
-    etapr,
-    point,
-    point_adjusted,
-    precision_at_k,
-    segment,
-    tapr,
-    temporal_distance,
-    time_tolerant,
-    vus_pr,
-    vus_roc,
-)
+from pateval.compat.timeeval import _FunctionOfOptions, _own_alphas_and_biases
 from pateval.pate.score import pate_f1
-from pateval.validation.arrays import BoolArray, FloatArray, binary_pair, scored_pair
+from pateval.validation.arrays import binary_pair, scored_pair
 
 
-class _OnPredictions:
+class _OnPredictions(_FunctionOfOptions):
     """A metric of 0/1 predictions."""
 
+    name: ClassVar[str]
     binary_prediction: ClassVar[bool] = True
 
     def compute(self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
         """Value of the metric."""
-        pair = (binary_pair if self.binary_prediction else scored_pair)(y_true, y_pred)
-        return float(self._value(*pair))
-
-    def _value(self, labels: BoolArray, predictions: Any) -> float:
-        raise NotImplementedError
+        return self._value(*(binary_pair if self.binary_prediction else scored_pair)(y_true, y_pred))
 
 
 class _OnScores(_OnPredictions):
@@ -60,102 +41,87 @@ class _OnScores(_OnPredictions):
 
 
 @dataclass(frozen=True)
-class PointwiseFScore(_OnPredictions):
-    """F score of steps: `pateval.point`."""
+class _FScore(_OnPredictions):
+    """An F score without other options."""
 
-    name: ClassVar[str] = "pwf"
     beta: float = 1.0
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return point(labels, predictions).f_beta(self.beta)
+
+class PointwiseFScore(_FScore):
+    """F score of steps: `pateval.point`."""
+
+    name = "pwf"
+    function = staticmethod(metrics.point)
 
 
 class DiceCoefficient(_OnPredictions):
     """Dice's coefficient of steps, which is F1: `pateval.point`."""
 
     name = "dicec"
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return point(labels, predictions).f1
+    function = staticmethod(metrics.point)
 
 
 class PrecisionAtK(_OnScores):
     """Precision of as many steps as are anomalous: `pateval.precision_at_k`."""
 
     name = "pak"
-
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return precision_at_k(labels, predictions)
+    function = staticmethod(metrics.precision_at_k)
 
 
 class PointwiseAucRoc(_OnScores):
     """Area under the ROC curve: `pateval.auc_roc`."""
 
     name = "pw_auc_roc"
-
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return auc_roc(labels, predictions)
+    function = staticmethod(metrics.auc_roc)
 
 
 class PointwiseAucPr(_OnScores):
     """Average precision: `pateval.average_precision`."""
 
     name = "pw_auc_pr"
-
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return average_precision(labels, predictions)
+    function = staticmethod(metrics.average_precision)
 
 
-@dataclass(frozen=True)
-class PointadjustedFScore(_OnPredictions):
+class PointadjustedFScore(_FScore):
     """F score after point adjustment: `pateval.point_adjusted`."""
 
-    name: ClassVar[str] = "paf"
-    beta: float = 1.0
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return point_adjusted(labels, predictions).f_beta(self.beta)
+    name = "paf"
+    function = staticmethod(metrics.point_adjusted)
 
 
 @dataclass(frozen=True)
 class DelayThresholdedPointadjustedFScore(_OnPredictions):
     """F score after point adjustment of events found among their first k steps: `pateval.delay_adjusted`, k - 1."""
 
-    name: ClassVar[str] = "dtpaf"
+    name = "dtpaf"
+    function = staticmethod(metrics.delay_adjusted)
     k: int = 1
     beta: float = 1.0
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return delay_adjusted(labels, predictions, delay=self.k - 1).f_beta(self.beta)
+    def _options(self) -> dict[str, Any]:
+        return {"delay": self.k - 1, "beta": self.beta}
 
 
-@dataclass(frozen=True)
-class CompositeFScore(_OnPredictions):
+class CompositeFScore(_FScore):
     """F score of the precision of steps and the recall of events: `pateval.composite`."""
 
-    name: ClassVar[str] = "cf"
-    beta: float = 1.0
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return composite(labels, predictions).f_beta(self.beta)
+    name = "cf"
+    function = staticmethod(metrics.composite)
 
 
-@dataclass(frozen=True)
-class SegmentwiseFScore(_OnPredictions):
+class SegmentwiseFScore(_FScore):
     """F score of events and alarms: `pateval.segment`."""
 
-    name: ClassVar[str] = "swf"
-    beta: float = 1.0
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return segment(labels, predictions).f_beta(self.beta)
+    name = "swf"
+    function = staticmethod(metrics.segment)
 
 
 @dataclass(frozen=True)
 class RangebasedFScore(_OnPredictions):
     """F score of range-based precision and recall: `pateval.range_based`, each with its own bias."""
 
-    name: ClassVar[str] = "rbf"
+    name = "rbf"
+    function = staticmethod(_own_alphas_and_biases)
     beta: float = 1.0
     p_alpha: float = 0.5
     r_alpha: float = 0.5
@@ -163,116 +129,99 @@ class RangebasedFScore(_OnPredictions):
     r_bias: str = "flat"
     cardinality_mode: str = "one"
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return f_beta_of_ranges(
-            labels,
-            predictions,
-            alphas=(self.p_alpha, self.r_alpha),
-            biases=(self.p_bias, self.r_bias),
-            cardinality=self.cardinality_mode,
-            beta=self.beta,
-        )
+    def _options(self) -> dict[str, Any]:
+        alphas, biases = (self.p_alpha, self.r_alpha), (self.p_bias, self.r_bias)
+        return {"alphas": alphas, "biases": biases, "cardinality": self.cardinality_mode, "beta": self.beta}
 
 
 @dataclass(frozen=True)
 class TimeseriesAwareFScore(_OnPredictions):
     """F score of TaPR: `pateval.tapr`; ``past_range`` is not supported."""
 
-    name: ClassVar[str] = "taf"
+    name = "taf"
+    function = staticmethod(metrics.tapr)
     beta: float = 1.0
     alpha: float = 0.5
     delta: int = 5
     theta: float = 0.5
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return tapr(labels, predictions, theta=self.theta, delta=self.delta, alpha=self.alpha).f_beta(self.beta)
 
 
 @dataclass(frozen=True)
 class EnhancedTimeseriesAwareFScore(_OnPredictions):
     """F1 of eTaPR: `pateval.etapr`."""
 
-    name: ClassVar[str] = "etaf"
+    name = "etaf"
+    function = staticmethod(metrics.etapr)
     theta_p: float = 0.5
     theta_r: float = 0.5
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return etapr(labels, predictions, theta_p=self.theta_p, theta_r=self.theta_r).f1
 
-
-@dataclass(frozen=True)
-class AffiliationbasedFScore(_OnPredictions):
+class AffiliationbasedFScore(_FScore):
     """F score of affiliation: `pateval.affiliation`."""
 
-    name: ClassVar[str] = "aff_f"
-    beta: float = 1.0
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return affiliation(labels, predictions).f_beta(self.beta)
+    name = "aff_f"
+    function = staticmethod(metrics.affiliation)
 
 
 @dataclass(frozen=True)
 class TimeTolerantFScore(_OnPredictions):
     """F score with a tolerance of t steps: `pateval.time_tolerant`."""
 
-    name: ClassVar[str] = "ttf"
+    name = "ttf"
+    function = staticmethod(metrics.time_tolerant)
     t: int = 5
     beta: float = 1.0
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return time_tolerant(labels, predictions, tolerance=self.t).f_beta(self.beta)
+    def _options(self) -> dict[str, Any]:
+        return {"tolerance": self.t, "beta": self.beta}
 
 
 class TemporalDistance(_OnPredictions):
     """Summed distance of anomalous and predicted steps to each other: `pateval.temporal_distance`."""
 
     name = "td"
-
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return temporal_distance(labels, predictions)
+    function = staticmethod(metrics.temporal_distance)
 
 
 @dataclass(frozen=True)
 class VusPr(_OnScores):
     """VUS of precision and recall: `pateval.vus_pr`."""
 
-    name: ClassVar[str] = "vus_pr"
+    name = "vus_pr"
+    function = staticmethod(metrics.vus_pr)
     window: int = 4
-
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return vus_pr(labels, predictions, window=self.window)
 
 
 @dataclass(frozen=True)
 class VusRoc(_OnScores):
     """VUS of the ROC curve: `pateval.vus_roc`."""
 
-    name: ClassVar[str] = "vus_roc"
+    name = "vus_roc"
+    function = staticmethod(metrics.vus_roc)
     window: int = 4
-
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return vus_roc(labels, predictions, window=self.window)
 
 
 @dataclass(frozen=True)
 class Pate(_OnScores):
     """PATE as the authors' package computes it: `pateval.compat.PATE`."""
 
-    name: ClassVar[str] = "pate"
+    name = "pate"
+    function = staticmethod(PATE)
     early: int = 5
     delay: int = 5
 
-    def _value(self, labels: BoolArray, predictions: FloatArray) -> float:
-        return PATE(labels, predictions, self.early, self.delay)
+    def _options(self) -> dict[str, Any]:
+        return {"e_buffer": self.early, "d_buffer": self.delay}
 
 
 @dataclass(frozen=True)
 class PateFScore(_OnPredictions):
     """PATE-F1: `pateval.pate_f1` with buffers of 0 and of the length given."""
 
-    name: ClassVar[str] = "pate_f1"
+    name = "pate_f1"
+    function = staticmethod(pate_f1)
     early: int = 5
     delay: int = 5
 
-    def _value(self, labels: BoolArray, predictions: BoolArray) -> float:
-        return pate_f1(labels, predictions, early=(0, self.early), delay=(0, self.delay))
+    def _options(self) -> dict[str, Any]:
+        return {"early": (0, self.early), "delay": (0, self.delay)}

@@ -7,13 +7,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pateval.datasets.series import Contents, Series, join
-from pateval.datasets.sources import DATASETS, Dataset
+from pateval.datasets.sources import DATASETS, PUBLISHED, Dataset, Published
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Contents",
     "Dataset",
+    "Published",
     "Series",
     "contents_of",
     "data_root",
@@ -29,38 +29,18 @@ __all__ = [
     "join",
     "load",
     "missing",
+    "published",
     "title_of",
 ]
 
 # In the order in which a folder without a known name is compared with them.
-_LAYOUTS = (
-    "multivariate.smd",
-    "multivariate.telemanom",
-    "multivariate.psm_by_header",
-    "multivariate.swat",
-    "univariate.nab",
-    "univariate.ucr",
-    "univariate.ecg",
-    "univariate.tsb_ad",
-)
+_LAYOUTS = ("smd", "telemanom", "psm_by_header", "swat", "nab", "ucr", "ecg", "tsb_ad")
 
 
 def info(name: str | None = None) -> list[Dataset]:
-    """Describe the known data sets, or one of them: licence, citation, origin, published sizes.
+    """Describe the known data sets, or the one of a name: licence, citation, origin, published sizes.
 
-    Parameters
-    ----------
-    name : str, optional
-        Case, hyphens and underscores do not matter.
-
-    Returns
-    -------
-    list of Dataset
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set; the message lists those there are.
+    Case, hyphens and underscores of the name do not matter.
 
     Examples
     --------
@@ -73,6 +53,11 @@ def info(name: str | None = None) -> list[Dataset]:
     if known is None:
         raise ValueError(f"there is no data set {name!r}; known are {', '.join(dataset.name for dataset in DATASETS)}")
     return [known]
+
+
+def published(name: str) -> Published | None:
+    """Return what is known of a table of published values, by its name, or None; case and hyphens do not matter."""
+    return next((table for table in PUBLISHED if _plain(table.name) == _plain(name)), None)
 
 
 def title_of(name_or_folder: str | os.PathLike[str]) -> str:
@@ -113,7 +98,7 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
     TableError
         If a file is missing or damaged.
     """
-    from pateval.datasets import folder as tables
+    from pateval.datasets import tables
     from pateval.io import TableError
 
     path = Path(name_or_folder)
@@ -173,10 +158,10 @@ def missing(dataset: Dataset, found: Contents) -> str:
 
 
 def _contents(layout: str, folder: Path) -> Contents | None:
-    """Look into a folder with the function of a layout, ``module.function`` of this package."""
-    module, function = layout.split(".")
-    look = getattr(importlib.import_module(f"pateval.datasets.{module}"), function)
-    found = cast("Contents | None", look(folder))
+    """Look into a folder with a function of `pateval.datasets.layouts`."""
+    from pateval.datasets import layouts
+
+    found: Contents | None = getattr(layouts, layout)(folder)
     return found if found is not None and found.names else None
 
 

@@ -30,7 +30,7 @@ from pateval.io.atomic import write_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pateval.datasets.sources import Dataset, Download, Mirror
+    from pateval.datasets.sources import Dataset, Download, Mirror, Published
 
     Progress = Callable[[str, int, int | None], None]
 
@@ -59,38 +59,18 @@ def _silent(*_: object) -> None:
 
 
 def fetch(
-    dataset: Dataset,
+    dataset: Dataset | Published,
     folder: str | os.PathLike[str],
     *,
     timeout: float = 30.0,
     tell: Callable[[str], None] = _silent,
     progress: Progress = _silent,
 ) -> list[Fetched]:
-    """Download a data set into a folder, in its original layout.
+    """Download a data set into a folder, in its original layout; what is there and whole is not fetched again.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        From `pateval.datasets.info`.
-    folder : path
-        Where its files go; made if need be. What is there and whole is not fetched again.
-    timeout : float
-        Seconds without a byte after which a server is given up.
-    tell : callable
-        Gets one line at a time: licence and citation before the first byte, then what happens.
-    progress : callable
-        Gets (address, bytes so far, bytes in all or None).
-
-    Returns
-    -------
-    list of Fetched
-
-    Raises
-    ------
-    FetchError
-        If every mirror fails; what was received is kept, and the next call goes on from there.
-    ValueError
-        If the data set cannot be downloaded; the message says how to get it.
+    ``timeout`` are the seconds without a byte after which a server is given up. ``tell`` gets one line at a time,
+    licence and citation before the first byte; ``progress`` the address, the bytes so far, and those in all or None.
+    Where every mirror fails there is a FetchError; what was received is kept, and the next call goes on from there.
     """
     if not dataset.downloads:
         raise ValueError(dataset.note or f"{dataset.name} cannot be downloaded")
@@ -99,13 +79,12 @@ def fetch(
     tell(f"please cite: {dataset.citation}")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    return [_fetch_one(download, place, timeout, tell, progress) for download in dataset.downloads]
+    return [_fetch_one(download, _Record(place), timeout, tell, progress) for download in dataset.downloads]
 
 
 def _fetch_one(
-    download: Download, folder: Path, timeout: float, tell: Callable[[str], None], progress: Progress
+    download: Download, record: _Record, timeout: float, tell: Callable[[str], None], progress: Progress
 ) -> Fetched:
-    record = _Record(folder)
     at_hand = record.whole(download)
     if at_hand is not None:
         tell(f"already here: {at_hand.path}")
@@ -142,9 +121,7 @@ def _from_mirror(download: Download, mirror: Mirror, record: _Record, timeout: f
             files = [download.file]
             os.replace(part, folder / download.file)
         else:
-            files = unpack(
-                part, folder, inside=mirror.inside, only=mirror.only, check=functools.partial(record.check, url)
-            )
+            files = unpack(part, folder, mirror.inside, mirror.only, functools.partial(record.check, url))
             digest = _folder_digest(folder, files)
     finally:
         part.unlink(missing_ok=True)
@@ -250,12 +227,7 @@ class _Record:
 
 
 def unpack(
-    archive: Path,
-    folder: Path,
-    *,
-    inside: str = "",
-    only: tuple[str, ...] = (),
-    check: Callable[[str], None] = _silent,
+    archive: Path, folder: Path, inside: str = "", only: tuple[str, ...] = (), check: Callable[[str], None] = _silent
 ) -> list[str]:
     """Unpack a zip or tar archive: plain files only, never outside the folder, all or nothing.
 

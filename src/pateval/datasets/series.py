@@ -29,31 +29,7 @@ class Contents:
 class Series:
     """A multivariate series with labels, perhaps several machines or channels laid end to end.
 
-    Attributes
-    ----------
-    name : str
-        How score files call it.
-    test : ndarray of shape (steps, features)
-        What is to be scored.
-    labels : ndarray of bool, shape (steps,)
-        Truth for ``test``.
-    train : ndarray of shape (training steps, features) or None
-        What a detector may learn from; None where the data set has no such stretch.
-    features : tuple of str
-        Names of the columns.
-    parts : tuple of str
-        The machines or channels the series is made of; one, of the same name, unless it was joined.
-    boundaries, train_boundaries : tuple of int
-        The step at which each part begins, in ``test`` and in ``train``.
-    left_out : tuple of str
-        Columns of a user's file that were not taken for features.
-    notes : tuple of str
-        What a user should know of the file, such as times that are out of order.
-
-    Raises
-    ------
-    ValueError
-        If lengths, features or boundaries do not fit each other.
+    What does not fit each other, lengths, features or boundaries, is refused.
 
     Examples
     --------
@@ -63,16 +39,18 @@ class Series:
     (5, ('f00', 'f01'), True)
     """
 
-    name: str
-    test: FloatArray = field(repr=False)
-    labels: BoolArray = field(repr=False)
-    train: FloatArray | None = field(default=None, repr=False)
-    features: tuple[str, ...] = field(default=(), repr=False)
+    name: str  # as score files call it
+    test: FloatArray = field(repr=False)  # what is to be scored: steps x features
+    labels: BoolArray = field(repr=False)  # truth for test
+    train: FloatArray | None = field(default=None, repr=False)  # to learn from; None where there is no such stretch
+    features: tuple[str, ...] = field(default=(), repr=False)  # names of the columns
+    # The machines or channels the series is made of: one, of the same name, unless it was joined; and the step at which
+    # each begins, in test and in train.
     parts: tuple[str, ...] = ()
     boundaries: tuple[int, ...] = (0,)
     train_boundaries: tuple[int, ...] = (0,)
-    left_out: tuple[str, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    left_out: tuple[str, ...] = field(default=(), repr=False)  # columns of a user's file that are no features
+    notes: tuple[str, ...] = field(default=(), repr=False)  # what a user should know, as of times out of order
 
     def __post_init__(self) -> None:
         if self.test.ndim != 2 or self.test.size == 0:
@@ -85,18 +63,14 @@ class Series:
                 f"both need the same features"
             )
         if not self.features:
-            object.__setattr__(self, "features", feature_names(self.test.shape[1]))
+            object.__setattr__(self, "features", tuple(f"f{index:02d}" for index in range(self.test.shape[1])))
         if not self.parts:
             object.__setattr__(self, "parts", (self.name,))
         if len(self.features) != self.test.shape[1]:
             raise ValueError(f"series {self.name!r}: {self.test.shape[1]} features but {len(self.features)} names")
         for starts, length in ((self.boundaries, self.steps), (self.train_boundaries, self.train_steps)):
-            if (
-                len(starts) != len(self.parts)
-                or starts[0] != 0
-                or list(starts) != sorted(starts)
-                or starts[-1] > length
-            ):
+            one_each = len(starts) == len(self.parts)
+            if not one_each or starts[0] != 0 or list(starts) != sorted(starts) or starts[-1] > length:
                 raise ValueError(f"series {self.name!r}: boundaries must begin at 0, ascend, and be one for each part")
 
     @property
@@ -126,25 +100,10 @@ class Series:
         return np.arange(self.steps, dtype=np.int64) - np.repeat(np.array(self.boundaries, dtype=np.int64), lengths)
 
 
-def feature_names(count: int) -> tuple[str, ...]:
-    """Name features that have no names: ``f00``, ``f01``, and so on."""
-    return tuple(f"f{index:02d}" for index in range(count))
-
-
 def join(series: Sequence[Series], name: str) -> Series:
     """Lay several series end to end, as the papers do with machines and channels; the boundaries are kept.
 
-    Parameters
-    ----------
-    series : sequence of Series
-        All with the same features, and all with or all without a training stretch.
-    name : str
-        Of the result.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to join, or features differ.
+    They must have the same features, and all or none a training stretch.
 
     Examples
     --------

@@ -6,7 +6,10 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -29,58 +32,54 @@ class Download:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known about one data set.
+    """What is known about one data set."""
 
-    Attributes
-    ----------
-    name : str
-        As used on the command line.
-    title, licence, citation, origin : str
-        For people.
-    series, features : str
-        How many.
-    train, test : str
-        Published numbers of rows.
-    anomalies : str
-        Published share of anomalous test steps, and events.
-    layout : str
-        Module and function in `pateval.datasets` that find it in a folder.
-    files : str
-        What is looked for in that folder.
-    folders : tuple of str
-        Names its folder may have below the data root.
-    home : str
-        The one of them a download goes to; the first where empty.
-    downloads : tuple of Download
-        Empty where it cannot be downloaded.
-    note : str
-        What else one should know.
-    members : tuple of str
-        Names of all its series, where they are known: what is missing can then be said.
-    """
-
-    name: str
+    name: str  # as used on the command line
     title: str
     licence: str
     citation: str
     origin: str
-    series: str
+    series: str  # how many
     features: str
-    train: str
+    train: str  # published numbers of rows
     test: str
-    anomalies: str
-    layout: str
-    files: str
-    folders: tuple[str, ...]
-    downloads: tuple[Download, ...] = ()
-    note: str = ""
-    home: str = ""
-    members: tuple[str, ...] = ()
+    anomalies: str  # published share of anomalous test steps, and events
+    layout: str  # function of `pateval.datasets.layouts` that finds it in a folder
+    files: str  # what is looked for in that folder
+    folders: tuple[str, ...]  # names that its folder may have below the data root
+    downloads: tuple[Download, ...] = ()  # empty where it cannot be downloaded
+    note: str = ""  # what else one should know
+    home: str = ""  # the one of its folders a download goes to; the first where empty
+    members: tuple[str, ...] = ()  # names of all its series, where they are known: what is missing can then be said
 
 
-def _read(entries: list[dict[str, Any]]) -> tuple[Dataset, ...]:
-    """Turn the tables of ``sources.toml`` into records."""
-    found: dict[str, Dataset] = {}
+@dataclass(frozen=True)
+class Published:
+    """A table of values that a benchmark has published: a row per series, a column per detector."""
+
+    name: str  # as used on the command line
+    title: str
+    licence: str
+    citation: str
+    origin: str
+    metric: str
+    detectors: str  # how many
+    series: str
+    file: str  # its name in the folder ``results`` of the data root
+    note: str  # how the values were made
+    downloads: tuple[Download, ...]
+
+    def path(self, root: Path) -> Path:
+        """Return where the table is, or would be, in the folder that data sets are kept in."""
+        return root / "results" / self.file
+
+
+_Record = TypeVar("_Record", Dataset, Published)
+
+
+def _read(kind: type[_Record], entries: list[dict[str, Any]]) -> tuple[_Record, ...]:
+    """Turn tables of ``sources.toml`` into records."""
+    found: dict[str, _Record] = {}
     for entry in entries:
         downloads = [
             Download(tuple(Mirror(**_plain(mirror)) for mirror in each.pop("mirrors")), **each)
@@ -88,7 +87,7 @@ def _read(entries: list[dict[str, Any]]) -> tuple[Dataset, ...]:
         ]
         fields = _plain(entry) | ({"downloads": tuple(downloads)} if downloads else {})
         like = fields.pop("like", None)
-        found[entry["name"]] = Dataset(**fields) if like is None else dataclasses.replace(found[like], **fields)
+        found[entry["name"]] = kind(**fields) if like is None else dataclasses.replace(found[like], **fields)
     return tuple(found.values())
 
 
@@ -96,6 +95,6 @@ def _plain(table: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
-DATASETS = _read(
-    tomllib.loads(files("pateval.datasets").joinpath("sources.toml").read_text(encoding="utf-8"))["datasets"]
-)
+_SOURCES = tomllib.loads(files("pateval.datasets").joinpath("sources.toml").read_text(encoding="utf-8"))
+DATASETS = _read(Dataset, _SOURCES["datasets"])
+PUBLISHED = _read(Published, _SOURCES["results"])

@@ -26,22 +26,12 @@ __all__ = ["REGISTRY", "DetectorEntry", "detector_class", "make", "settings_clas
 
 
 class DetectorEntry(NamedTuple):
-    """One line of the registry.
+    """One line of the registry."""
 
-    Attributes
-    ----------
-    module, detector : str
-        Where the detector is, and its class.
-    about : str
-        What it does, in one line.
-    needs : str
-        The package beyond NumPy that it needs: ``"torch"``, ``"scikit-learn"`` or nothing.
-    """
-
-    module: str
-    detector: str
-    about: str
-    needs: str = ""
+    module: str  # where the detector is
+    detector: str  # its class
+    about: str  # what it does, in one line
+    needs: str = ""  # the package beyond NumPy that it needs: "torch" or "scikit-learn"
 
 
 REGISTRY: dict[str, DetectorEntry] = {
@@ -60,17 +50,17 @@ REGISTRY: dict[str, DetectorEntry] = {
         "isolation_forest": ("estimators", "IsolationForest", "random splits isolate it soon", "scikit-learn"),
         "mvn": ("estimators", "MVN", "Gaussian mixture on windows: improbable windows", "scikit-learn"),
         "lof": ("estimators", "LOF", "local outlier factor of windows", "scikit-learn"),
-        "autoencoder": ("autoencoder", "Autoencoder", "dense autoencoder on windows", "torch"),
+        "autoencoder": ("autoencoders", "Autoencoder", "dense autoencoder on windows", "torch"),
         "lstm": ("reconstruction", "LSTM", "recurrent reconstruction of windows", "torch"),
         "transformer": ("reconstruction", "Transformer", "attention reconstruction", "torch"),
-        "usad": ("usad", "USAD", "two autoencoders trained against each other", "torch"),
+        "usad": ("autoencoders", "USAD", "two autoencoders trained against each other", "torch"),
         "anomaly_transformer": (
-            "anomaly_transformer",
+            "associations",
             "AnomalyTransformer",
             "reconstruction weighted by association discrepancy",
             "torch",
         ),
-        "dcdetector": ("dcdetector", "DCdetector", "discrepancy of two attention views of patches", "torch"),
+        "dcdetector": ("associations", "DCdetector", "discrepancy of two attention views of patches", "torch"),
     }.items()
 }
 

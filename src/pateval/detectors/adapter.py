@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
-from pateval.detectors.windows import (
-    FloatMatrix,
-    Scaling,
-    lay_last,
-    no_scaling,
-    parts,
-    require_steps,
-    score_rows,
-    standard_scaling,
-    training_rows,
-)
+from pateval.detectors.windows import FloatMatrix, Scaling, lay_last, no_scaling, parts, score_rows, training_rows
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
@@ -45,21 +35,7 @@ _HIGH_MEANS: dict[Kind, Meaning] = {
 def high_means(estimator: Any) -> Meaning | None:
     """Say what a high value of an estimator means, or None where its class does not tell.
 
-    Parameters
-    ----------
-    estimator : object
-        Of scikit-learn, PyOD or aeon, one that follows their rules, or a pipeline or search around it.
-
-    Returns
-    -------
-    str or None
-        "normal" or "anomalous".
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import IsolationForest
-    >>> high_means(IsolationForest())
-    'normal'
+    The estimator is one of scikit-learn, PyOD or aeon, one that follows their rules, or a pipeline or search around it.
     """
     kind = estimator_kind(estimator)
     return None if kind is None else _HIGH_MEANS[kind]
@@ -79,10 +55,8 @@ def estimator_kind(estimator: Any) -> Kind | None:
     if sees_whole_series(type(estimator)):
         return "aeon"
     declared = _scikit_learn_type(estimator)
-    known: tuple[Kind, ...] = ("outlier_detector", "density_estimator", "classifier")
-    for kind in known:
-        if declared == kind:
-            return kind
+    if declared in ("outlier_detector", "density_estimator", "classifier"):
+        return declared
     # KernelDensity and PCA carry no such mark; the samples they score highest are those they find most likely.
     if type(estimator).__module__.partition(".")[0] == "sklearn" and hasattr(estimator, "score_samples"):
         return "density_estimator"
@@ -97,51 +71,34 @@ def sees_whole_series(kind: type[Any]) -> bool:
     )
 
 
-def _scikit_learn_type(estimator: Any) -> str | None:
+def _scikit_learn_type(estimator: Any) -> Any:
     try:
         declared = estimator.__sklearn_tags__().estimator_type
     except (AttributeError, TypeError):  # It is older than these tags, or no estimator of scikit-learn.
         declared = getattr(estimator, "_estimator_type", None)
-    if declared is not None:
-        return str(declared)
-    # Before its tags, scikit-learn marked density estimators by their base class alone.
-    return "density_estimator" if any(base.__name__ == "DensityMixin" for base in type(estimator).__mro__) else None
+    if declared is None and any(base.__name__ == "DensityMixin" for base in type(estimator).__mro__):
+        # Before its tags, scikit-learn marked density estimators by their base class alone.
+        return "density_estimator"
+    return declared
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesAdapterSettings(CheckedSettings):
-    """Settings of :class:`SeriesAdapter`.
+    """Settings of :class:`SeriesAdapter`."""
 
-    Attributes
-    ----------
-    standardize : bool
-        Whether features are z-scored on the training series first.
-    high_means : {"auto", "normal", "anomalous"}
-        What a high value of the estimator says. scikit-learn's outlier and density estimators mean normal, PyOD's and
-        aeon's mean anomalous; ``"auto"`` tells them apart by their class and refuses others.
-    """
-
-    standardize: bool = True
+    standardize: bool = True  # whether features are z-scored on the training series first
+    # What a high value of the estimator says. scikit-learn's outlier and density estimators mean normal, PyOD's and
+    # aeon's mean anomalous; "auto" tells them apart by their class and refuses others.
     high_means: Literal["auto", "normal", "anomalous"] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdapterSettings(SeriesAdapterSettings):
-    """Settings of :class:`Adapter`: those of :class:`SeriesAdapterSettings`, and windows.
+    """Settings of :class:`Adapter`: those of :class:`SeriesAdapterSettings`, and windows."""
 
-    Attributes
-    ----------
-    window : int
-        Steps of a window; 1 hands over single steps.
-    max_windows : int, optional
-        Most training windows, evenly spaced; None takes all.
-    min_windows : int
-        Fewest training windows the estimator can learn from.
-    """
-
-    window: int = 10
-    max_windows: int | None = 50_000
-    min_windows: int = 1
+    window: int = 10  # its steps; 1 hands over single steps
+    max_windows: int | None = 50_000  # most training windows, evenly spaced; None takes all
+    min_windows: int = 1  # fewest training windows the estimator can learn from
 
 
 class SeriesAdapter(Detector):
@@ -153,14 +110,10 @@ class SeriesAdapter(Detector):
     Parameters
     ----------
     estimator : object
-        For example ``aeon.anomaly_detection.series.distance_based.KMeansAD()``.
+        For example ``aeon.anomaly_detection.series.distance_based.KMeansAD()``. A class that does not tell what its
+        numbers mean is refused where the settings do not say it.
     settings : SeriesAdapterSettings, optional
         A z-scored series by default.
-
-    Raises
-    ------
-    ValueError
-        If the class of the estimator does not tell what its numbers mean and ``high_means`` is not given.
     """
 
     Settings: ClassVar[type[Any]] = SeriesAdapterSettings
@@ -180,7 +133,7 @@ class SeriesAdapter(Detector):
 
     def scale(self, matrix: FloatMatrix) -> Scaling:
         """Return the scaling the settings ask for."""
-        return standard_scaling(matrix) if self._shown.standardize else no_scaling(matrix)
+        return super().scale(matrix) if self._shown.standardize else no_scaling(matrix)
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
         """Fit a copy of the estimator; several series laid end to end are refused: aeon's detectors learn from one."""
@@ -210,16 +163,10 @@ class Adapter(SeriesAdapter):
     Parameters
     ----------
     estimator : object
-        For example ``sklearn.svm.OneClassSVM()`` or ``pyod.models.ecod.ECOD()``.
+        For example ``sklearn.svm.OneClassSVM()`` or ``pyod.models.ecod.ECOD()``. One without these methods is refused,
+        and one of a class that is neither scikit-learn's nor PyOD's where ``high_means`` is not given.
     settings : AdapterSettings, optional
         Windows of ten z-scored steps by default.
-
-    Raises
-    ------
-    TypeError
-        If the estimator lacks the methods.
-    ValueError
-        If it is neither scikit-learn's nor PyOD's and ``high_means`` is not given.
     """
 
     Settings: ClassVar[type[Any]] = AdapterSettings
@@ -236,8 +183,8 @@ class Adapter(SeriesAdapter):
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
         """Fit a copy of the estimator to the windows of a training series."""
-        require_steps(len(scaled), self.window + self._shown.min_windows - 1, "train")
-        rows = training_rows(scaled, self.window, self._shown.max_windows, boundaries=boundaries)
+        shown = self._shown
+        rows = training_rows(scaled, self.window, shown.max_windows, fewest=shown.min_windows, boundaries=boundaries)
         self._fitted = copy.deepcopy(self.estimator)
         self._fitted.fit(rows)
 

@@ -34,7 +34,9 @@ class CheckedSettings:
     """Settings that are checked when they are made, before anything is read or trained.
 
     Each field is checked by its annotation and, where it has a usual name, by its range: whole numbers must be
-    positive, seeds may be zero, flags must be True or False, words must be among those listed.
+    positive, seeds may be zero, flags must be True or False, words must be among those listed. Where there is a field
+    ``variant``, "paper" means as the PATE paper's table was made and "original" as the detector was published; a field
+    that is None then takes the value of the variant, which stands in ``VARIANTS``.
 
     Examples
     --------
@@ -47,7 +49,6 @@ class CheckedSettings:
     ValueError: epochs must be a whole number of at least 1; got 0
     """
 
-    # What a field that is None stands for, by variant; other fields are their own defaults.
     VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def __post_init__(self) -> None:
@@ -90,48 +91,33 @@ def _wanted(name: str, kind: str, value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkSettings(CheckedSettings):
-    """What every network of the paper's table can be told.
+    """What every network of the paper's table can be told."""
 
-    Attributes
-    ----------
-    seed, order_seed : int
-        Of the weights; of the order of the windows.
-    order : {"generator", "legacy"}
-        How windows are shuffled: by NumPy's generator of today, or by its legacy one, as in the authors' program.
-    float32_input : bool
-        Round series to float32 before and after they are scaled, as the authors' files of telemetry are.
-    device : str, optional
-        ``"cpu"``, ``"cuda"``, ...; a GPU if there is one by default.
-    cuda_graph : bool
-        Replay the optimiser step as a CUDA graph; no effect on a CPU.
-    """
-
-    seed: int = 0
-    order_seed: int = 42
+    window: int | None = None  # steps of a window
+    batch_size: int | None = None  # windows per optimiser step
+    epochs: int | None = None  # the most
+    learning_rate: float = 1e-4  # of the optimiser, at the start
+    seed: int = 0  # of the weights
+    order_seed: int = 42  # of the order of the windows
+    # How windows are shuffled: by NumPy's generator of today, or by its legacy one, as in the authors' program.
     order: Literal["generator", "legacy"] = "generator"
-    float32_input: bool = False
-    device: str | None = None
-    cuda_graph: bool = False
+    float32_input: bool = False  # round series to float32 before and after scaling, as the authors' telemetry files are
+    device: str | None = None  # "cpu", "cuda", ...; a GPU if there is one by default
+    cuda_graph: bool = False  # replay the optimiser step as a CUDA graph; no effect on a CPU
 
 
 @dataclass(frozen=True, kw_only=True)
 class SelectingSettings(NetworkSettings):
-    """What a network whose weights are chosen among those of its epochs can be told, too.
+    """What a network whose weights are chosen among those of its epochs can be told, too."""
 
-    Attributes
-    ----------
-    validation_share : float
-        Share of the training windows, the last ones of each series, held out to choose the weights.
-    validation_mean : {"windows", "batches"}
-        What the validation loss is a mean of: all windows alike, or batches alike, as in the authors' program, where
-        the windows of a short last batch count more.
-    select_on_test : bool
-        Let the test series choose instead, as the authors did: the scores have then seen the test data.
-    """
-
-    validation_share: float = 0.1
+    patience: int | None = None  # stop after so many epochs without better weights
+    validation_share: float = 0.1  # of the training windows: the last ones of each series are held out to choose
+    # What the validation loss is a mean of: all windows alike, or batches alike, as in the authors' program, where the
+    # windows of a short last batch count more.
     validation_mean: Literal["windows", "batches"] = "windows"
+    # Let the test series choose instead, as the authors did: the scores have then seen the test data.
     select_on_test: bool = False
+    score_batch: int = 1024  # windows scored at a time: bounds the memory
 
 
 class Detector:
@@ -146,7 +132,7 @@ class Detector:
         Of the class ``Settings``; its defaults if not given.
     """
 
-    Settings: ClassVar[type[Any]]
+    Settings: ClassVar[type[Any]] = CheckedSettings
     settings: Any
     # Fewest steps of a series that can be scored.
     window = 1
@@ -156,15 +142,10 @@ class Detector:
         self._scaling: Scaling | None = None
 
     def fit(self, train: object, *, boundaries: Boundaries | None = None) -> Self:
-        """Learn from a training series, shape (steps,) or (steps, features).
+        """Learn from a training series, finite numbers of shape (steps,) or (steps, features).
 
-        Parameters
-        ----------
-        train : array-like
-            Finite numbers.
-        boundaries : sequence of int, optional
-            The step at which each of several series laid end to end begins, 0 first; no window crosses one. None takes
-            all steps for one series.
+        ``boundaries`` are the steps at which each of several series laid end to end begins, 0 first; no window crosses
+        one. None takes all steps for one series.
         """
         matrix = series_matrix(train, "train")
         scaling = self.scale(matrix)

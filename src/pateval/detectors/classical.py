@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
-from pateval.detectors.windows import FloatMatrix, require_steps, score_rows, series_matrix, training_rows
+from pateval.detectors.windows import FloatMatrix, score_rows, series_matrix, training_rows
 from pateval.rules import distance_to_past_median, past_variance, past_z_score, squared_difference, usual_window
 from pateval.time.windows import lay_windows
 from pateval.validation.arrays import binary_array
 
 if TYPE_CHECKING:
     from pateval.detectors.windows import Boundaries
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoSettings:
-    """There is nothing to set."""
 
 
 class Perfect(Detector):
@@ -30,8 +25,6 @@ class Perfect(Detector):
     >>> Perfect().fit([0.0, 0.0]).score([1.0, 9.0, 1.0], labels=[0, 1, 0]).tolist()
     [0.0, 1.0, 0.0]
     """
-
-    Settings = NoSettings
 
     def score(self, values: object, labels: object = None) -> FloatMatrix:  # type: ignore[override]  # it needs them
         """Return the labels, one per step of ``values``, as scores."""
@@ -46,18 +39,10 @@ class Perfect(Detector):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSettings(CheckedSettings):
-    """Settings of :class:`Random`.
+    """Settings of :class:`Random`."""
 
-    Attributes
-    ----------
-    seed : int
-        Every call of ``score`` starts from it.
-    legacy : bool
-        Draw from NumPy's legacy generator, as the paper's examples do.
-    """
-
-    seed: int = 0
-    legacy: bool = False
+    seed: int = 0  # every call of ``score`` starts from it
+    legacy: bool = False  # draw from NumPy's legacy generator, as the paper's examples do
 
 
 class Random(Detector):
@@ -88,13 +73,7 @@ class ConstantSettings(CheckedSettings):
 
 
 class Constant(Detector):
-    """One score for every step: what a metric gives to a detector that says nothing.
-
-    Examples
-    --------
-    >>> Constant().fit([0.0]).score([1.0, 2.0]).tolist()
-    [0.0, 0.0]
-    """
+    """One score for every step: what a metric gives to a detector that says nothing."""
 
     Settings = ConstantSettings
 
@@ -115,8 +94,6 @@ class SquaredZScore(Detector):
     [0.0, 2.5]
     """
 
-    Settings = NoSettings
-
     def score_series(self, scaled: FloatMatrix) -> FloatMatrix:
         """Return the mean square of each step."""
         return np.square(scaled).mean(axis=1)
@@ -131,17 +108,10 @@ class RuleSettings(CheckedSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowRuleSettings(RuleSettings):
-    """Settings of :class:`MovingVariance` and :class:`MovingMedian`.
+    """Settings of :class:`MovingVariance` and :class:`MovingMedian`: ``combine``, and the window."""
 
-    Attributes
-    ----------
-    combine : {"max", "mean"}
-        How the features' scores become one.
-    window : int, optional
-        Steps that end at the current one; by default the period of the training series, or 100 where it has none
-        (`pateval.rules.usual_window`): no label is looked at.
-    """
-
+    # Steps that end at the current one; by default the period of the training series, or 100 where it has none
+    # (`pateval.rules.usual_window`): no label is looked at.
     window: int | None = None
 
 
@@ -167,15 +137,7 @@ class SquaredDifference(Detector):
 
 
 class MovingVariance(SquaredDifference):
-    """Variance of the last steps. Causal, like all rules of one line here.
-
-    Examples
-    --------
-    >>> values = np.sin(np.arange(300.0))
-    >>> values[250] = 7
-    >>> int(MovingVariance(WindowRuleSettings(window=5)).fit(values[:200]).score(values).argmax()) in range(250, 255)
-    True
-    """
+    """Variance of the last steps. Causal, like all rules of one line here."""
 
     Settings = WindowRuleSettings
 
@@ -189,15 +151,7 @@ class MovingVariance(SquaredDifference):
 
 
 class MovingMedian(MovingVariance):
-    """Distance of a step from the median of the last steps.
-
-    Examples
-    --------
-    >>> values = np.sin(np.arange(300.0))
-    >>> values[250] = 7
-    >>> int(MovingMedian(WindowRuleSettings(window=5)).fit(values[:200]).score(values).argmax())
-    250
-    """
+    """Distance of a step from the median of the last steps."""
 
     def rule(self, scaled: FloatMatrix) -> FloatMatrix:
         """Return the distance from the median of the window that ends at each step."""
@@ -206,18 +160,10 @@ class MovingMedian(MovingVariance):
 
 @dataclass(frozen=True, kw_only=True)
 class MovingZScoreSettings(WindowRuleSettings):
-    """Settings of :class:`MovingZScore`: those of :class:`WindowRuleSettings`, a hundred steps by default, and a floor.
-
-    Attributes
-    ----------
-    window : int, optional
-        Steps before the current one that make its mean and deviation; None is the period of the training series.
-    floor : float
-        Smallest deviation, in units of the training deviation: keeps quiet stretches from blowing up.
-    """
+    """Settings of :class:`MovingZScore`: those of :class:`WindowRuleSettings`, and a floor."""
 
     window: int | None = 100
-    floor: float = 0.05
+    floor: float = 0.05  # smallest deviation, in training deviations: keeps quiet stretches from blowing up
 
 
 class MovingZScore(MovingVariance):
@@ -225,13 +171,6 @@ class MovingZScore(MovingVariance):
 
     Causal: only the past counts. The first ``window`` steps, which have too short a past, are compared with mean and
     deviation of the training series.
-
-    Examples
-    --------
-    >>> values = np.sin(np.arange(300.0))
-    >>> values[250] = 7
-    >>> int(MovingZScore().fit(values[:200]).score(values).argmax())
-    250
     """
 
     Settings = MovingZScoreSettings
@@ -243,21 +182,11 @@ class MovingZScore(MovingVariance):
 
 @dataclass(frozen=True, kw_only=True)
 class PCASettings(CheckedSettings):
-    """Settings of :class:`PCA`.
+    """Settings of :class:`PCA`."""
 
-    Attributes
-    ----------
-    window : int
-        Steps of a window.
-    share : float
-        Directions are kept until they explain this share of the variance.
-    max_windows : int, optional
-        Most training windows, evenly spaced; None takes all.
-    """
-
-    window: int = 20
-    share: float = 0.9
-    max_windows: int | None = 50_000
+    window: int = 20  # its steps
+    share: float = 0.9  # directions are kept until they explain this share of the variance
+    max_windows: int | None = 50_000  # most training windows, evenly spaced; None takes all
 
 
 class PCA(Detector):
@@ -265,13 +194,6 @@ class PCA(Detector):
 
     A step is covered by up to ``window`` windows; its score is the mean of its errors in them. scikit-learn's PCA
     scores whole windows, which would be another detector.
-
-    Examples
-    --------
-    >>> values = np.sin(np.arange(400.0) / 5)
-    >>> values[300:303] = 0
-    >>> int(PCA().fit(values[:200]).score(values).argmax()) in range(300, 303)
-    True
     """
 
     Settings = PCASettings
@@ -282,7 +204,6 @@ class PCA(Detector):
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:
         """Find the main directions of the windows of a training series."""
-        require_steps(len(scaled), self.window, "train")
         rows = training_rows(scaled, self.window, self.settings.max_windows, boundaries=boundaries)
         variances, directions = np.linalg.eigh(np.cov(rows, rowvar=False, bias=True).reshape(rows.shape[1], -1))
         explained = np.cumsum(np.maximum(variances[::-1], 0))

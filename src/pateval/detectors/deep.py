@@ -73,10 +73,6 @@ def split_windows(starts: list[Starts], share: float, *, overlap: int, stride: i
 
     ``starts`` are the first steps of the windows of each series. So many windows as ``overlap`` says, which share steps
     with the held-out ones, are left out; of the held-out ones every ``stride``-th is taken.
-
-    >>> train, held_out = split_windows([np.arange(10), np.arange(20, 25)], 0.2, overlap=1, stride=1)
-    >>> train.tolist(), held_out.tolist()
-    ([0, 1, 2, 3, 4, 5, 6, 20, 21, 22], [8, 9, 24])
     """
     train, held_out = [], []
     for mine in starts:
@@ -100,21 +96,14 @@ class Fitted:
 
 
 class DeepDetector(Detector):
-    """A detector with a network.
-
-    Attributes
-    ----------
-    chosen : dataclass
-        The settings, with the values of their variant in place of None.
-    training_ : TrainingRecord or None
-        What training did, and whether it collapsed; None before it.
-    """
+    """A detector with a network; ``training_`` says, after ``fit``, what training did and whether it collapsed."""
 
     # Whether the result depends so much on the number of threads that one alone must do the work.
     one_thread: ClassVar[bool] = False
 
     def __init__(self, settings: Any = None) -> None:
         super().__init__(settings)
+        # The settings, with the values of their variant in place of None.
         self.chosen: Any = self.settings.with_variant()
         self.training_: TrainingRecord | None = None
         self._fitted: Fitted | None = None
@@ -131,8 +120,8 @@ class DeepDetector(Detector):
 
     @property
     def stride(self) -> int:
-        """Steps from one training window to the next: end to end unless the settings say otherwise."""
-        return getattr(self.chosen, "stride", None) or self.chosen.window
+        """Steps from one training window to the next: as in scoring, unless the settings say otherwise."""
+        return getattr(self.chosen, "stride", None) or self.tile_steps or 1
 
     def network(self, features: int) -> nn.Module:
         """Make the network, not trained yet, for a number of features."""
@@ -234,19 +223,15 @@ class DeepDetector(Detector):
         progress: Progress | None = None,
         checkpoint: str | Path | None = None,
     ) -> Self:
-        """Train on a series of normal behaviour.
+        """Train on a series of normal behaviour, shape (steps,) or (steps, features).
 
         Parameters
         ----------
-        train : array-like
-            Shape (steps,) or (steps, features).
         boundaries : sequence of int, optional
             The step at which each of several series laid end to end begins, 0 first: no window crosses one, and the
             end of each series is held out where something is. None takes all steps for one series.
-        test : array-like, optional
-            Only with ``select_on_test=True``: chooses the weights.
-        test_boundaries : sequence of int, optional
-            Likewise for ``test``.
+        test, test_boundaries : optional
+            Only with ``select_on_test=True``: the series that chooses the weights, and where its parts begin.
         progress : callable, optional
             Called with an :class:`~pateval.detectors.training.Epoch` after each epoch.
         checkpoint : path, optional
@@ -274,9 +259,8 @@ class DeepDetector(Detector):
 
         def scores(starts: Starts) -> npt.NDArray[Any]:
             windows = Windows(series, window, starts)
-            return (
-                in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows).cpu().numpy()
-            )
+            found = in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows)
+            return found.cpu().numpy()
 
         with cpu_threads(1 if self.one_thread else None):
             if self.tile_steps is not None:

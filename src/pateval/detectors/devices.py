@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
 
 def choose_device(name: str | None = None) -> torch.device:
@@ -73,24 +73,17 @@ def deterministic_kernels() -> Iterator[None]:
 
 
 def make_optimizer(
-    kind: Literal["adam", "adamw"],
-    model: nn.Module | Sequence[nn.Module],
-    learning_rate: float,
-    *,
-    weight_decay: float = 0.0,
-    epsilon: float = 1e-8,
-    graph: bool = False,
+    kind: Literal["adam", "adamw"], model: nn.Module, learning_rate: float, *, graph: bool = False, **options: float
 ) -> Optimizer:
-    """Return Adam or AdamW on the parameters of the model(s): fused on a GPU, ready for a CUDA graph if asked."""
-    models = [model] if isinstance(model, nn.Module) else list(model)
-    parameters = [parameter for one in models for parameter in one.parameters()]
+    """Return Adam or AdamW on the parameters of a model: fused on a GPU, ready for a CUDA graph if asked."""
+    parameters = list(model.parameters())
     device = parameters[0].device
     on_gpu = device.type == "cuda"
     graph = graph and on_gpu
     # A captured graph reads the learning rate from device memory, so that a schedule can change it.
     rate: Any = torch.tensor(learning_rate, device=device) if graph else learning_rate
-    maker = Adam if kind == "adam" else AdamW
-    return maker(parameters, lr=rate, weight_decay=weight_decay, eps=epsilon, fused=on_gpu, capturable=graph)
+    maker: Any = Adam if kind == "adam" else AdamW
+    return maker(parameters, lr=rate, fused=on_gpu, capturable=graph, **options)
 
 
 def set_learning_rate(optimizer: Optimizer, value: float) -> None:
@@ -102,10 +95,17 @@ def set_learning_rate(optimizer: Optimizer, value: float) -> None:
             group["lr"] = value
 
 
-def descend(optimizer: Optimizer, loss: Tensor) -> Tensor:
-    """Take one optimiser step down a loss; return it, detached."""
+def halve_each_epoch(optimizer: Optimizer, learning_rate: float) -> Callable[[int, Any], None]:
+    """Return what, called after an epoch, sets the learning rate of the next; the third is the first with half."""
+    return lambda number, _: set_learning_rate(optimizer, learning_rate * 0.5 ** (number - 1))
+
+
+def descend(optimizer: Optimizer, loss: Tensor, *, clip: float | None = None) -> Tensor:
+    """Take one optimiser step down a loss, with gradients cut to the norm ``clip``; return it, detached."""
     optimizer.zero_grad()
     torch.autograd.backward(loss)
+    if clip is not None:
+        nn.utils.clip_grad_norm_([weight for group in optimizer.param_groups for weight in group["params"]], clip)
     optimizer.step()
     return loss.detach()
 

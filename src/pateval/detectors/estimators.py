@@ -7,7 +7,7 @@ the first window's score (causal padding).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy.typing as npt
 from sklearn.ensemble import IsolationForest as Forest
@@ -20,28 +20,22 @@ from pateval.detectors.base import CheckedSettings
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSettings(CheckedSettings):
-    """What all of them can be told.
+    """What all of them can be told."""
 
-    Attributes
-    ----------
-    window : int
-        Steps of a window.
-    max_windows : int, optional
-        Most training windows, evenly spaced; None takes all.
-    """
+    window: int = 50  # its steps
+    max_windows: int | None = 20_000  # most training windows, evenly spaced; None takes all
 
-    window: int = 50
-    max_windows: int | None = 20_000
+    def estimator(self) -> tuple[Any, int]:
+        """Make the estimator; also return the training windows without which it has nothing to learn."""
+        raise NotImplementedError
 
 
 class WindowEstimator(Adapter):
     """An estimator on windows that its settings make."""
 
-    Settings: ClassVar[type[Any]]
-
     def __init__(self, settings: Any = None) -> None:
         chosen = self.Settings() if settings is None else settings
-        estimator, fewest = self.estimator_of(chosen)
+        estimator, fewest = chosen.estimator()
         shown = AdapterSettings(
             window=chosen.window,
             max_windows=chosen.max_windows,
@@ -50,11 +44,6 @@ class WindowEstimator(Adapter):
         )
         super().__init__(estimator, shown)
         self.settings = chosen
-
-    @staticmethod
-    def estimator_of(settings: Any) -> tuple[Any, int]:
-        """Return the estimator, not fitted yet, and the training windows without which it has nothing to learn."""
-        raise NotImplementedError
 
 
 class _MeanDistance(NearestNeighbors):  # type: ignore[misc]  # scikit-learn is untyped
@@ -72,16 +61,15 @@ class KNNSettings(WindowSettings):
     window: int = 20
     neighbors: int = 5
 
+    def estimator(self) -> tuple[Any, int]:
+        """Make the search for neighbours; there must be as many as are to be found."""
+        return _MeanDistance(n_neighbors=self.neighbors), self.neighbors
+
 
 class KNN(WindowEstimator):
     """Mean Euclidean distance from a window to its nearest training windows."""
 
     Settings = KNNSettings
-
-    @staticmethod
-    def estimator_of(settings: Any) -> tuple[Any, int]:
-        """Return the search for neighbours; there must be as many as are to be found."""
-        return _MeanDistance(n_neighbors=settings.neighbors), settings.neighbors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,43 +78,33 @@ class LOFSettings(WindowSettings):
 
     neighbors: int = 30
 
+    def estimator(self) -> tuple[Any, int]:
+        """Make the estimator, for windows it was not fitted on; a window is no neighbour of its own."""
+        return LocalOutlierFactor(n_neighbors=self.neighbors, novelty=True), self.neighbors + 1
+
 
 class LOF(WindowEstimator):
     """Local outlier factor of a window: it lies in a thinner neighbourhood than its neighbours do."""
 
     Settings = LOFSettings
 
-    @staticmethod
-    def estimator_of(settings: Any) -> tuple[Any, int]:
-        """Return the estimator, for windows it was not fitted on; a window is no neighbour of its own."""
-        return LocalOutlierFactor(n_neighbors=settings.neighbors, novelty=True), settings.neighbors + 1
-
 
 @dataclass(frozen=True, kw_only=True)
 class MVNSettings(WindowSettings):
-    """Settings of :class:`MVN`, by default those of the paper's weather example.
+    """Settings of :class:`MVN`, by default those of the paper's weather example."""
 
-    Attributes
-    ----------
-    components : int
-        Gaussians in the mixture, full covariance (ECG example: 4, with windows of 100 steps).
-    seed : int
-        Of the initialisation.
-    """
+    components: int = 1  # Gaussians in the mixture, full covariance; ECG example: 4, with windows of 100 steps
+    seed: int = 42  # of the initialisation
 
-    components: int = 1
-    seed: int = 42
+    def estimator(self) -> tuple[Any, int]:
+        """Make the mixture."""
+        return GaussianMixture(n_components=self.components, random_state=self.seed), 1
 
 
 class MVN(WindowEstimator):
     """Minus the log density of a window under a Gaussian mixture."""
 
     Settings = MVNSettings
-
-    @staticmethod
-    def estimator_of(settings: Any) -> tuple[Any, int]:
-        """Return the mixture."""
-        return GaussianMixture(n_components=settings.components, random_state=settings.seed), 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,13 +116,12 @@ class IsolationForestSettings(WindowSettings):
     trees: int = 100
     seed: int = 0
 
+    def estimator(self) -> tuple[Any, int]:
+        """Make the forest."""
+        return Forest(n_estimators=self.trees, random_state=self.seed), 1
+
 
 class IsolationForest(WindowEstimator):
     """How soon random splits isolate a window: above zero where scikit-learn calls it an outlier."""
 
     Settings = IsolationForestSettings
-
-    @staticmethod
-    def estimator_of(settings: Any) -> tuple[Any, int]:
-        """Return the forest."""
-        return Forest(n_estimators=settings.trees, random_state=settings.seed), 1

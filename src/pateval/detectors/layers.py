@@ -1,15 +1,15 @@
-"""Pieces that more than one network is made of."""
+"""Pieces that more than one network is made of: tokens of steps, blocks of attention, and their settings."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# Keeps the logarithms of vanishing associations finite; part of the published definition.
-EPSILON = 1e-4
+from pateval.detectors.base import SelectingSettings
 
 
 def sinusoids(length: int, width: int) -> Tensor:
@@ -80,6 +80,21 @@ class EncoderBlock(nn.Module):
         return tokens.view(batch, length, self.heads, width // self.heads).transpose(1, 2)
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncoderSettings(SelectingSettings):
+    """Sizes of an :class:`Encoder`."""
+
+    width: int = 32  # of a token
+    heads: int = 8  # of the attention
+    hidden: int = 128  # width inside the pointwise network
+    blocks: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.width % self.heads:
+            raise ValueError(f"width must be a multiple of heads; got width={self.width} and heads={self.heads}")
+
+
 class Encoder(nn.Module):
     """Embedding, encoder blocks, norm and linear, of the sizes that settings name; subclasses say how they act."""
 
@@ -92,35 +107,3 @@ class Encoder(nn.Module):
         )
         self.norm = nn.LayerNorm(width)
         self.output = nn.Linear(width, features)
-
-
-def check_heads(width: int, heads: int) -> None:
-    """Raise ValueError where attention heads do not divide the width of a token."""
-    if width % heads:
-        raise ValueError(f"width must be a multiple of heads; got width={width} and heads={heads}")
-
-
-def association_discrepancy(first: Tensor, second: Tensor) -> Tensor:
-    r"""Return the symmetric divergence of two association maps, one value per query step.
-
-    For rows p and q it is KL(p‖q) + KL(q‖p) with
-
-    .. math:: \mathrm{KL}(p\|q) = \sum_j p_j [\ln(p_j + 10^{-4}) - \ln(q_j + 10^{-4})],
-
-    so that the sum of both is :math:`\sum_j (p_j - q_j)[\ln(p_j + 10^{-4}) - \ln(q_j + 10^{-4})]`. The maps have the
-    shape (..., length, length), rows over the last axis.
-    """
-    return ((first - second) * ((first + EPSILON).log() - (second + EPSILON).log())).sum(dim=-1)
-
-
-def association_losses(associations: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Return series loss (the prior held fixed) and prior loss (the series held fixed), averaged over all maps.
-
-    Both have the same value, the mean association discrepancy of series and prior; only the gradients differ.
-    """
-    pairs = [
-        (association_discrepancy(series, prior.detach()).mean(), association_discrepancy(series.detach(), prior).mean())
-        for series, prior in associations
-    ]
-    series_losses, prior_losses = zip(*pairs, strict=True)
-    return torch.stack(series_losses).mean(), torch.stack(prior_losses).mean()

@@ -11,32 +11,32 @@ from __future__ import annotations
 
 from typing import Any
 
-_USAD: dict[str, dict[str, Any]] = {
+_Settings = dict[str, dict[str, Any]]  # by data set
+_USAD: _Settings = {
     "SMD": {"window": 5, "latent_per_step": 38, "epochs": 250},
     "MSL": {"window": 5, "latent_per_step": 33, "epochs": 250},
     "SMAP": {"window": 5, "latent_per_step": 33, "epochs": 250},
     "SWaT": {"window": 12, "latent_per_step": 40, "epochs": 70},
     "PSM": {"window": 5, "latent_per_step": 33, "epochs": 250},
 }
-_PATCHES: dict[str, tuple[int, ...]] = {
-    "SMD": (5, 7),
-    "MSL": (3, 5),
-    "SMAP": (3, 5, 7),
-    "SWaT": (3, 5, 7),
-    "PSM": (1, 3, 5),
+_PATCHES: _Settings = {
+    "SMD": {"patch_sizes": (5, 7)},
+    "MSL": {"patch_sizes": (3, 5)},
+    "SMAP": {"patch_sizes": (3, 5, 7)},
+    "SWaT": {"patch_sizes": (3, 5, 7)},
+    "PSM": {"patch_sizes": (1, 3, 5)},
 }
-_PAPER: dict[str, dict[str, dict[str, Any]]] = {
-    "usad": _USAD,
-    "dcdetector": {name: {"patch_sizes": sizes} for name, sizes in _PATCHES.items()},
+_ORIGINAL_SIZES: _Settings = {
+    "SMD": {"epochs": 2},
+    "MSL": {"window": 90, "batch_size": 64},
+    "SWaT": {"batch_size": 128},
+    "PSM": {"window": 60},
 }
-_ORIGINAL: dict[str, dict[str, dict[str, Any]]] = {
-    "anomaly_transformer": {"SMD": {"stride": 100, "epochs": 10}},
-    "dcdetector": {
-        "SMD": {"patch_sizes": (5, 7), "epochs": 2},
-        "MSL": {"patch_sizes": (3, 5), "window": 90, "batch_size": 64},
-        "SMAP": {"patch_sizes": (3, 5, 7)},
-        "SWaT": {"patch_sizes": (3, 5, 7), "batch_size": 128},
-        "PSM": {"patch_sizes": (1, 3, 5), "window": 60},
+_BY_VARIANT: dict[str, dict[str, _Settings]] = {
+    "paper": {"usad": _USAD, "dcdetector": _PATCHES},
+    "original": {
+        "anomaly_transformer": {"SMD": {"stride": 100, "epochs": 10}},
+        "dcdetector": {name: {**sizes, **_ORIGINAL_SIZES.get(name, {})} for name, sizes in _PATCHES.items()},
     },
 }
 
@@ -67,15 +67,12 @@ _RATIOS: dict[str, dict[str, float]] = {
 def dataset_settings(detector: str, dataset: str, *, variant: str = "paper") -> dict[str, Any]:
     """Return the settings of a detector, by keyword, that are particular to a data set; for others its defaults hold.
 
-    >>> dataset_settings("dcdetector", "SMD")
-    {'patch_sizes': (5, 7)}
-    >>> dataset_settings("lstm", "SMD")
-    {}
+    >>> dataset_settings("dcdetector", "SMD"), dataset_settings("lstm", "SMD")
+    ({'patch_sizes': (5, 7)}, {})
     """
-    table = {"paper": _PAPER, "original": _ORIGINAL}
-    if variant not in table:
+    if variant not in _BY_VARIANT:
         raise ValueError(f"variant must be 'paper' or 'original'; got {variant!r}")
-    return dict(table[variant].get(detector, {}).get(dataset, {}))
+    return dict(_BY_VARIANT[variant].get(detector, {}).get(dataset, {}))
 
 
 def preset_settings(preset: str, detector: str) -> dict[str, Any]:
@@ -85,9 +82,6 @@ def preset_settings(preset: str, detector: str) -> dict[str, Any]:
     generator, USAD's weights are seeded with 42 and the others' with 0, the Transformer's are drawn as
     ``nn.MultiheadAttention`` draws them, a validation loss is the mean of the means of its batches, and series are
     float32 before and after scaling.
-
-    >>> preset_settings("authors", "usad")
-    {'order': 'legacy', 'order_seed': 42, 'float32_input': True, 'seed': 42}
     """
     if preset not in _PRESETS:
         raise ValueError(f"preset must be one of {', '.join(map(repr, _PRESETS))}; got {preset!r}")
@@ -95,11 +89,7 @@ def preset_settings(preset: str, detector: str) -> dict[str, Any]:
 
 
 def threshold_ratio(detector: str, dataset: str) -> float:
-    """Return r of the paper's threshold, the percentile 100 − r of training and test scores together.
-
-    >>> threshold_ratio("dcdetector", "SMD")
-    0.6
-    """
+    """Return r of the paper's threshold, the percentile 100 − r of training and test scores together."""
     if detector not in _RATIOS or dataset not in _RATIOS[detector]:
         raise ValueError(f"the paper configures no threshold for {detector!r} on {dataset!r}")
     return _RATIOS[detector][dataset]

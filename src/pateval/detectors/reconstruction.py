@@ -12,42 +12,30 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from pateval.detectors.base import SelectingSettings
 from pateval.detectors.deep import DeepDetector, Windows, in_batches
-from pateval.detectors.devices import make_optimizer
-from pateval.detectors.layers import Encoder, check_heads
+from pateval.detectors.devices import descend, make_optimizer
+from pateval.detectors.layers import Encoder, EncoderSettings
 from pateval.detectors.training import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReconstructionSettings(SelectingSettings):
-    """What both reconstructors can be told beside :class:`SelectingSettings`; the defaults are the paper's.
-
-    Attributes
-    ----------
-    window : int
-        Steps of a tile.
-    batch_size, epochs : int
-        Windows per optimiser step; most epochs.
-    learning_rate, weight_decay, clip : float
-        Of AdamW; gradients are cut to the norm ``clip``.
-    plateau, patience : int
-        Halve the learning rate after more than ``plateau`` epochs without improvement; stop after ``patience`` such.
-    score_batch : int
-        Windows scored at a time.
-    """
+    """What both reconstructors can be told beside :class:`SelectingSettings`; the defaults are the paper's."""
 
     window: int = 100
     batch_size: int = 128
     epochs: int = 300
     learning_rate: float = 1e-3
-    weight_decay: float = 1e-5
-    clip: float = 1.0
-    plateau: int = 10
+    weight_decay: float = 1e-5  # of AdamW
+    clip: float = 1.0  # norm to which gradients are cut
+    plateau: int = 10  # halve the learning rate after more than so many epochs without improvement
     patience: int = 100
-    score_batch: int = 1024
 
 
 class Reconstructor(DeepDetector):
-    """A detector whose score of a step is the squared error of a network, averaged over the features."""
+    """A network trained to reproduce z-scored windows laid end to end; a step's score is its mean squared error.
+
+    The settings are the paper's by default, except that a held-out end of the training series chooses the weights.
+    """
 
     def recipe(self, model: nn.Module, windows: Windows, held_out: Any) -> Recipe:
         """AdamW on the squared error; the error of the held-out windows rules learning rate, stop and weights."""
@@ -58,12 +46,7 @@ class Reconstructor(DeepDetector):
         scheduler = ReduceLROnPlateau(optimizer, factor=0.5, patience=chosen.plateau)
 
         def step(batch: Tensor) -> Tensor:
-            optimizer.zero_grad()
-            loss = functional.mse_loss(model(batch), batch)
-            torch.autograd.backward(loss)
-            nn.utils.clip_grad_norm_(model.parameters(), chosen.clip)
-            optimizer.step()
-            return loss.detach()
+            return descend(optimizer, functional.mse_loss(model(batch), batch), clip=chosen.clip)
 
         def validate() -> tuple[float, ...]:
             errors = in_batches(model, lambda part: self.window_scores(model, part), held_out, chosen.score_batch)
@@ -111,13 +94,7 @@ class LSTMNetwork(nn.Module):
 class LSTM(Reconstructor):
     """LSTM reconstructor, one of the five benchmark detectors of the PATE paper.
 
-    Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
-    features. There is no bottleneck and no shift in time.
-
-    Parameters
-    ----------
-    settings : LSTMSettings, optional
-        The paper's by default, except that a held-out end of the training series chooses the weights.
+    There is no bottleneck and no shift in time.
     """
 
     Settings = LSTMSettings
@@ -128,28 +105,13 @@ class LSTM(Reconstructor):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerSettings(ReconstructionSettings):
-    """Settings of :class:`Transformer`: those of :class:`ReconstructionSettings` and the size of the encoder.
-
-    Attributes
-    ----------
-    width, heads, hidden, blocks : int
-        Token width, attention heads, hidden width of the pointwise network, encoder blocks.
-    first_weights : {"linear", "multihead"}
-        How the weights are drawn: each linear layer by itself, or as ``nn.MultiheadAttention`` and the convolutions of
-        the authors' program draw theirs, in the same order (:func:`draw_as_published`).
-    """
+class TransformerSettings(ReconstructionSettings, EncoderSettings):
+    """Settings of :class:`Transformer`: those of :class:`ReconstructionSettings`, and :class:`EncoderSettings`."""
 
     weight_decay: float = 1e-3
-    width: int = 32
-    heads: int = 8
-    hidden: int = 128
-    blocks: int = 3
+    # How the weights are drawn: each linear layer by itself, or as ``nn.MultiheadAttention`` and the convolutions of
+    # the authors' program draw theirs, in the same order (draw_as_published).
     first_weights: Literal["linear", "multihead"] = "linear"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_heads(self.width, self.heads)
 
 
 class TransformerNetwork(Encoder):
@@ -193,13 +155,7 @@ def draw_as_published(network: TransformerNetwork, settings: TransformerSettings
 class Transformer(Reconstructor):
     """Transformer reconstructor, one of the five benchmark detectors of the PATE paper.
 
-    Trained to reproduce z-scored windows laid end to end; the score of a step is its squared error, averaged over the
-    features. Attention looks in both directions: in the authors' code a causal mask is built but never applied.
-
-    Parameters
-    ----------
-    settings : TransformerSettings, optional
-        The paper's by default, except that a held-out end of the training series chooses the weights.
+    Attention looks in both directions: in the authors' code a causal mask is built but never applied.
     """
 
     Settings = TransformerSettings

@@ -14,7 +14,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +24,18 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from pateval.detectors.checkpoints import Checkpoint
 from pateval.detectors.devices import GraphStep, deterministic_kernels, scoring
 from pateval.io.score_files import CollapsedTrainingWarning, Reconstruction, collapse_reasons
 
 if TYPE_CHECKING:
     from pateval.detectors.deep import Windows
 
+Weights = dict[str, Tensor]
+
+# Seconds between two checkpoints: what an interruption can cost at most, beside one epoch.
+_SECONDS_BETWEEN_CHECKPOINTS = 20.0
+# Windows whose first steps are summed at a time, to tell data apart.
+_FINGERPRINT_ROWS = 4096
 # Rows of the history that a score file keeps.
 _ROWS_KEPT = 40
 # torch hands out 32 streams in turn, and a training needs two, one of them for its graph: more would share them.
@@ -73,8 +78,8 @@ class Recipe:
     # best; without it the last weights are kept.
     validate: Callable[[], tuple[float, ...]] | None = None
     # Called with the number of the epoch, counted from 1, before it; and with the validation values, too, after it.
-    begin: Callable[[int], None] = lambda _: None
-    end: Callable[[int, tuple[float, ...]], None] = lambda _, __: None
+    begin: Callable[[int], object] = lambda _: None
+    end: Callable[[int, tuple[float, ...]], object] = lambda _, __: None
     reshuffle: bool = False  # draw a new order for every epoch instead of one for all
     carries_gradients: bool = False  # whether gradients outlive a step, so that a checkpoint must hold them
     restore: bool = True  # whether the weights to keep come back at the end; if not, validation only stops the training
@@ -171,11 +176,7 @@ def measure(
 
 
 def rank_correlation(first: Tensor, second: Tensor) -> float:
-    """Rank correlation of two vectors, equal values in the order in which they stand; NaN where one is constant.
-
-    >>> round(rank_correlation(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([2.0, 9.0, 40.0])), 3)
-    1.0
-    """
+    """Rank correlation of two vectors, equal values in the order in which they stand; NaN where one is constant."""
     if bool((first == first[0]).all()) or bool((second == second[0]).all()):
         return math.nan
     ranks = torch.stack([values.argsort(stable=True).argsort().double() for values in (first, second)])
@@ -208,6 +209,84 @@ class TrainingJob:
     checkpoint: str | Path | None = None
     settings: object = None  # what the checkpoint was made with: one of other settings or other data is refused
     graph: bool = False  # replay the optimiser step as a CUDA graph; no effect on a CPU
+
+
+class Checkpoint:
+    """The state of a training between two epochs, on disk: what was interrupted goes on as if nothing had happened.
+
+    Nothing is written or read where there is no path. Measured on a CPU, one thread: a file of AnomalyTransformer on
+    MSL, the largest network here, has 78 MB and takes 0.3 s, one of USAD 4 MB and 0.02 s; it is written every twenty
+    seconds at most, where a training may take hours.
+    """
+
+    def __init__(self, job: TrainingJob) -> None:
+        self._recipe, self._settings = job.recipe, job.settings
+        self._path = None if job.checkpoint is None else Path(job.checkpoint)
+        self._saved = time.monotonic()
+
+    def _fingerprint(self) -> str:
+        """Name settings and data; the first steps of the windows stand for the latter."""
+        windows = self._recipe.windows
+        total = sum(
+            float(windows[first : first + _FINGERPRINT_ROWS][:, 0].double().sum())
+            for first in range(0, len(windows), _FINGERPRINT_ROWS)
+        )
+        return f"{self._settings!r} {len(windows)} {tuple(windows[0:1].shape)} {total!r}"
+
+    def save_now_and_then(self, record: TrainingRecord, weights: Weights | None) -> None:
+        """Write the state if the last file is some seconds old."""
+        if time.monotonic() - self._saved >= _SECONDS_BETWEEN_CHECKPOINTS:
+            self.save(record, weights)
+
+    def save(self, record: TrainingRecord, weights: Weights | None) -> None:
+        """Write the state and the weights to keep, atomically."""
+        if self._path is None:
+            return
+        recipe = self._recipe
+        content = {
+            "fingerprint": self._fingerprint(),
+            "epochs": [astuple(epoch) for epoch in record.history],
+            "first": None if record.first is None else astuple(record.first),
+            "weights": weights,
+            "model": recipe.model.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in recipe.optimizers],
+            "gradients": [parameter.grad for parameter in recipe.model.parameters() if recipe.carries_gradients],
+            "extra": {name: item.state_dict() for name, item in recipe.extra.items()},
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self._path.with_name(f"{self._path.name}.partial")
+        torch.save(content, partial)
+        partial.replace(self._path)
+        self._saved = time.monotonic()
+
+    def restore(self, record: TrainingRecord) -> Weights | None:
+        """Bring record, model, optimisers and the rest to what the file holds, if there is one; return weights to keep.
+
+        A file of other settings or data is refused.
+        """
+        if self._path is None or not self._path.exists():
+            return None
+        recipe = self._recipe
+        content = torch.load(self._path, map_location=recipe.windows.device, weights_only=True)
+        if content["fingerprint"] != self._fingerprint():
+            raise ValueError(
+                f"the checkpoint {self._path} belongs to other settings or data; remove it or choose another file"
+            )
+        recipe.model.load_state_dict(content["model"])
+        for optimizer, saved in zip(recipe.optimizers, content["optimizers"], strict=True):
+            rates = [group["lr"] for group in optimizer.param_groups]
+            optimizer.load_state_dict(saved)
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                if isinstance(rate, Tensor):
+                    group["lr"] = rate.fill_(float(group["lr"]))
+        if recipe.carries_gradients:
+            for parameter, gradient in zip(recipe.model.parameters(), content["gradients"], strict=True):
+                parameter.grad = gradient
+        for name, item in recipe.extra.items():
+            item.load_state_dict(content["extra"][name])
+        record.history = tuple(Epoch(*row) for row in content["epochs"])
+        record.first = None if content["first"] is None else Reconstruction(*content["first"])
+        return content["weights"]
 
 
 def run(recipe: Recipe, **options: Any) -> TrainingRecord:
@@ -272,7 +351,7 @@ def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
     """Train, pausing after each optimiser step."""
     recipe, settings = job.recipe, job.recipe.settings
     device = recipe.windows.device
-    saved = Checkpoint(recipe, job.checkpoint, job.settings)
+    saved = Checkpoint(job)
     record = TrainingRecord(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu")
     weights = saved.restore(record)
     step = GraphStep(recipe.step, settings.batch_size) if job.graph and device.type == "cuda" else recipe.step

@@ -34,11 +34,7 @@ FloatMatrix = npt.NDArray[np.float64]
 
 
 def series_matrix(values: object, name: str = "values", *, features: int | None = None) -> FloatMatrix:
-    """Check a series, called ``name`` in messages, and return it as float64 of shape (steps, features).
-
-    >>> series_matrix([1, 2, 3]).shape
-    (3, 1)
-    """
+    """Check a series, called ``name`` in messages, and return it as float64 of shape (steps, features)."""
     array = np.asarray(values)
     if array.dtype.kind not in "biufO":
         raise TypeError(f"{name} must be numbers; got {array.dtype} values")
@@ -67,11 +63,7 @@ def require_steps(length: int, window: int, name: str = "values") -> None:
 
 
 def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str = "values") -> list[slice]:
-    """Return the stretch of each series; all ``length`` steps where there are no boundaries.
-
-    >>> parts(10, None), parts(10, (0, 4))
-    ([slice(0, 10, None)], [slice(0, 4, None), slice(4, 10, None)])
-    """
+    """Return the stretch of each series; all ``length`` steps where there are no boundaries."""
     if boundaries is None:
         require_steps(length, window, name)
         return [slice(0, length)]
@@ -125,23 +117,14 @@ def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries |
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0, 90.0]
     """
     window = scores.shape[1]
-    result = np.empty(length, dtype=np.float64)
-    first = 0
-    for part in parts(length, boundaries, window):
-        whole, rest = divmod(part.stop - part.start, window)
-        result[part.start : part.start + whole * window] = scores[first : first + whole].reshape(-1)
-        if rest:
-            result[part.stop - rest : part.stop] = scores[first + whole, window - rest :]
-        first += whole + bool(rest)
-    return result
+    steps = tile_starts(length, window, boundaries=boundaries)[:, np.newaxis] + np.arange(window)
+    # The first place of each step: where the final window overlaps a whole tile, the tile has the say.
+    _, places = np.unique(steps, return_index=True)
+    return scores.reshape(-1)[places].astype(np.float64)
 
 
 def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
-    """Return a read-only view of the sliding windows, shape (windows, window, features).
-
-    >>> slide(np.arange(5.0).reshape(-1, 1), 3)[:, :, 0].tolist()
-    [[0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]
-    """
+    """Return a read-only view of the sliding windows, shape (windows, window, features)."""
     require_steps(matrix.shape[0], window)
     return np.lib.stride_tricks.sliding_window_view(matrix, window, axis=0).swapaxes(1, 2)
 
@@ -156,9 +139,10 @@ def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
 
 
 def training_rows(
-    matrix: FloatMatrix, window: int, most: int | None, *, boundaries: Boundaries | None = None
+    matrix: FloatMatrix, window: int, most: int | None, *, fewest: int = 1, boundaries: Boundaries | None = None
 ) -> FloatMatrix:
     """Return the stride-1 windows of a training series as rows; if there are more than ``most``, evenly spaced ones."""
+    require_steps(len(matrix), window + fewest - 1, "train")
     starts = np.concatenate(window_starts(len(matrix), window, boundaries=boundaries, name="train"))
     if most is not None and len(starts) > most:
         starts = starts[np.linspace(0, len(starts) - 1, most).round().astype(np.intp)]
@@ -166,21 +150,14 @@ def training_rows(
 
 
 def score_rows(
-    matrix: FloatMatrix,
-    window: int,
-    function: Callable[[FloatMatrix], npt.NDArray[Any]],
-    *,
-    values: int = 4_000_000,
+    matrix: FloatMatrix, window: int, function: Callable[[FloatMatrix], npt.NDArray[Any]], *, values: int = 4_000_000
 ) -> npt.NDArray[Any]:
     """Apply a function of window rows to all stride-1 windows, a bounded number of values at a time."""
     windows = slide(matrix, window)
-    rows = max(1, values // (window * matrix.shape[1]))
-    return np.concatenate(
-        [
-            function(np.ascontiguousarray(windows[first : first + rows]).reshape(-1, window * matrix.shape[1]))
-            for first in range(0, len(windows), rows)
-        ]
-    )
+    width = window * matrix.shape[1]
+    rows = max(1, values // width)
+    pieces = (np.ascontiguousarray(windows[first : first + rows]) for first in range(0, len(windows), rows))
+    return np.concatenate([function(piece.reshape(-1, width)) for piece in pieces])
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +178,7 @@ class Scaling:
 
 
 def standard_scaling(matrix: FloatMatrix) -> Scaling:
-    """Zero mean and unit population standard deviation; a constant feature is only shifted.
-
-    >>> standard_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
-    [[3.0, 1.0]]
-    """
+    """Zero mean and unit population standard deviation; a constant feature is only shifted."""
     low, high = matrix.min(axis=0), matrix.max(axis=0)
     # The computed deviation of a constant column is rounding noise, not zero: constancy is asked for directly.
     constant = low == high
@@ -213,11 +186,7 @@ def standard_scaling(matrix: FloatMatrix) -> Scaling:
 
 
 def minmax_scaling(matrix: FloatMatrix) -> Scaling:
-    """Training minimum to 0, training maximum to 1; a constant feature is only shifted.
-
-    >>> minmax_scaling(np.array([[1.0, 5.0], [3.0, 5.0]]))(np.array([[5.0, 6.0]])).tolist()
-    [[2.0, 1.0]]
-    """
+    """Training minimum to 0, training maximum to 1; a constant feature is only shifted."""
     low, high = matrix.min(axis=0), matrix.max(axis=0)
     return Scaling(low, np.where(low == high, 1.0, high - low))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 FloatArray = npt.NDArray[np.float64]
+LEVEL = 0.95
 _NUMBERS_AT_ONCE = 250_000  # 2 MB of float64
 _COLUMNS_AT_ONCE = 256
 
@@ -25,11 +26,8 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean_intervals(table: npt.ArrayLike, *, draws: int = 2000, level: float = 0.95, seed: int = 0) -> FloatArray:
-    """Bootstrap confidence limits of the mean of each column, over rows (series) drawn with replacement.
-
-    Limits are bias-corrected and accelerated (BCa), a row of low and high per column: NaN with fewer than two series,
-    equal where all values are. All columns, which hold no NaN, are resampled with the same rows.
+class MeanBootstrap:
+    """Resamples of a number of series, drawn once and used for as many columns as there are.
 
     References
     ----------
@@ -37,18 +35,12 @@ def mean_intervals(table: npt.ArrayLike, *, draws: int = 2000, level: float = 0.
 
     Examples
     --------
-    >>> mean_intervals([[0.1], [0.4], [0.5], [0.9], [0.2]], seed=1).round(1)
+    >>> MeanBootstrap(5, seed=1).intervals(np.array([[0.1], [0.4], [0.5], [0.9], [0.2]])).round(1)
     array([[0.2, 0.7]])
     """
-    values = np.asarray(table, dtype=np.float64)
-    return MeanBootstrap(values.shape[0], draws=draws, level=level, seed=seed).intervals(values)
 
-
-class MeanBootstrap:
-    """Resamples of a number of series, drawn once and used for as many columns as there are."""
-
-    def __init__(self, series: int, *, draws: int = 2000, level: float = 0.95, seed: int = 0) -> None:
-        self.series, self.level = series, level
+    def __init__(self, series: int, *, draws: int = 2000, seed: int = 0) -> None:
+        self.series = series
         # How often each series is drawn: more than 255 times does not happen.
         self._times = np.empty((draws if series > 1 else 0, series), dtype=np.uint8)
         generator = np.random.default_rng(seed)
@@ -58,7 +50,11 @@ class MeanBootstrap:
             self._times[rows] = np.bincount(chosen.ravel(), minlength=count * series).reshape(count, series)
 
     def intervals(self, values: FloatArray) -> FloatArray:
-        """Return low and high of the mean of each column of series by columns; see :func:`mean_intervals`."""
+        """Bias-corrected and accelerated (BCa) limits of the mean of each column, over series drawn with replacement.
+
+        A row of low and high per column: NaN with fewer than two series, equal where all values are. All columns, which
+        hold no NaN, are resampled with the same series.
+        """
         limits = np.full((values.shape[1], 2), np.nan)
         for first in range(0, values.shape[1] if self.series > 1 else 0, _COLUMNS_AT_ONCE):
             columns = slice(first, first + _COLUMNS_AT_ONCE)
@@ -76,7 +72,7 @@ class MeanBootstrap:
         limits[~varied] = values[0, ~varied, None]
         squares = np.sum(distance[:, varied] ** 2, axis=0)
         acceleration = np.sum(distance[:, varied] ** 3, axis=0) / (6 * squares**1.5)
-        limits[varied] = _bca(means[:, varied], centre[varied], acceleration, self.level)
+        limits[varied] = _bca(means[:, varied], centre[varied], acceleration)
         return limits
 
     def _slices(self) -> Iterator[slice]:
@@ -93,7 +89,6 @@ def event_intervals(
     metrics: Callable[[npt.NDArray[np.bool_], npt.NDArray[np.floating]], Sequence[float]],
     *,
     draws: int = 200,
-    level: float = 0.95,
     seed: int = 0,
 ) -> FloatArray:
     """Bootstrap confidence limits of metrics on one long series, over its events (block bootstrap).
@@ -105,14 +100,6 @@ def event_intervals(
     References
     ----------
     H. R. Künsch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
-
-    Examples
-    --------
-    >>> labels = np.tile([0, 0, 0, 1, 1, 0, 0, 0], 10).astype(bool)
-    >>> scores = np.random.default_rng(0).random(80)
-    >>> [(low, high)] = event_intervals(labels, scores, lambda truth, score: [score[truth].mean()])
-    >>> bool(low < scores[labels].mean() < high)
-    True
     """
     blocks = event_blocks(labels)
     if len(blocks) < 2:
@@ -124,23 +111,22 @@ def event_intervals(
         chosen = np.sort(generator.integers(0, len(blocks), len(blocks)))
         steps = np.concatenate([np.arange(*blocks[block]) for block in chosen])
         found.append(list(metrics(labels[steps], scores[steps])))
-    limits = []
-    for column in np.array(found).T:
-        defined = column[~np.isnan(column)]
-        ends = [(1 - level) / 2, (1 + level) / 2]
-        limits.append(np.quantile(defined, ends) if defined.size else np.full(2, np.nan))
-    return np.array(limits)
+    return np.array([percentile_limits(column) for column in np.array(found).T])
+
+
+def percentile_limits(drawn: FloatArray) -> tuple[float, float]:
+    """Low and high of a value, from the draws where it is defined; NaN where it never is."""
+    defined = drawn[~np.isnan(drawn)]
+    if not defined.size:
+        return np.nan, np.nan
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def event_blocks(labels: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Cut a series half-way between its events; return the blocks as half-open ``(start, stop)``.
 
     Events one step apart stay in one block, so that no two events can meet when blocks are put end to end.
-
-    Examples
-    --------
-    >>> event_blocks(np.array([0, 1, 0, 0, 0, 1, 1, 0, 1, 0], dtype=bool))
-    [(0, 3), (3, 10)]
     """
     events = find_events(labels)
     stops, starts = np.asarray(events.stops)[:-1], np.asarray(events.starts)[1:]
@@ -150,7 +136,7 @@ def event_blocks(labels: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _bca(means: FloatArray, centre: FloatArray, acceleration: FloatArray, level: float) -> FloatArray:
+def _bca(means: FloatArray, centre: FloatArray, acceleration: FloatArray) -> FloatArray:
     from scipy.special import ndtr, ndtri
 
     draws = means.shape[0]
@@ -162,7 +148,7 @@ def _bca(means: FloatArray, centre: FloatArray, acceleration: FloatArray, level:
     ordered = np.sort(means, axis=0)
     columns = np.arange(means.shape[1])
     limits = []
-    for tail in (ndtri((1 - level) / 2), ndtri((1 + level) / 2)):
+    for tail in (ndtri((1 - LEVEL) / 2), ndtri((1 + LEVEL) / 2)):
         share = ndtr(bias + (bias + tail) / (1 - acceleration * (bias + tail)))
         place = share * (draws - 1)
         under = np.floor(place).astype(np.intp)

@@ -87,13 +87,7 @@ def _highest_peak(series: npt.NDArray[np.float64]) -> int | None:
 
 
 def autocorrelation(series: npt.NDArray[np.float64], longest: int) -> npt.NDArray[np.float64]:
-    """Autocorrelation at lags 0 to ``longest``: sums of products of deviations from the mean over their sum of squares.
-
-    Examples
-    --------
-    >>> autocorrelation(np.array([1.0, -1.0, 1.0, -1.0]), 2).round(6).tolist()
-    [1.0, -0.75, 0.5]
-    """
+    """Autocorrelation at lags 0 to ``longest``: sums of products of deviations over the sum of their squares."""
     centred = series - series.mean()
     scale = np.abs(centred).max()
     if scale > 0:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pateval.catalog.metric import Metric
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.values import Value, mean_value, values_of
+from pateval.evaluation.together import MOST_STEPS, values_together
+from pateval.evaluation.values import Value, mean_value
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -45,9 +45,8 @@ class Chance:
     @cached_property
     def levels(self) -> dict[str, float]:
         """Mean of each metric over the draws, the runs and the series where the detector has a value."""
-        by_series = [
-            [(chance_of(recording, self.measures, found), found) for recording, found in runs] for runs in self.parts
-        ]
+        reached_by_run = iter(chance_of([pair for runs in self.parts for pair in runs], self.measures))
+        by_series = [[(next(reached_by_run), found) for _, found in runs] for runs in self.parts]
         levels = {}
         for metric in self.measures.ids:
             reached = [
@@ -75,47 +74,69 @@ def _copied(recording: Recording) -> Recording:
     )
 
 
-def chance_of(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> dict[str, Value]:
-    """Mean of each metric over random scores on one series, or on several taken together.
+def chance_of(asked: Sequence[tuple[Recording, Mapping[str, Value]]], measures: Measures) -> list[dict[str, Value]]:
+    """Mean of each metric over random scores on each recording: one series, or several taken together.
 
     Random scores have no gaps; steps that are left out for a detector are left out for them, too. Where predictions are
     given, or a threshold is a number or comes from training scores, it means nothing to random scores: as many random
-    steps are predicted as the detector has predicted, which its values ``found`` tell. The draws are the same for the
-    same labels and steps, whoever asks.
+    steps are predicted as the detector has predicted, which its values, given beside it, tell. The draws are the same
+    for the same labels and steps, whoever asks.
     """
-    mask = recording.is_left_out
-    steps = replace(recording, predictions=None, ignore=mask, absent=None, of_others=None, missing="error")
-    generator = np.random.default_rng([measures.seed, steps_digest(steps)])
-    by_count: dict[int | None, list[str]] = {}
-    wanted = [metric for metric in measures.metrics if metric.needs_threshold or recording.scores is not None]
-    for metric in wanted:
-        number = found[metric.id].flagged if has_own_chance(metric, recording, measures) else None
-        by_count.setdefault(number, []).append(metric.id)
-    drawn: dict[str, list[Value]] = {metric.id: [] for metric in wanted}
-    for _ in range(measures.chance):
-        scores = generator.random(recording.labels.shape)
-        for number, names in by_count.items():
-            predictions = None if number is None else _highest(scores, mask, number)
-            counted = replace(measures, metrics=tuple(measures.by_id[name] for name in names))
-            for name, value in values_of(replace(steps, scores=scores, predictions=predictions), counted).items():
-                drawn[name].append(value)
+    drawn: list[dict[str, list[Value]]] = []
+    waiting: dict[tuple[str, ...], list[tuple[int, Recording]]] = {}  # by the metrics that are computed of them
+    for place, (recording, found) in enumerate(asked):
+        by_count: dict[int | None, list[str]] = {}
+        own, _ = own_and_shared(recording, measures)
+        wanted = [metric for metric in measures.metrics if metric.needs_threshold or recording.scores is not None]
+        for metric in wanted:
+            number = found[metric.id].flagged if metric.id in own.ids else None
+            by_count.setdefault(number, []).append(metric.id)
+        drawn.append({metric.id: [] for metric in wanted})
+        mask = recording.is_left_out
+        steps = replace(recording, predictions=None, ignore=mask, absent=None, of_others=None, missing="error")
+        generator = np.random.default_rng([measures.seed, steps_digest(steps)])
+        for _ in range(measures.chance):
+            scores = generator.random(recording.labels.shape)
+            for number, names in by_count.items():
+                predictions = None if number is None else _highest(scores, mask, number)
+                one = replace(steps, scores=scores, predictions=predictions)
+                waiting.setdefault(tuple(names), []).append((place, one))
+            if sum(len(one.labels) for several in waiting.values() for _, one in several) >= MOST_STEPS:
+                _take(waiting, measures, drawn)
+    _take(waiting, measures, drawn)
     nothing = Value(math.nan, "no random scores were drawn")
-    return {name: mean_value(values) if values else nothing for name, values in drawn.items()}
+    return [{name: mean_value(values) if values else nothing for name, values in one.items()} for one in drawn]
 
 
-def has_own_chance(metric: Metric, recording: Recording, measures: Measures) -> bool:
-    """Whether chance of a metric depends on how many steps the detector predicts, and not on the steps alone."""
-    return metric.needs_threshold and (recording.predictions is not None or measures.rule(metric).is_foreign)
+def _take(
+    waiting: dict[tuple[str, ...], list[tuple[int, Recording]]],
+    measures: Measures,
+    drawn: Sequence[Mapping[str, list[Value]]],
+) -> None:
+    """Compute what waits, and put it where it belongs."""
+    for names, several in waiting.items():
+        wanted = replace(measures, metrics=tuple(measures.by_id[name] for name in names))
+        for (place, _), values in zip(several, values_together([one for _, one in several], wanted), strict=True):
+            for name, value in values.items():
+                drawn[place][name].append(value)
+    waiting.clear()
+
+
+def own_and_shared(recording: Recording, measures: Measures) -> tuple[Measures, Measures]:
+    """The metrics whose chance depends on how many steps the detector predicts, and those of which the steps decide."""
+    return measures.by_own_chance[recording.predictions is not None]
 
 
 def chance_key(recording: Recording, measures: Measures, found: Mapping[str, Value]) -> str:
-    """Tell what random scores reach apart: by labels, steps that count, clock, and how many steps are predicted."""
+    """Tell what random scores reach apart: by labels, steps that count, clock, threshold and how many are predicted."""
     digest = hashlib.blake2b(str(steps_digest(recording)).encode(), digest_size=16)
-    if measures.follows_clock and recording.clock is not None:
+    if recording.clock is not None and measures.follows_clock:
         digest.update(f"{recording.clock.unit} {recording.clock.times.dtype}".encode())
         digest.update(np.ascontiguousarray(recording.clock.times).tobytes())
-    own = [metric.id for metric in measures.metrics if has_own_chance(metric, recording, measures)]
-    digest.update(repr([(metric, found[metric].flagged) for metric in own]).encode())
+    own, _ = own_and_shared(recording, measures)
+    digest.update(repr([(metric, found[metric].flagged) for metric in own.ids]).encode())
+    if any(metric.needs_threshold for metric in measures.metrics):
+        digest.update(repr(measures.threshold).encode())
     return digest.hexdigest()
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.catalog import default_rank_by
 from pateval.catalog.metric import ORACLE, Metric
-from pateval.evaluation.bootstrap import mean_intervals
+from pateval.evaluation.bootstrap import LEVEL, MeanBootstrap, percentile_limits
 from pateval.evaluation.measures import Measures, Metrics, Threshold
 from pateval.evaluation.notes import circumstances, left_out_notes, require_clock
+from pateval.evaluation.paired import Power, power_of, signed_ranks
 from pateval.evaluation.pieces import Pieces, cut, draw_pieces
 from pateval.evaluation.result import BINARY
 from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
@@ -26,7 +28,6 @@ from pateval.time.timelines import Recording, joined, leave_out_for_all, read_re
 from pateval.validation.arrays import Buffers, FloatArray, IntArray, non_negative_integer
 from pateval.validation.wording import in_words
 
-LEVEL = 0.95
 _ARROW = "<"  # points to the value it stands behind
 _LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
 _MIN_UNITS_FOR_LIMITS = 5  # pieces or series; fewer say too little about others like them for an interval
@@ -61,6 +62,10 @@ class MetricDifference:
         How many pieces or series both have a value on: what limits, wins, ties and losses go over.
     reason : str
         Why the metric is undefined; empty where it is not.
+    p_value : float
+        Of Wilcoxon's signed-rank test over several series; NaN on one series or sample, which is no sample of series.
+    test : Power or None
+        What that test can show on so many series; None where there is none.
     """
 
     metric: str
@@ -76,6 +81,8 @@ class MetricDifference:
     better: str
     units: int
     reason: str = ""
+    p_value: float = math.nan
+    test: Power | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,9 +126,9 @@ class Comparison(TableResult):
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Columns and rows for people; an arrow points to the value that is better beyond the limits."""
         first, second = self.names
-        limits = any(not math.isnan(row.low) for row in self.rows)
-        columns = ["metric", first, second, "difference", *(["95 %"] if limits else []), "w/t/l"]
-        return columns, [
+        limits, tested = any(not math.isnan(row.low) for row in self.rows), any(row.test for row in self.rows)
+        more = [*(["95 %"] if limits else []), "w/t/l", *(["p"] if tested else [])]
+        return ["metric", first, second, "difference", *more], [
             [
                 row.label,
                 _pointed(row.first, row.better == first),
@@ -129,6 +136,7 @@ class Comparison(TableResult):
                 "-" if math.isnan(row.difference) else f"{row.difference:+.4f}",
                 *(["" if math.isnan(row.low) else f"[{row.low:.3f}, {row.high:.3f}]"] if limits else []),
                 f"{row.wins}/{row.ties}/{row.losses}",
+                *(["" if math.isnan(row.p_value) else f"{row.p_value:.2g}"] if tested else []),
             ]
             for row in self.rows
         ]
@@ -143,37 +151,23 @@ class Comparison(TableResult):
 
     def columns(self) -> dict[str, Any]:
         """Columns for programs: a row per metric, at full precision, detectors named in every row."""
-        columns = ["metric", "a", "b", "value_a", "value_b", "difference", "low", "high"]
-        columns += ["wins", "ties", "losses", "better", "units", "reason"]
+        held = ("difference", "low", "high", "wins", "ties", "losses", "better", "units", "reason", "p_value")
+        of_test = ("power", "series_needed")
         return columns_of(
-            columns,
+            ["metric", "a", "b", "value_a", "value_b", *held, *of_test],
             [
-                [
-                    row.metric,
-                    *self.names,
-                    *(row.first, row.second, row.difference, row.low, row.high),
-                    *(row.wins, row.ties, row.losses, row.better or None, row.units, row.reason or None),
-                ]
+                [row.metric, *self.names, row.first, row.second]
+                + [None if (value := getattr(row, name)) == "" else value for name in held]
+                + [None if row.test is None else getattr(row.test, name) for name in of_test]
                 for row in self.rows
             ],
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
-        columns, rows = self.records()
-        found: dict[str, Any] = plain(
-            {
-                "a": self.names[0],
-                "b": self.names[1],
-                "unit": self.unit,
-                "units": self.units,
-                "level": LEVEL,
-                "draws": self.draws,
-                "seed": self.seed,
-                "metrics": [dict(zip(columns, row, strict=True)) for row in rows],
-                "notes": self.notes,
-            }
-        )
+        facts = {"unit": self.unit, "units": self.units, "level": LEVEL, "draws": self.draws, "seed": self.seed}
+        names = dict(zip("ab", self.names, strict=True))
+        found: dict[str, Any] = plain({**names, **facts, "metrics": self.row_dicts(), "notes": self.notes})
         return found
 
     def remarks(self) -> list[str]:
@@ -189,6 +183,12 @@ class Comparison(TableResult):
         if self.draws:
             arrow = f"{_ARROW}: the better one, where these limits leave out 0"
             lines.append(f"95 %: bootstrap over {units}, both detectors on the same draws; {arrow}")
+        if tested := {row.metric: row.test for row in self.rows if row.test}:
+            main = default_rank_by(list(tested))
+            lines.append("p: Wilcoxon's signed-rank test over these series, for each metric by itself")
+            lines.append(f"under {self[main].label}, {tested[main].clause(first, second)}")
+        elif self.unit == "piece":
+            lines.append("no p-value: one series is no sample of series")
         return [*lines, *self.notes, *(f"{row.metric}: {row.reason}" for row in self.rows if row.reason)]
 
     def headline(self) -> str:
@@ -224,7 +224,8 @@ def compare(
     where it is cut, and what is counted on the pieces of a draw is added up. Metrics that are no function of counts are
     computed on the pieces put end to end, or pooled where they can be. With several series each has its value, the
     difference is the mean over those where both detectors have one, and series are drawn (BCa limits, Efron 1987).
-    There are no limits with fewer than five pieces or series.
+    There are no limits with fewer than five pieces or series. Several series are tested, too, by Wilcoxon's signed
+    ranks as on a leaderboard; one series is no sample of series, so it has limits and no p-value.
 
     Parameters
     ----------
@@ -280,6 +281,7 @@ def compare(
     pieces around events
     95 %: bootstrap over the 8 pieces around events, both detectors on the same
     draws; <: the better one, where these limits leave out 0
+    no p-value: one series is no sample of series
     """
     measures = Measures.of(
         metrics=metrics,
@@ -401,7 +403,7 @@ def _limits_of_means(differences: npt.NDArray[np.float64], draws: int, seed: int
     defined = differences[~np.isnan(differences)]
     if not draws or defined.size < _MIN_UNITS_FOR_LIMITS:
         return math.nan, math.nan
-    low, high = mean_intervals(defined[:, None], draws=draws, level=LEVEL, seed=seed)[0]
+    low, high = MeanBootstrap(defined.size, draws=draws, seed=seed).intervals(defined[:, None])[0]
     return float(low), float(high)
 
 
@@ -417,7 +419,7 @@ def _limits_of_pieces(
             found.append(run.drawn(weights, None if progress is None else partial(_tell, progress, done, total)))
             done += 1
         means.append({name: _defined_mean([values[name] for values in found]) for name in found[0]})
-    return {name: _percentiles(means[0][name] - means[1][name]) for name in means[0]}
+    return {name: percentile_limits(means[0][name] - means[1][name]) for name in means[0]}
 
 
 def _tell(progress: Callable[[int, int], None], before: int, runs: int, done: int, metrics: int) -> None:
@@ -430,14 +432,6 @@ def _defined_mean(runs: Sequence[FloatArray]) -> FloatArray:
     is_defined = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.where(is_defined, values, 0).sum(axis=0) / is_defined.sum(axis=0)
-
-
-def _percentiles(differences: npt.NDArray[np.float64]) -> tuple[float, float]:
-    defined = differences[~np.isnan(differences)]
-    if not defined.size:
-        return math.nan, math.nan
-    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
 
 
 def _row(
@@ -475,6 +469,7 @@ def _row(
         better,
         gains.size,
         next((value.reason for value in whole if value.reason), ""),
+        *((float(signed_ranks(gains[None])[0][0]), power_of(gains)) if several and gains.size else ()),
     )
 
 

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE
+from pateval.evaluation.kinds import by_kind, counted_events, kinds_of
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.result import BINARY
 from pateval.evaluation.run import with_training
 from pateval.evaluation.values import Sample, with_predictions
-from pateval.output.explanation import Explanation
+from pateval.output.explanation import EventKind, Explanation
 from pateval.pate.explain import buffers_as_given, explain_on
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, read_recording
@@ -35,6 +36,7 @@ def explain(
     max_gap: Duration | None = None,
     ignore: npt.ArrayLike | None = None,
     missing: str = "error",
+    by: str | npt.ArrayLike | None = None,
 ) -> Explanation:
     """Show what every step and every event adds to the proximity-weighted precision and recall.
 
@@ -63,6 +65,10 @@ def explain(
         As in `pate`; ignored steps have no row.
     missing : {"error", "ignore", "normal"}
         What becomes of scores that are missing, as in `pate`.
+    by : "length" or array-like, optional
+        Also judge each kind of event as if there were no others (``kinds``): "length" tells the shortest third from the
+        longest; an array has the class of each step, and an event is of the class that most of its steps have. Steps
+        inside events of other kinds, and within their buffers, are left out.
 
     Returns
     -------
@@ -110,16 +116,17 @@ def explain(
     missing = missing if predictions is None else "error"
     recording = read_recording(labels, scores, predictions, **steps, missing=missing)
     if scores is None:
-        return replace(explain_recording(recording, measures, series=series), predictions_from="")
-    return explain_recording(with_training(recording, train_scores, measures), measures, series=series)
+        return replace(explain_recording(recording, measures, series=series, by=by), predictions_from="")
+    return explain_recording(with_training(recording, train_scores, measures), measures, series=series, by=by)
 
 
 def explain_recording(
-    recording: Recording, measures: Measures, *, series: object = None, names: bool = False
+    recording: Recording, measures: Measures, *, series: object = None, names: bool = False, by: object = None
 ) -> Explanation:
     """Explain the predictions of one detector, as the first metric is judged on.
 
-    Tables show ``series`` of each step as the caller gave it, or with ``names`` the names of the series.
+    Tables show ``series`` of each step as the caller gave it, or with ``names`` the names of the series; ``by`` is as
+    in `explain`.
     """
     (recording,) = with_predictions([recording])
     truth = recording.counted(recording.labels)
@@ -131,7 +138,11 @@ def explain_recording(
     series = recording.series_of_steps if series is None else series
     predicted = recording.counted(flags)
     explanation = explain_on(truth, predicted, recording.timeline, early=early, delay=delay, series=series)
-    return replace(explanation, predictions_from=made)
+    kinds: list[EventKind] = []
+    if by is not None:
+        events = counted_events(recording)
+        kinds = by_kind(recording, measures, events, kinds_of(recording, events, by), flags)
+    return replace(explanation, predictions_from=made, kinds=tuple(kinds))
 
 
 def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:

@@ -7,22 +7,25 @@ they share one set of training scores, and series that were fitted each by itsel
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation.buffers import EventSpacing
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.threshold_rules import TRAIN, share_of
-from pateval.io import ScoredSeries, TableError
-from pateval.io.batches import read_jobs
-from pateval.io.plan import Job, Plan
+from pateval.evaluation.threshold_rules import training_level
+from pateval.io import ScoredSeries, TableError, Unit
+from pateval.io.plan import Plan
 from pateval.io.score_files import read_fit_scores, read_training_scores
-from pateval.thresholds import quantile_threshold
-from pateval.time.timelines import Recording, joined
+from pateval.io.units import SCORES, batches_of, read_batch, read_jobs
+from pateval.time.timelines import Recording, joined, leave_out_for_all
+from pateval.validation.arrays import scores_with_gaps
+from pateval.validation.wording import listed
 
 
 def recording_of(item: ScoredSeries, measures: Measures) -> Recording:
@@ -32,17 +35,35 @@ def recording_of(item: ScoredSeries, measures: Measures) -> Recording:
     return replace(found, names=(item.series,), training=(level,))
 
 
+def series_by_series(
+    plan: Plan, measures: Measures, binary: Collection[str]
+) -> Iterator[list[tuple[ScoredSeries, Recording]]]:
+    """Read one series after the other, each with all runs of all detectors on it, so that one at a time is in memory.
+
+    Steps are left out for all of them, and scores of the detectors named ``binary`` are predictions.
+    """
+    for code in range(len(plan.series)):
+        items = read_jobs(plan, np.flatnonzero(plan.jobs.series_code == code).tolist())
+        judged = leave_out_for_all([recording_of(item, measures) for item in items])
+        yield [
+            (item, replace(one, predictions=np.asarray(one.scores == 1)) if item.detector in binary else one)
+            for item, one in zip(items, judged, strict=True)
+        ]
+
+
 @dataclass(frozen=True)
 class ScoredFiles:
     """All that some files hold, read once, as it is evaluated."""
 
     plan: Plan
-    parts: list[tuple[Job, ScoredSeries, Recording]]  # one detector on one series in one run each, as the plan has them
+    parts: list[
+        tuple[Unit, ScoredSeries, Recording]
+    ]  # one detector on one series in one run each, as the plan has them
 
     @classmethod
     def read(cls, plan: Plan, measures: Measures) -> ScoredFiles:
         """Read everything that a plan lists."""
-        return cls(plan, [(job, item, recording_of(item, measures)) for job, item in read_jobs(plan)])
+        return cls(plan, [(item.unit, item, recording_of(item, measures)) for item in read_jobs(plan)])
 
     def by_run(self) -> dict[tuple[str, str], Recording]:
         """Every run of every detector on all its series, by the names of detector and run."""
@@ -81,6 +102,51 @@ class ScoredFiles:
             raise TableError(f"{self.parts[0][1].where}: no detector named is on a series named")
         return replace(self, parts=chosen)
 
+    def on_same_steps(self, one: str, other: str, *, needs_times: str) -> tuple[ScoredFiles, list[str]]:
+        """Two detectors with the same labels, and times where these are needed, on the series that both have.
+
+        Series that only one has are named in the notes; steps that one file ignores are ignored for both.
+        """
+        series = {
+            name: list(dict.fromkeys(job.series for job, _, _ in self.only([name]).parts)) for name in (one, other)
+        }
+        if not set(series[one]) & set(series[other]):
+            if len(series[one]) == len(series[other]) == 1:
+                places = f"{one!r} is on series {series[one][0]!r} and {other!r} on {series[other][0]!r}"
+                raise TableError(f"{places}: nothing to compare")
+            raise TableError(f"{one!r} and {other!r} have no series in common")
+        notes = []
+        for mine, theirs in ((one, other), (other, one)):
+            alone = [name for name in series[mine] if name not in series[theirs]]
+            if alone:
+                notes.append(f"not in the differences, since only {mine!r} has it: series {listed(alone, 1)}")
+        ignored: dict[str, Any] = {}
+        first: dict[str, tuple[Any, Any]] = {}
+        for job, item, recording in self.parts:
+            known, expected = first.setdefault(job.series, (item, recording))
+            steps, name = len(expected.labels), f"series {job.series!r}"
+            if len(recording.labels) != steps:
+                raise TableError(
+                    f"{name} has {steps:,} steps in {known.where} and {len(recording.labels):,} in {item.where}; both "
+                    "detectors must be on the same steps"
+                )
+            differing = int((recording.labels != expected.labels).sum())
+            if differing:
+                raise TableError(
+                    f"{name}: the labels in {known.where} and {item.where} differ on {differing:,} of {steps:,} steps; "
+                    "both detectors must be on the same labels"
+                )
+            own_times, known_times = np.asarray(recording.nanoseconds), np.asarray(expected.nanoseconds)
+            if needs_times and not np.array_equal(own_times, known_times):
+                raise TableError(
+                    f"the times in {known.where} and {item.where} differ; {needs_times} needs both detectors on "
+                    "the same clock"
+                )
+            if recording.ignore is not None:
+                ignored[job.series] = recording.ignore | ignored.get(job.series, False)
+        parts = [(job, item, replace(recording, ignore=ignored.get(job.series))) for job, item, recording in self.parts]
+        return replace(self, parts=parts), notes
+
     def label_numbers(self) -> npt.NDArray[np.int32]:
         """For each job of the plan a number that stands for its labels, -1 for jobs that were not read."""
         known: dict[bytes, int] = {}
@@ -118,10 +184,47 @@ def level_in_file(threshold: str, path: str | os.PathLike[str], *, series: str, 
 @lru_cache(maxsize=4096)
 def _level(threshold: str, path: str, series: str, run: str, version: tuple[int, int]) -> float:
     del version  # a file that was written anew is read anew
-    name, share = share_of(threshold)
     chosen = int(run) if run else None
     training = read_training_scores(path, series=series, run=chosen)
-    if name == TRAIN:
-        return quantile_threshold(training, fraction=share)
-    fit_scores = read_fit_scores(path, series=series, run=chosen)
-    return quantile_threshold(fit_scores, fraction=share, train_scores=training)
+    return training_level(threshold, training, lambda: read_fit_scores(path, series=series, run=chosen))
+
+
+def binary_detectors(plan: Plan, known: Mapping[str, bool] | None = None) -> frozenset[str]:
+    """Detectors whose scores are 0 and 1 only, on all their series: they give predictions, and no rule is applied.
+
+    A detector is given up at its first other score, so that usually one series of each is read. Of those that are
+    ``known`` from a board that grows, it says whether they are such; one that is may have no other scores now.
+    """
+    codes, jobs = plan.jobs.detector_code, np.arange(len(plan.jobs))
+    values: dict[int, set[float]] = {}
+    _, first = np.unique(codes, return_index=True)
+    for some in (first, np.setdiff1d(jobs, first)):
+        for batch in batches_of(plan, [job for job in some if values.get(int(codes[job]), {0.0})], SCORES):
+            with suppress(TableError, OSError):  # what is wrong with a file is said when it is evaluated
+                for item in read_batch(batch):
+                    d = int(codes[item.unit.number])
+                    if d in values and not values[d]:
+                        continue
+                    try:
+                        found = scores_with_gaps(item.scores, channels=item.scores.ndim == 2)
+                    except (TypeError, ValueError):
+                        found = np.full(1, 0.5)
+                    seen = set(np.unique(found[~np.isnan(found)])[:3].tolist())
+                    values[d] = values.get(d, set()) | seen if seen <= {0.0, 1.0} else set()
+    known = known or {}
+    for d, seen in values.items():
+        if not seen and known.get(plan.detectors[d]):
+            raise TableError(
+                f"detector {plan.detectors[d]!r} has scores of 0 and 1 only in the leaderboard, and others here: "
+                f"compute the leaderboard again from all files"
+            )
+    return frozenset(plan.detectors[d] for d, seen in values.items() if known.get(plan.detectors[d], len(seen) == 2))
+
+
+def binary_note(binary: frozenset[str]) -> list[str]:
+    """Say which detectors give predictions, where some do."""
+    if not binary:
+        return []
+    names = listed(sorted(binary), 8)
+    are = "has scores of 0 and 1 only: they are" if len(binary) == 1 else "have scores of 0 and 1 only: these are"
+    return [f"{names} {are} taken as predictions, and no threshold rule is applied"]

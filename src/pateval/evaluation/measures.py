@@ -124,7 +124,7 @@ class Measures:
             if name not in known:
                 raise ValueError(f"threshold names {in_words(name)}; the detectors are {listed(known, 12)}")
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         """Metric ids, in the order of tables."""
         return tuple(metric.id for metric in self.metrics)
@@ -163,6 +163,20 @@ class Measures:
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what is cached
+
+    @cached_property
+    def by_own_chance(self) -> tuple[tuple[Measures, Measures], tuple[Measures, Measures]]:
+        """Metrics of which a detector's predictions decide what chance reaches, and the others.
+
+        First for predictions that are made from scores, then for those that are given.
+        """
+        made = {metric.id for metric in self.metrics if metric.needs_threshold and self.rule(metric).is_foreign}
+        given = {metric.id for metric in self.metrics if metric.needs_threshold}
+        return self._divided(made), self._divided(given)
+
+    def _divided(self, ids: set[str]) -> tuple[Measures, Measures]:
+        parts = [tuple(metric for metric in self.metrics if (metric.id in ids) is which) for which in (True, False)]
+        return replace(self, metrics=parts[0]), replace(self, metrics=parts[1])
 
     @cached_property
     def needs_predictions(self) -> bool:
@@ -223,13 +237,7 @@ class Measures:
 
     @cached_property
     def needs_times(self) -> str:
-        """The first thing that is given as a duration, in words; empty where nothing is.
-
-        Examples
-        --------
-        >>> Measures.of(metrics=["auc_roc", "vus_pr(window=10min)"]).needs_times
-        "window='10min' of vus_pr(window=10min)"
-        """
+        """The first thing that is given as a duration, in words; empty where nothing is."""
         if self.max_gap is not None:
             return f"max_gap={self.max_gap!r}"
         rules = [self.threshold, *(metric.threshold for metric in self.metrics)] if self.needs_predictions else []

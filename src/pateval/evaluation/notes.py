@@ -7,7 +7,7 @@ from typing import Any
 
 from pateval.evaluation.measures import Bound, Measures
 from pateval.evaluation.values import Sample
-from pateval.kernels.coarse import coarseness
+from pateval.kernels.precision_recall import coarseness
 from pateval.time.clocks import Clock, Duration, duration_text
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import FloatArray, UndefinedMetricError

@@ -9,12 +9,14 @@ anew on the pieces of each draw: as several series where it can be pooled, else 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.bootstrap import event_blocks
@@ -30,13 +32,16 @@ from pateval.kernels.soft_labels import (
     sampled_levels,
     soft_counts,
 )
-from pateval.kernels.threshold_counts import MAX_CELLS, PieceCounts
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import VusAreas, vus_areas
-from pateval.pate.score import average_precision_on, drawn_areas_on, trapezoid_area_on
-from pateval.time.timelines import Recording, joined
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError
+from pateval.pate._counts import rank_steps
+from pateval.pate.score import average_precision_on, trapezoid_area_on
+from pateval.time.timelines import Recording, Timeline, joined, read_zone_buffers
+from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray, UndefinedMetricError
 
+Array = npt.NDArray[np.float64]
+
+_MAX_CELLS = 2**22  # counts of pieces or draws at thresholds that are held at once: 32 MB
 _MAX_PAIRS = 90  # of buffers; from there on PATE is computed on a grid
 _PATE: dict[object, AreaRule] = {trapezoid_area_on: TRAPEZOID, average_precision_on: AVERAGE_PRECISION}
 _PRECISION_RECALL: dict[object, AreaRule] = {auc_pr: TRAPEZOID, average_precision: AVERAGE_PRECISION}
@@ -161,7 +166,7 @@ class Pieces:
             labels, scores = self._sample.labels, self._scores
             timeline = self._in_pieces.timeline
             areas = self._shared(
-                ("pate", repr(lengths)), lambda: drawn_areas_on(labels, scores, timeline, weights, **lengths)
+                ("pate", repr(lengths)), lambda: _pate_areas(labels, scores, timeline, weights, **lengths)
             )
             return areas[_PATE[metric.on_timeline]]
         if metric.work is vus_areas and options["thresholds"] is not None:
@@ -219,26 +224,23 @@ class Pieces:
         reachable = levels.size
         if self._sample.has_gaps:
             levels = np.append(levels, levels.dtype.type(-np.inf))
-        totals: Any = 0
-        together = max(1, MAX_CELLS // (2 * (window + 1) * levels.size))
+        totals: list[Any] = [0] * 8
+        together = max(1, _MAX_CELLS // (2 * (window + 1) * levels.size))
         for first in range(0, len(self._counted), together):
             rows = []
             for steps in self._counted[first : first + together]:
                 labels, own = self._sample.labels[steps], scores[steps]
-                blocks = list(soft_counts(labels, own, levels, range(window + 1), rules))
-                parts = [
-                    *ThresholdSums.of(labels, own, np.sort(own), levels),
-                    *map(np.concatenate, zip(*blocks, strict=True)),
-                ]
-                rows.append(np.concatenate([np.ravel(part) for part in parts]))
-            totals = totals + weights[:, first : first + together] @ np.array(rows)
-        shapes = [np.shape(part) for part in parts]
-        ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+                blocks = soft_counts(labels, own, levels, range(window + 1), rules)
+                by_width = map(np.concatenate, zip(*blocks, strict=True))
+                rows.append([*ThresholdSums.of(labels, own, np.sort(own), levels), *by_width])
+            drawn = weights[:, first : first + together].astype(np.float64)
+            for place, parts in enumerate(zip(*rows, strict=True)):
+                # As floats, which hold whole numbers of steps exactly, and whose products BLAS computes.
+                totals[place] = totals[place] + np.tensordot(drawn, np.array(parts, dtype=np.float64), 1)
         wanted = {str(metric.part) for metric in self._measures.metrics if metric.work is vus_areas}
         only = None if any(part.endswith("roc") for part in wanted) else "pr"
         areas = []
-        for row in totals:
-            sums = [part.reshape(shape) for part, shape in zip(np.split(row, ends), shapes, strict=True)]
+        for sums in zip(*totals, strict=True):
             flagged = slice(int(np.argmax(sums[0] > 0)), None)  # thresholds above all scores of the draw flag nothing
             counts = SoftCounts(sums[4][:, flagged], sums[5], sums[6][:, flagged], sums[7])
             at = ThresholdSums(sums[0][flagged], sums[1][flagged], float(sums[2]), float(sums[3]))
@@ -251,3 +253,82 @@ def _defined_or_nan(areas: VusAreas, part: str) -> float:
         return float(getattr(areas, part))
     except UndefinedMetricError:
         return math.nan
+
+
+def _pate_areas(
+    labels: BoolArray, scores: FloatArray, timeline: Timeline, weights: IntArray, *, early: Buffers, delay: Buffers
+) -> dict[AreaRule, Array]:
+    """Mean areas by both rules for draws, each (row) with how often it holds each series (column) of the timeline.
+
+    Every step of an event or a zone adds its weight times how often its series is drawn.
+    """
+    early, delay, clock = read_zone_buffers(timeline, early, delay)
+    events = timeline.events(labels)
+    steps = rank_steps(scores, events, early, delay, clock=clock)
+    number, inside = steps.thresholds.size, steps.inside_steps
+    series = np.searchsorted(timeline.starts, events.starts, side="right") - 1
+    anomalous = np.bincount(series, events.lengths, minlength=timeline.starts.size)
+    inside_series = np.repeat(series, events.lengths)[inside.place]
+    ranks = np.concatenate([inside.rank, steps.delayed.rank, steps.early.rank])
+    owners = np.concatenate([inside_series, series[steps.delayed.event], series[steps.early.event]])
+    order = np.argsort(ranks, kind="stable")
+    pairs = []
+    for (one_early, one_delay), number_of_times in Counter(product(early, delay)).items():
+        after = steps.weights(steps.delayed, steps.limits.delayed_reach(one_delay))
+        ahead = steps.weights(steps.early, steps.limits.early_reach(one_early, one_delay))
+        gains = np.concatenate([np.ones(inside.rank.size), after, ahead])[order]
+        gains, own_ranks, own_series = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
+        first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
+        pairs.append((number_of_times / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
+    areas: dict[AreaRule, Array] = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
+    detections = PieceCounts(scores, steps.thresholds, np.diff([*timeline.starts, scores.size]))
+    for draw, (detected, before) in enumerate(detections.of_draws(weights) if number else []):
+        times = weights[draw].astype(np.float64)
+        changes = np.bincount(inside.rank, inside.change * times[inside_series], minlength=number)
+        missed = np.cumsum(changes, dtype=np.float64) + times @ anomalous
+        for share, gains, own_series, first, levels in pairs:
+            gained = np.add.reduceat(gains * times[own_series], first)
+            reached = np.flatnonzero(gained)  # the thresholds of this draw
+            at, counted = levels[reached], np.cumsum(gained[reached], dtype=np.float64)
+            sums = precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1]))
+            for rule, values in areas.items():
+                values[draw] += share * rule.area(*sums)
+    return areas
+
+
+class PieceCounts:
+    """How many steps of each piece of a series have scores at or above the thresholds, and strictly above them.
+
+    Weighted sums of these are the counts of draws, in which a piece comes several times or not at all. The thresholds
+    fall; the pieces, of so many steps each, follow one another.
+    """
+
+    def __init__(self, scores: FloatArray, thresholds: FloatArray, sizes: IntArray) -> None:
+        ascending, self._sizes, self._number = thresholds[::-1], sizes, thresholds.size
+        # How many thresholds a step reaches, and how many it exceeds.
+        self._places = np.searchsorted(ascending, scores, side="right"), np.searchsorted(ascending, scores, side="left")
+        self._by_piece: list[Array] | None = None
+        shape = sizes.size, self._number + 1
+        if math.prod(shape) <= _MAX_CELLS:
+            row = np.repeat(np.arange(sizes.size) * shape[1], sizes)
+            cells = [np.bincount(row + place, minlength=math.prod(shape)).reshape(shape) for place in self._places]
+            self._by_piece = [np.cumsum(counts[:, :0:-1], axis=1, dtype=np.float64) for counts in cells]
+
+    def of_draws(self, weights: IntArray) -> Iterator[tuple[Array, Array]]:
+        """For each draw, a row of how often each piece comes, the steps at each threshold, and those just before each.
+
+        The latter have one entry more: the steps after the last threshold.
+        """
+        together = max(1, _MAX_CELLS // (self._number + 1))
+        for first in range(0, len(weights), together):
+            block = weights[first : first + together].astype(np.float64)
+            # The counts of all pieces at all thresholds may be too many to hold.
+            products = None if self._by_piece is None else [block @ counts for counts in self._by_piece]
+            for draw, times in enumerate(block):
+                reached, exceeded = self._of_draw(times) if products is None else (each[draw] for each in products)
+                yield reached, np.append(exceeded, reached[-1:])
+
+    def _of_draw(self, times: Array) -> Iterator[Array]:
+        often = np.repeat(times, self._sizes)
+        for place in self._places:
+            yield np.cumsum(np.bincount(place, often, minlength=self._number + 1)[:0:-1])

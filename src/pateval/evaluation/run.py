@@ -28,8 +28,7 @@ from pateval.labels.classes import labels_of_classes
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, FloatArray, finite_array, has_channels, without_gaps
-from pateval.validation.containers import to_numpy
-from pateval.validation.indexes import times_of
+from pateval.validation.containers import times_of, to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, shortened
 
 
@@ -316,22 +315,18 @@ def with_training(recording: Recording, train_scores: npt.ArrayLike | None, meas
         )
     trained = finite_array(train_scores, "train_scores")
     scores = without_gaps(recording.counted(cast(FloatArray, recording.scores)))
-    return replace(
-        recording,
-        training=(partial(training_level, train_scores=trained, scores=scores),) * recording.starts.size,
-    )
+    level = partial(training_level, train_scores=trained, scores=lambda: scores)
+    return replace(recording, training=(level,) * recording.starts.size)
 
 
 def _sharing_chance(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Let detectors share their random scores where these are the same."""
     known: dict[tuple[Any, ...], Chance] = {}
-    found = dict(results)
-    for name, result in results.items():
-        if result.random_scores is not None:
-            found[name] = replace(
-                result, random_scores=known.setdefault(result.random_scores.key, result.random_scores)
-            )
-    return found
+    shared = {
+        name: None if (own := result.random_scores) is None else known.setdefault(own.key, own)
+        for name, result in results.items()
+    }
+    return {name: replace(result, random_scores=shared[name]) for name, result in results.items()}
 
 
 def _read(name: str, labels: Any, given: dict[str, Any], steps: dict[str, Any]) -> Recording:
@@ -346,15 +341,7 @@ def _read(name: str, labels: Any, given: dict[str, Any], steps: dict[str, Any]) 
 
 
 def _detector_columns(given: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None:
-    """Scores, predictions or both of each detector by its name; None where there is a single one, without a name.
-
-    Examples
-    --------
-    >>> _detector_columns({"scores": {"a": [0.1, 0.2], "b": [0.3, 0.4]}, "predictions": None})
-    {'a': {'scores': [0.1, 0.2]}, 'b': {'scores': [0.3, 0.4]}}
-    >>> list(_detector_columns({"scores": np.zeros((5, 2))})), _detector_columns({"scores": [0.1, 0.2]})
-    (['0', '1'], None)
-    """
+    """Scores, predictions or both of each detector by its name; None where there is a single one, without a name."""
     by_kind = {kind: _named_columns(values, kind) for kind, values in given.items() if values is not None}
     names = next((list(columns) for columns in by_kind.values() if columns is not None), None)
     if names is None:

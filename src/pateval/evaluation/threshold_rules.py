@@ -24,7 +24,7 @@ from pateval.thresholds import (
     read_alarm_rate,
     standard_deviation_threshold,
 )
-from pateval.thresholds.false_alarms import false_alarm_level
+from pateval.thresholds.alarm_rates import false_alarm_level
 from pateval.thresholds.sweeps import sweep_point
 from pateval.time.clocks import Clock
 from pateval.time.timelines import Timeline
@@ -138,13 +138,7 @@ def _named_rule(threshold: str) -> ThresholdRule:
 
 
 def share_of(threshold: str) -> tuple[str, float]:
-    """Name and share of a rule that looks at training scores.
-
-    Examples
-    --------
-    >>> share_of("train-quantile:0.02"), share_of("train-quantile")
-    (('train-quantile', 0.02), ('train-quantile', 0.01))
-    """
+    """Name and share of a rule that looks at training scores."""
     name, _, figure = threshold.partition(":")
     share = _figure(threshold, figure)
     return name, _DEFAULT_SHARE if share is None else checked_fraction(
@@ -153,28 +147,16 @@ def share_of(threshold: str) -> tuple[str, float]:
 
 
 def uses_training_scores(threshold: object) -> bool:
-    """Tell whether a threshold is a rule that looks at training scores.
-
-    Examples
-    --------
-    >>> uses_training_scores("train-quantile:0.01"), uses_training_scores("quantile:0.01"), uses_training_scores(0.5)
-    (True, False, False)
-    """
+    """Tell whether a threshold is a rule that looks at training scores."""
     return isinstance(threshold, str) and threshold.partition(":")[0] in TRAINING_RULES
 
 
-def training_level(threshold: str, train_scores: FloatArray, scores: FloatArray) -> float:
-    """Level of a rule on training scores, from these and, where it takes both, the scores of all steps that count.
-
-    Examples
-    --------
-    >>> training_level("train-test-quantile:0.25", np.array([1.0, 2.0, 3.0]), np.array([5.0, 4.0]))
-    4.0
-    """
+def training_level(threshold: str, train_scores: FloatArray, scores: Callable[[], FloatArray]) -> float:
+    """Level of a rule on training scores, from these and, where it takes both, the scores of all steps that count."""
     name, share = share_of(threshold)
     if name == TRAIN:
         return quantile_threshold(train_scores, fraction=share)
-    return quantile_threshold(_present(scores), fraction=share, train_scores=train_scores)
+    return quantile_threshold(_present(scores()), fraction=share, train_scores=train_scores)
 
 
 def check_threshold(threshold: float | str) -> float | str:

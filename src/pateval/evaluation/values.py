@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pateval.catalog.metric import BEST, Metric
 from pateval.evaluation.measures import CANDIDATES, Bound, Measures, searched
 from pateval.evaluation.threshold_rules import TRAINING, ThresholdRule
-from pateval.kernels.coarse import CoarseScoresWarning
+from pateval.kernels.precision_recall import CoarseScoresWarning
 from pateval.kernels.sorted_values import distinct_descending
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.timelines import Recording

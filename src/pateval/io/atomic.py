@@ -9,10 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import uuid
+from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pateval.io.arrow import arrow
 from pateval.output.harmless import csv_cell
 
 if TYPE_CHECKING:
@@ -29,47 +31,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ------
     OSError
         If the draft cannot be written or renamed; the message names ``path``, also where the disk is full.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "result.txt"
-    >>> with replacing(target) as draft:
-    ...     written = draft.write_text("whole")
-    >>> target.read_text(), len(list(target.parent.iterdir()))
-    ('whole', 1)
     """
     target = Path(path)
-    if target.exists() and not target.is_file():
-        # A device or a pipe takes what is written as it comes, and must not be replaced by a file.
-        yield from _written_directly(target)
-        return
-    draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    # A device or a pipe takes what is written as it comes, and must not be replaced by a file.
+    is_stream = target.exists() and not target.is_file()
+    draft = target if is_stream else target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         yield draft
-        os.replace(draft, target)
+        if not is_stream:
+            os.replace(draft, target)
     except OSError as error:
         # The error of a write names no file, and that of a rename the draft, which the user has never heard of.
-        raise _refused(error, target) from error
+        message = f"the file could not be written ({reason_of(error)}); {remedy_of(error)}"
+        raise type(error)(error.errno, message, str(target)) from error
     finally:
-        draft.unlink(missing_ok=True)
-
-
-def _written_directly(target: Path) -> Iterator[Path]:
-    try:
-        yield target
-    except OSError as error:
-        raise _refused(error, target) from error
+        if not is_stream:
+            draft.unlink(missing_ok=True)
 
 
 def reason_of(error: OSError) -> str:
-    """Say why the system refused to write, without numbers and paths.
-
-    Examples
-    --------
-    >>> reason_of(OSError(28, "No space left on device", "/data/x"))
-    'No space left on device'
-    """
+    """Say why the system refused to write, without numbers and paths."""
     # Arrow wraps the system's words in its own.
     return os.strerror(error.errno) if error.errno else error.strerror or str(error)
 
@@ -89,11 +70,6 @@ def remedy_of(error: OSError) -> str:
     return "write to another place"
 
 
-def _refused(error: OSError, target: Path) -> OSError:
-    message = f"the file could not be written ({reason_of(error)}); {remedy_of(error)}"
-    return type(error)(error.errno, message, str(target))
-
-
 def write_text(content: str, path: str | os.PathLike[str]) -> None:
     """Write text in UTF-8, whole or not at all."""
     with replacing(path) as draft:
@@ -102,7 +78,7 @@ def write_text(content: str, path: str | os.PathLike[str]) -> None:
 
 def write_parquet(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
     """Write tables of one schema into one Parquet file, a row group each; equal tables give equal bytes."""
-    import pyarrow.parquet as pq
+    pq = arrow("parquet", f"{path}: Parquet")
 
     with replacing(path) as draft:
         writer = None
@@ -116,23 +92,14 @@ def write_parquet(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
 
 
 def write_csv(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
-    """Write tables of one schema into one CSV file; missing and undefined values are empty."""
+    """Write tables of one schema, or columns by name, into one CSV file; missing and undefined values are empty."""
     with replacing(path) as draft, draft.open("wb") as file:
         for block in _csv_blocks(parts):
             file.write(block)
 
 
 def as_csv(table: Any) -> str:
-    """Return a table as CSV.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> print(as_csv(pa.table({"name": ["a", "b,c"], "value": [0.5, float("nan")]})), end="")
-    name,value
-    a,0.5
-    "b,c",
-    """
+    """Return a table as CSV."""
     return b"".join(bytes(block) for block in _csv_blocks([table])).decode()
 
 
@@ -142,12 +109,15 @@ def _csv_blocks(parts: Iterable[Any]) -> Iterator[Any]:
     The lines are put together by Arrow: a row-by-row writer takes fifteen times as long. (Arrow's own CSV writer puts
     quotes around every text and writes ``nan``.)
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for number, part in enumerate(parts):
         if number == 0:
-            yield f"{','.join(map(csv_cell, part.column_names))}\n".encode()
+            names = part if isinstance(part, Mapping) else part.column_names
+            yield f"{','.join(map(csv_cell, names))}\n".encode()
+        if isinstance(part, Mapping):
+            rows = zip(*(map(_csv_text, column) for column in part.values()), strict=True)
+            yield "".join(f"{','.join(row)}\n" for row in rows).encode()
+            continue
+        pa, pc = arrow(), arrow("compute")
         for batch in part.to_batches(max_chunksize=1 << 16):
             cells = [_csv_column(column) for column in batch.columns]
             ends = pa.repeat(pa.scalar("\n"), batch.num_rows)
@@ -160,9 +130,15 @@ def _csv_blocks(parts: Iterable[Any]) -> Iterator[Any]:
                 yield memoryview(lines.buffers()[2])[first:last]
 
 
+def _csv_text(value: Any) -> str:
+    if value is None or value != value:  # NaN differs from itself
+        return ""
+    return csv_cell(value) if isinstance(value, str) else str(value).removesuffix(".0")
+
+
 def _csv_column(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    pa = arrow()
+    pc = arrow("compute")
 
     if pa.types.is_string(column.type):
         encoded = column.dictionary_encode()

@@ -42,6 +42,8 @@ _MARKS = (
 _BEGINNING = 4096  # bytes that tell text from anything else
 _NOT_SUPPORTED = re.compile(r"not (yet )?(built|supported|implemented)|unsupported|encrypted|password", re.IGNORECASE)
 _MOST_UNPACKED = 4 * 10**8  # bytes; short rows take up eight times as much as columns
+BYTES_OF_VALUE = 16  # of a column and an array made of it; metrics take several times as much
+_MOST_GROWTH = 4  # times the size of a file that what it holds may take up in any case
 _UNPACKED_VARIABLE = "PATEVAL_MOST_UNPACKED"
 
 
@@ -63,6 +65,7 @@ class Content(NamedTuple):
     where: str
     data: bytes
     notes: tuple[str, ...] = ()
+    stored: int = 0  # bytes of the file itself
 
 
 def read_content(path: Path) -> Content:
@@ -73,14 +76,14 @@ def read_content(path: Path) -> Content:
             raise TableError(f"{where}: nothing came in; give a file, or pipe one in")
         kind = begins_like(data)
         is_packed = kind is not None and kind in PACKED.values()
-        return Content(where, _unpacked(where, data, str(kind)) if is_packed else data)
+        return Content(where, _unpacked(where, data, str(kind)) if is_packed else data, stored=len(data))
     require_readable(path)
     packed = PACKED.get(path.suffix.lower())
     try:
         data = path.read_bytes()
     except OSError as error:
         raise TableError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
-    return Content(str(path), data if packed is None else _unpacked(path, data, packed))
+    return Content(str(path), data if packed is None else _unpacked(path, data, packed), stored=len(data))
 
 
 def require_readable(path: Path) -> None:
@@ -117,7 +120,7 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Co
     A mark at the beginning says which encoding it is in. Without one it is UTF-8, or, where that cannot be and may be
     guessed, cp1252, as Windows programs in western Europe write it.
     """
-    where, data, _ = content
+    where, data = content.where, content.data
     other = begins_like(data)
     if other is not None and not data.startswith(codecs.BOM_UTF16_LE):
         raise _other_content(where, kind, other)
@@ -127,7 +130,7 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Co
                 text = data[len(mark) :].decode(encoding)
             except UnicodeDecodeError as error:
                 raise damaged(where, f"{name or 'UTF-8'} text", error) from error
-            return Content(where, text.encode(), (f"{where}: read as {name}",) if name else ())
+            return content._replace(data=text.encode(), notes=(f"{where}: read as {name}",) if name else ())
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -143,7 +146,7 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Co
                 f"{where}: line {line} holds a zero byte, so the file is damaged or UTF-16 without a mark; write it "
                 f"again as UTF-8"
             )
-        return Content(where, data)
+        return content
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
@@ -151,7 +154,8 @@ def read_text(content: Content, kind: str, *, guess_encoding: bool = True) -> Co
             f"{where}: line {place} is neither UTF-8 nor cp1252 text, so the file is damaged or in another encoding; "
             f"write it again as UTF-8"
         ) from None
-    return Content(where, text.encode(), (f"{where}: read as cp1252, since line {place} is not UTF-8",))
+    notes = (f"{where}: read as cp1252, since line {place} is not UTF-8",)
+    return content._replace(data=text.encode(), notes=notes)
 
 
 def damaged(where: Path | str, kind: str, error: Exception, data: bytes = b"") -> TableError:
@@ -200,6 +204,22 @@ def require_bounded(where: Path | str, packed: int, unpacked: int) -> None:
         )
 
 
+def require_fitting(where: Path | str, stored: int, values: int, needed: int | None = None) -> None:
+    """Refuse a file of so many bytes with more values than fit, before they are read; a large file may hold more.
+
+    What they take up in memory is the usual for each where it is not known better.
+    """
+    limit = max(most_unpacked(), _MOST_GROWTH * stored)
+    needed = BYTES_OF_VALUE * values if needed is None else needed
+    if needed > limit:
+        what = f"{values:,} values" if values else "text and numbers"
+        raise TableError(
+            f"{where}: its {stored:,} bytes hold {what} that take up {needed:,} bytes in memory, more than "
+            f"{limit:,}; read it in parts, or raise the limit by {_UNPACKED_VARIABLE}={-(-needed // 10**9)}GB in the "
+            f"environment"
+        )
+
+
 def most_unpacked() -> int:
     """How many bytes compressed content may have, from the environment where that says so."""
     given = os.environ.get(_UNPACKED_VARIABLE, "")
@@ -216,14 +236,16 @@ def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
     import io
 
     most = most_unpacked()
+    if packed != "gzip":
+        from pateval.io.arrow import arrow
+
+        opened = arrow(what=f"{path}: text compressed by {packed}")
     try:
         if packed == "gzip":
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 content = file.read(most + 1)
         else:
-            import pyarrow as pa
-
-            with pa.input_stream(io.BytesIO(data), compression=packed) as stream:
+            with opened.input_stream(io.BytesIO(data), compression=packed) as stream:
                 content = bytes(stream.read(most + 1))
     except (OSError, EOFError, ValueError, zlib.error) as error:  # those of Arrow are of these
         raise damaged(path, packed, error, data) from error

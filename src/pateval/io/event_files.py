@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.io import guesses
 from pateval.io.content import TableError
-from pateval.io.source import Table, is_missing, key_text, nameless
+from pateval.io.source import Table, missing_places, names_in
+from pateval.labels.classes import as_text
 from pateval.time.dates import ZONE_REMEDY, MixedZonesError, Times, date_text, has_zone, time_numbers
 from pateval.time.intervals import mark_intervals
 from pateval.validation.arrays import BoolArray, IntArray
 from pateval.validation.wording import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class EventIntervals:
     has_zone: bool = False  # whether dates were written with a time zone, as in the example
     example: str = ""
     word: str = "event"  # what messages call one of them
+    kinds: tuple[str, ...] = ()  # of each row, where a column says so
 
     def describe(self) -> str:
         """Say in one line how the file was understood."""
@@ -80,6 +80,17 @@ class EventIntervals:
         """Mark the steps of one series that lie in these intervals, which may well hold none of them."""
         return self._marked(series, size, times)[0]
 
+    def classes(self, series: str, size: int, times: Times | None) -> npt.NDArray[Any]:
+        """The kind of event that each step of one series lies in, of several the first in the file; blank outside."""
+        if not self.kinds:
+            raise TableError(f"{self.where}: no column tells kinds of {self.word}s apart; call one 'kind'")
+        found = np.full(size, "", dtype=object)
+        for name, intervals in reversed(self.by_series):
+            for interval in reversed(intervals) if name in (None, series) else ():
+                one = replace(self, by_series=((name, (interval,)),))
+                found[one.ignored(series, size, times)] = self.kinds[interval[2] - 1]
+        return found
+
     def _marked(self, series: str, size: int, times: Times | None) -> tuple[BoolArray, IntArray, Times, IntArray]:
         """Mark steps; also return how many each interval holds, its start and stop, and its row in the file."""
         found = [interval for name, intervals in self.by_series if name in (None, series) for interval in intervals]
@@ -102,13 +113,6 @@ def read_events(
     If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked
     for here by this name, too. Dates without a time zone were recorded in ``time_zone``. The word is what messages call
     one of them.
-
-    Examples
-    --------
-    >>> from pateval.io import as_table
-    >>> events = read_events(as_table({"start": [2, 7], "end": [4, 8]}))
-    >>> events.labels("any", 9, None).astype(int)
-    array([0, 0, 1, 1, 0, 0, 0, 1, 0])
     """
     start, stop = _column(table, guesses.STARTS, "start", word), _column(table, guesses.STOPS, "stop", word)
     key = series if series is not None and series in table.columns else None
@@ -139,7 +143,7 @@ def read_events(
         hint = "if the stop belongs to the event, say --closed-events" if word == "event" else "the stop is not ignored"
         what = f"is empty; {hint}" if again else "ends before it starts; exchange the two"
         raise TableError(f"{table.where}: the {word} in row {row + 1} {what}")
-    names: Sequence[str | None] = [None] * table.rows if key is None else _names(table, key)
+    names = [None] * table.rows if key is None else names_in(table.columns[key], key, table.where)
     by_series: dict[str | None, list[tuple[float, float, int]]] = {}
     for row, (name, first, last) in enumerate(zip(names, starts.tolist(), stops.tolist(), strict=True), start=1):
         by_series.setdefault(name, []).append((first, last, row))
@@ -154,7 +158,14 @@ def read_events(
         has_zone=zoned[0],
         example=date_text(table.columns[start]) if dates else "",
         word=word,
+        kinds=_kinds(table),
     )
+
+
+def _kinds(table: Table) -> tuple[str, ...]:
+    """What a column says of the kind of each row; nothing where no column, or more than one, looks like it."""
+    columns = guesses.equals(table.columns, guesses.KINDS)
+    return tuple(map(as_text, table.columns[columns[0]].tolist())) if len(columns) == 1 else ()
 
 
 def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str, word: str) -> str:
@@ -169,9 +180,11 @@ def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str, word: s
 def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool]:
     """Starts or stops as numbers, and whether they are dates."""
     column = table.columns[name]
-    absent = [row for row, value in enumerate(column.tolist(), start=1) if is_missing(value)]
-    if absent:
-        raise TableError(f"{table.where}: column {name!r} is empty in row {absent[0]}; write both a start and a stop")
+    absent = missing_places(column)
+    if absent.size:
+        raise TableError(
+            f"{table.where}: column {name!r} is empty in row {absent[0] + 1}; write both a start and a stop"
+        )
     try:
         numbers, unit = time_numbers(column, zone=time_zone)
     except MixedZonesError as error:
@@ -181,12 +194,3 @@ def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool
             f"{table.where}: column {name!r} holds neither dates such as 2024-01-31T12:00:00 nor numbers"
         ) from None
     return numbers, unit is not None
-
-
-def _names(table: Table, key: str) -> list[str | None]:
-    names: list[str | None] = []
-    for row, value in enumerate(table.columns[key].tolist(), start=1):
-        if is_missing(value):
-            raise nameless(table.where, key, row)
-        names.append(key_text(value))
-    return names

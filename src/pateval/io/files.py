@@ -16,7 +16,6 @@ from pateval.io import formats
 from pateval.io.content import (
     PACKED,
     STANDARD_INPUT,
-    Content,
     NoRowsError,
     TableError,
     begins_like,
@@ -36,7 +35,7 @@ from pateval.io.source import (
     object_array,
     require_equal_lengths,
 )
-from pateval.validation.indexes import index_of, require_same_index
+from pateval.validation.containers import index_of, require_same_index
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
@@ -189,7 +188,10 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
             raise TableError(f"{path}: no file matches this pattern")
         if str(path) != STANDARD_INPUT:
             require_readable(path)
-            _require_known(path)
+            if file_format(path) is None:
+                suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
+                why = _NOT_READ.get(path.suffix.lower(), f"{suffix}; {_READABLE} are read")
+                raise TableError(f"{path}: {why}")
         return [(path, {})]
     if is_leaderboard(path):
         if (path / "run.json").is_file():
@@ -197,27 +199,17 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
         else:
             remedy = "it is not finished, and the command that began it goes on where it was"
         raise TableError(f"{path}: the folder holds a leaderboard, not score files; {remedy}")
-    if not is_one_table(path):
-        if not data_files(path):
-            raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
+    is_partitioned = is_one_table(path)
+    if not is_partitioned and data_files(path):
         raise TableError(
             f"{path}: a folder is one table only if it is partitioned into key=value folders or part-* files; "
             f"name its files instead"
         )
-    pieces = list(_walk(path, {}))
+    pieces = list(_walk(path, {})) if is_partitioned else []
     if not pieces:
         raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
     several = len(pieces) > 1
     return [(file, constants | ({FILE_COLUMN: stem_of(file)} if several else {})) for file, constants in pieces]
-
-
-def _require_known(path: Path) -> None:
-    if file_format(path):
-        return
-    if path.suffix.lower() in _NOT_READ:
-        raise TableError(f"{path}: {_NOT_READ[path.suffix.lower()]}")
-    suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
-    raise TableError(f"{path}: {suffix}; {_READABLE} are read")
 
 
 def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
@@ -249,27 +241,23 @@ def stem_of(path: Path) -> str:
 
 
 def _read_file(path: Path) -> Table:
+    content = read_content(path)
+    name, kind = stem_of(path), file_format(path)
     if str(path) == STANDARD_INPUT:
-        content = read_content(path)
-        table = _from_content("stdin", content, _format_of(content.data))
-    else:
-        table = _from_content(stem_of(path), read_content(path), str(file_format(path)))
-    if table.rows == 0:
-        raise NoRowsError(f"{table.where}: {_NO_ROWS}")
-    return table
-
-
-def _from_content(name: str, content: Content, kind: str) -> Table:
+        name, kind = "stdin", _format_of(content.data)
     if kind in ("npz", "npy"):
-        columns, notes = formats.read_npz(content) if kind == "npz" else formats.read_npy(content)
+        columns, notes = formats.read_numpy(content, kind)
     elif kind in ("arrow", "parquet"):
         columns, notes = formats.read_arrow(content, kind)
     elif kind in ("json", "jsonl"):
         text = read_text(content, "JSON", guess_encoding=False)
         columns, notes = formats.read_json(text) if kind == "json" else formats.read_json_lines(text)
     else:
-        columns, notes = formats.read_text_table(read_text(content, "a text table"), kind)
-    return Table(name, columns, content.where, notes, from_file=True)
+        columns, notes = formats.read_text_table(read_text(content, "a text table"), str(kind))
+    table = Table(name, columns, content.where, notes, from_file=True)
+    if table.rows == 0:
+        raise NoRowsError(f"{table.where}: {_NO_ROWS}")
+    return table
 
 
 def _format_of(data: bytes) -> str:
@@ -285,7 +273,11 @@ def _format_of(data: bytes) -> str:
 
 def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where: str) -> Table:
     """Read all files behind a path, of whatever format, into one table."""
-    tables = [_with_constants(_read_file(piece), constants) for piece, constants in pieces]
+    tables = []
+    for piece, constants in pieces:
+        table = _read_file(piece)
+        of_folders = {column: np.full(table.rows, value) for column, value in constants.items()}
+        tables.append(replace(table, columns=table.columns | of_folders))
     if str(pieces[0][0]) == where:
         return tables[0]
     names = list(tables[0].columns)
@@ -296,10 +288,6 @@ def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where
     columns = {column: concatenated([table.columns[column] for table in tables]) for column in names}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table(name, columns, where, notes, from_file=True, pieces=pieces)
-
-
-def _with_constants(table: Table, constants: Mapping[str, str]) -> Table:
-    return replace(table, columns=table.columns | {name: np.full(table.rows, constants[name]) for name in constants})
 
 
 def as_table(data: object, *, name: str | None = None) -> Source:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pateval.io import formats, guesses
-from pateval.io.content import Content, TableError, read_content, read_text
+from pateval.io.content import TableError, read_content, read_text
 from pateval.io.files import (
     data_files,
     expand,
@@ -275,6 +275,6 @@ def _table(path: Path) -> Table:
     text = read_text(read_content(path), "a text table")
     lines = text.data.split(b"\n", 1)
     if formats.is_number(lines[0].decode()):
-        text = Content(text.where, b"score\n" + text.data, text.notes)
+        text = text._replace(data=b"score\n" + text.data)
     columns, notes = formats.read_text_table(text, "csv" if path.name == _TIMEEVAL else str(file_format(path)))
     return Table(stem_of(path), columns, text.where, notes, from_file=True)

@@ -9,11 +9,14 @@ import re
 import tokenize
 import zipfile
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.io.content import TableError, damaged, require_bounded
+from pateval.io.arrow import arrow, has_arrow, size_in_memory
+from pateval.io.content import TableError, damaged, require_bounded, require_fitting
+from pateval.io.plain_csv import RaggedError, cells_of, column_of, read_cells
 from pateval.io.source import (
     EXACT_INTEGERS,
     Column,
@@ -25,7 +28,7 @@ from pateval.io.source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pateval.io.content import Content
 
@@ -51,6 +54,8 @@ _BROKEN = (
 def read_text_table(text: Content, kind: str) -> tuple[Columns, Notes]:
     """Read a table with a header from UTF-8; what is not as usual for its kind, csv for example, is announced."""
     where, notes, usual = text.where, list(text.notes), _USUAL[kind]
+    most_lines = max(text.data.count(b"\n"), text.data.count(b"\r"))
+    require_fitting(where, text.stored, most_lines)
     data, comments = _without_comments(text.data)
     if comments:
         notes.append(f"{where}: {comments} comment line{'s' if comments > 1 else ''} left out")
@@ -58,6 +63,7 @@ def read_text_table(text: Content, kind: str) -> tuple[Columns, Notes]:
     if not lines:
         raise TableError(f"{where}: there are no rows; at least one time step is needed")
     delimiter = _delimiter(lines, usual)
+    require_fitting(where, text.stored, most_lines * _width(data, delimiter))
     if delimiter == " ":
         data = re.sub(rb"(?m)^[ \t]+|[ \t\r]+$", b"", data)
         data = re.sub(rb"[ \t]+", b"\t", data)
@@ -109,6 +115,15 @@ def _delimiter(lines: Sequence[str], usual: str) -> str:
     return several[0] if several else usual if usual.strip(" ") else ","
 
 
+def _width(data: bytes, mark: str) -> int:
+    """How many cells the header has, at most, however long it is."""
+    header = re.search(rb"[^\r\n]+", data)
+    if header is None:
+        return 0
+    # Not by splitting it: there may be millions.
+    return sum(1 for _ in re.finditer(rb"\S+", header[0])) if mark == " " else header[0].count(mark.encode()) + 1
+
+
 def _split(line: str, mark: str) -> list[str]:
     return line.split() if mark == " " else next(csv.reader([line], delimiter=mark), [])
 
@@ -122,9 +137,46 @@ def _require_header(header: Sequence[str], where: str) -> None:
 
 
 def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Columns:
-    import pyarrow as pa
-    import pyarrow.csv
+    read = _with_arrow if has_arrow() else _without_arrow
+    try:
+        found = read(data, delimiter, decimal_point)
+    except RaggedError as error:
+        cells = f"{error.cells} {'cell' if error.cells == 1 else 'cells'}"
+        raise TableError(
+            f"{where}: row {error.row} has {cells}, and the header {error.expected}; "
+            f"the file is damaged, or a cell with {_SEPARATORS.get(delimiter, 'commas')} lacks its quotes"
+        ) from None
+    except (csv.Error, OSError, ValueError, MemoryError, NotImplementedError) as error:  # those of Arrow are of these
+        raise damaged(where, "CSV", error) from error
+    refuse_repeated([name for name, _, _ in found], where)
+    columns = {name: column for name, column, _ in found}
+    _refuse_open_quote(where, data, columns)
+    for name, column, written in found:
+        if written is not None:
+            pairs = zip(column.tolist(), written(), strict=True)
+            columns[name] = object_array(
+                [int(cell) if _INTEGER.fullmatch(cell or "") else value for value, cell in pairs]
+            )
+    return columns
 
+
+# The name of each column, what it holds, and, where that may be integers rounded to floats, what is written there.
+_Found = list[tuple[str, Column, "Callable[[], list[str]] | None"]]
+
+
+def _without_arrow(data: bytes, delimiter: str, decimal_point: str) -> _Found:
+    header, parts = read_cells(data, delimiter)
+    found: _Found = []
+    for name, part in zip(header, parts, strict=True):
+        column = column_of(part, decimal_point)
+        values = column.tolist() if column.dtype.kind in "fO" else []
+        is_rounded = any(isinstance(value, float) and abs(value) >= EXACT_INTEGERS for value in values)
+        found.append((name, column, partial(cells_of, part) if is_rounded else None))
+    return found
+
+
+def _with_arrow(data: bytes, delimiter: str, decimal_point: str) -> _Found:
+    pa, arrow_csv = arrow(), arrow("csv")
     wrong: list[Any] = []
 
     def remember(row: Any) -> str:
@@ -132,14 +184,16 @@ def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Colu
         return "error"
 
     def read(*, use_threads: bool, texts: Sequence[str] = ()) -> Any:
-        return pa.csv.read_csv(
+        return arrow_csv.read_csv(
             pa.BufferReader(data),
             # Rows are counted only without threads. A cell may be longer than Arrow's blocks, so one block is all.
-            read_options=pa.csv.ReadOptions(use_threads=use_threads, block_size=None if use_threads else len(data) + 1),
-            parse_options=pa.csv.ParseOptions(
+            read_options=arrow_csv.ReadOptions(
+                use_threads=use_threads, block_size=None if use_threads else len(data) + 1
+            ),
+            parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter, invalid_row_handler=None if use_threads else remember
             ),
-            convert_options=pa.csv.ConvertOptions(
+            convert_options=arrow_csv.ConvertOptions(
                 decimal_point=decimal_point, column_types=dict.fromkeys(texts, pa.string())
             ),
         )
@@ -149,48 +203,41 @@ def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Colu
     except (pa.ArrowException, OSError, ValueError):
         try:
             table = read(use_threads=False)
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError):
             if wrong and wrong[0].number is not None:
                 row = wrong[0]
-                cells = f"{row.actual_columns} {'cell' if row.actual_columns == 1 else 'cells'}"
-                raise TableError(
-                    f"{where}: row {row.number - 1} has {cells}, and the header {row.expected_columns}; "
-                    f"the file is damaged, or a cell with {_SEPARATORS.get(delimiter, 'commas')} lacks its quotes"
-                ) from None
-            raise damaged(where, "CSV", error) from error
-    refuse_repeated(table.column_names, where)
-    _refuse_open_quote(where, data, table)
-    # A column of empty cells has no type; it counts as missing numbers.
-    columns = {name: numpy_column(table.column(name)) for name in table.column_names}
+                raise RaggedError(row.number - 1, row.actual_columns, row.expected_columns) from None
+            raise
     # Arrow makes floats of integers that are too long for it; as integers they are refused where they are used.
-    rounded = [name for name in columns if _may_hold_long_integers(table.column(name))]
-    written = read(use_threads=False, texts=rounded) if rounded else table
-    for name in rounded:
-        pairs = zip(columns[name].tolist(), written.column(name).to_pylist(), strict=True)
-        columns[name] = object_array([int(cell) if _INTEGER.fullmatch(cell or "") else value for value, cell in pairs])
-    return columns
+    limits = [_limits(column) for column in table.columns]
+    rounded = [name for name, most in zip(table.column_names, limits, strict=True) if most >= EXACT_INTEGERS]
+    as_written = read(use_threads=False, texts=rounded) if rounded else table
+    return [
+        # A column of empty cells has no type; it counts as missing numbers.
+        (name, numpy_column(table.column(place)), as_written.column(place).to_pylist if name in rounded else None)
+        for place, name in enumerate(table.column_names)
+    ]
 
 
-def _refuse_open_quote(where: str, data: bytes, table: Any) -> None:
+def _limits(column: Any) -> float:
+    """The largest size of a float in an Arrow column; 0 where it holds none."""
+    if not arrow().types.is_floating(column.type):
+        return 0.0
+    return max(abs(limit or 0.0) for limit in arrow("compute").min_max(column).as_py().values())
+
+
+def _refuse_open_quote(where: str, data: bytes, columns: Columns) -> None:
     """Refuse a quote that nothing closes: the rest of the file would be one cell, and its rows gone without a word."""
-    if data.count(b'"') % 2 == 0 or not table.num_rows:
+    last = [column[-1] for column in columns.values() if column.size]
+    if data.count(b'"') % 2 == 0 or not last:
         return
-    last, end = [table.column(name)[-1].as_py() for name in table.column_names], data.rstrip()
+    end, rows = data.rstrip(), next(iter(columns.values())).size
     # A mark within a cell, as of inches, is one like any other; a cell that is closed is not what the file ends with.
     if any(isinstance(cell, str) and "\n" in cell and end.endswith(cell.rstrip().encode()) for cell in last):
         raise TableError(
-            f"{where}: the quote that opens in row {table.num_rows} is never closed, and takes in the rows after it; "
+            f"{where}: the quote that opens in row {rows} is never closed, and takes in the rows after it; "
             "close it, or take it out"
         )
-
-
-def _may_hold_long_integers(column: Any) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_floating(column.type):
-        return False
-    return any(abs(limit or 0.0) >= EXACT_INTEGERS for limit in pc.min_max(column).as_py().values())
 
 
 def is_number(cell: str) -> bool:
@@ -213,6 +260,7 @@ def is_record(line: bytes) -> bool:
 
 def read_json_lines(text: Content) -> tuple[Columns, Notes]:
     """Read one object a line; a name that a line lacks is missing there."""
+    _require_fitting_json(text)
     records: list[Mapping[str, object]] = []
     for number, line in enumerate(text.data.decode().split("\n"), start=1):
         if not line.strip():
@@ -232,6 +280,7 @@ def read_json_lines(text: Content) -> tuple[Columns, Notes]:
 
 def read_json(text: Content) -> tuple[Columns, Notes]:
     """Read a list of objects, or columns by name, as data frames write them."""
+    _require_fitting_json(text)
     try:
         value = json.loads(text.data)
     except json.JSONDecodeError as error:
@@ -253,6 +302,12 @@ def read_json(text: Content) -> tuple[Columns, Notes]:
     arrays = {name: typed_array(column) for name, column in columns.items()}
     require_equal_lengths(arrays, text.where, "columns")
     return arrays, text.notes
+
+
+def _require_fitting_json(text: Content) -> None:
+    """Refuse more values than fit, before they are made; objects and lists count as one more."""
+    number = sum(text.data.count(mark) for mark in (b",", b"{", b"["))
+    require_fitting(text.where, text.stored, number)
 
 
 def _json_columns(value: Any) -> dict[str, Sequence[object]] | None:
@@ -282,28 +337,38 @@ def _from_records(records: Sequence[Mapping[str, object]]) -> dict[str, Sequence
     return {name: [record.get(name) for record in records] for name in names}
 
 
-def read_npz(content: Content) -> tuple[Columns, Notes]:
-    """Read an archive of arrays by name, one value per time step each; a matrix is a column for each of its own."""
-    where = content.where
+def read_numpy(content: Content, kind: str) -> tuple[Columns, Notes]:
+    """Read an archive of arrays by name (``npz``) or a single one (``npy``), with one value per time step."""
+    where, name = content.where, ""
     arrays: dict[str, Any] = {}
-    name = ""
     try:
         # Object arrays would need pickle, which can run code: they are refused.
-        archive = np.load(io.BytesIO(content.data), allow_pickle=False)
-        if hasattr(archive, "zip"):
-            require_bounded(where, len(content.data), sum(member.file_size for member in archive.zip.infolist()))
-        for name in getattr(archive, "files", ()):
-            arrays[name] = archive[name]
+        loaded = np.load(io.BytesIO(content.data), allow_pickle=False)
+        if kind == "npz" and hasattr(loaded, "zip"):
+            require_bounded(where, len(content.data), sum(member.file_size for member in loaded.zip.infolist()))
+            for name in loaded.files:
+                arrays[name] = loaded[name]
     except TableError:
         raise
     except _BROKEN as error:
-        if "allow_pickle" in str(error) and name:
+        # Anything that does not begin like an array is taken for a pickle by NumPy.
+        is_array = kind == "npy" and content.data.startswith(np.lib.format.MAGIC_PREFIX)
+        if "allow_pickle" in str(error) and (name or is_array):
+            what = f"array {name!r}" if name else "the array"
             raise TableError(
-                f"{where}: array {name!r} holds Python objects, which are never unpickled; save numbers instead"
+                f"{where}: {what} holds Python objects, which are never unpickled; save numbers instead"
             ) from error
-        raise damaged(where, "npz", error, content.data) from error
-    if isinstance(archive, np.ndarray):
+        raise damaged(where, kind, error, content.data) from error
+    require_fitting(where, content.stored, sum(one.size for one in (*arrays.values(), loaded) if hasattr(one, "size")))
+    if kind == "npz" and isinstance(loaded, np.ndarray):
         raise TableError(f"{where}: not an NPZ archive but a single array; give the file the suffix .npy")
+    if kind == "npy" and not isinstance(loaded, np.ndarray):
+        raise TableError(f"{where}: not a single array but an NPZ archive; give the file the suffix .npz")
+    return _columns_of_arrays(arrays, where) if kind == "npz" else _columns_of_array(loaded, where)
+
+
+def _columns_of_arrays(arrays: Mapping[str, Any], where: str) -> tuple[Columns, Notes]:
+    """Columns by the names of arrays; a matrix is a column for each of its own."""
     columns: Columns = {}
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
@@ -313,7 +378,7 @@ def read_npz(content: Content) -> tuple[Columns, Notes]:
         if array.ndim == 1:
             columns[name] = array
         else:
-            columns |= {f"{name}_{channel}": array[:, channel] for channel in range(array.shape[1])}
+            columns |= {f"{name}_{channel}": column for channel, column in enumerate(array.T)}
     if not columns:
         raise TableError(
             f"{where}: the archive holds no arrays; save them by name, with numpy.savez(path, label=..., score=...)"
@@ -324,38 +389,25 @@ def read_npz(content: Content) -> tuple[Columns, Notes]:
     return columns, tuple(notes)
 
 
-def read_npy(content: Content) -> tuple[Columns, Notes]:
-    """Read one array: a record array by its names, a matrix of steps by columns with numbers for names."""
-    where = content.where
-    try:
-        array = np.load(io.BytesIO(content.data), allow_pickle=False)
-    except _BROKEN as error:
-        # Anything that does not begin like an array is taken for a pickle by NumPy.
-        if "allow_pickle" in str(error) and content.data.startswith(np.lib.format.MAGIC_PREFIX):
-            raise TableError(
-                f"{where}: the array holds Python objects, which are never unpickled; save numbers instead"
-            ) from error
-        raise damaged(where, "npy", error, content.data) from error
-    if not isinstance(array, np.ndarray):
-        raise TableError(f"{where}: not a single array but an NPZ archive; give the file the suffix .npz")
+def _columns_of_array(array: Column, where: str) -> tuple[Columns, Notes]:
+    """Columns of a record array by its names, of a matrix of steps by columns with numbers for names."""
     if array.dtype.names:
         return {name: np.ascontiguousarray(array[name]).ravel() for name in array.dtype.names}, ()
     if array.ndim not in (1, 2):
         raise TableError(f"{where}: the array has shape {array.shape}; steps, or steps by columns, are needed")
     matrix = array[:, np.newaxis] if array.ndim == 1 else array
     notes = (f"{where}: the columns of the array are called by their numbers, from '0'",)
-    return {str(place): matrix[:, place] for place in range(matrix.shape[1])}, notes
+    return {str(place): column for place, column in enumerate(matrix.T)}, notes
 
 
 def read_arrow(content: Content, kind: str) -> tuple[Columns, Notes]:
     """Read a table that Arrow or Parquet has written: a file, or a stream."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    pa = arrow("", f"{content.where}: {kind.capitalize()}")
     try:
         buffer = pa.BufferReader(content.data)
+        require_fitting(content.where, content.stored, *size_in_memory(content.data, kind))
         if kind == "parquet":
-            table = pq.read_table(buffer, use_threads=False)
+            table = arrow("parquet").read_table(buffer, use_threads=False)
         else:
             is_stream = not content.data.startswith(b"ARROW1")
             with pa.ipc.open_stream(buffer) if is_stream else pa.ipc.open_file(buffer) as reader:
@@ -363,5 +415,7 @@ def read_arrow(content: Content, kind: str) -> tuple[Columns, Notes]:
             table.validate(full=True)
         refuse_repeated(table.column_names, content.where)
         return {name: numpy_column(table.column(name)) for name in table.column_names}, ()
+    except TableError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(content.where, kind, error, content.data) from error

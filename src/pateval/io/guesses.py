@@ -33,6 +33,7 @@ SERIES = (
 )
 DETECTORS = (("detector", "model", "algorithm", "method"),)
 RUNS = (("run",),)
+KINDS = (("kind", "type", "category", "class", "cause", "art"),)
 TIMES = (
     *("timestamp", "timestamps", "time_stamp", "datetime", "date_time", "ds", "time", "times", "date"),
     *("zeit", "zeitpunkt", "zeitstempel", "datum"),
@@ -174,11 +175,8 @@ def first_value(source: Source, name: str) -> object:
 
 def first_entry(source: Source, name: str) -> Column:
     """Return the first value of a column that is not missing as an array, empty where all are."""
-    for _, column in _values(source, name):
-        for place, value in enumerate(column):
-            if not is_missing(value):
-                return column[place : place + 1]
-    return np.empty(0)
+    entries = (column[at : at + 1] for _, column in _values(source, name) for at in range(column.size))
+    return next((entry for entry in entries if not is_missing(entry[0])), np.empty(0))
 
 
 def not_numbers(source: Source, name: str, kind: str) -> TableError:
@@ -254,13 +252,6 @@ def unordered_steps(source: Source, roles: Mapping[str, str]) -> list[str]:
 
     They are no clock, but where they do not increase the rows may be out of order. Parquet files are read batch by
     batch, and no further than to the first such row.
-
-    Examples
-    --------
-    >>> from pateval.io import Table
-    >>> table = Table("a", {"step": np.array([0, 1, 1]), "score": np.array([0.1, 0.2, 0.3])}, "a.csv")
-    >>> unordered_steps(table, {"score": "score"})[0].partition(";")[0]
-    "a.csv: column 'step' does not increase within a series (row 3: 1 after 1)"
     """
     kinds = source.kinds()
     keys = [name for name, role in roles.items() if role in ("series", "detector", "run")]

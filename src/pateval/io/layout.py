@@ -22,6 +22,8 @@ from pateval.validation.wording import in_words, listed
 
 NO_TIME = "none"
 LAYOUTS = ("detector/series", "series/detector")
+# What columns and files of scores are called beside the name of their detector.
+_AFFIXES = ("anomaly_score_", "score_", "_anomaly_score", "_score")
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,32 @@ class Layout:
     ignored: EventIntervals | None = None
     folder_layout: str = ""  # what sub-folders and files name, where a whole folder was read
     labels_folder: str | None = None  # where its labels lie
+    affix: str = ""  # what the columns or files of all detectors begin or end with, and detectors are named without
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that split rows into series, detectors and runs."""
         return tuple(name for name in (self.series, self.detector, self.run) if name is not None)
+
+    def detector_name(self, name: str) -> str:
+        """Name the detector of a column or file of scores."""
+        return name.removeprefix(self.affix) if self.affix.endswith("_") else name.removesuffix(self.affix)
+
+
+def common_affix(names: Sequence[str]) -> str:
+    """Find what all names begin or end with that says no more than that they are scores; the rest must hold a letter.
+
+    Examples
+    --------
+    >>> common_affix(["score_lstm", "score_pca"]), common_affix(["lstm_score"]), common_affix(["score_lstm", "pca"])
+    ('score_', '_score', '')
+    """
+
+    def is_part(affix: str, name: str) -> bool:
+        is_there = name.startswith(affix) if affix.endswith("_") else name.endswith(affix)
+        return is_there and any(map(str.isalpha, name.replace(affix, "", 1)))
+
+    return next((affix for affix in _AFFIXES if names and all(is_part(affix, name) for name in names)), "")
 
 
 def find_layout(source: Source, reading: Reading | None = None) -> Layout:
@@ -131,7 +154,13 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         unit_nanoseconds(reading.time_unit, "time_unit")
     roles = _Roles(source)
     channels, scores = _find_channels(roles, reading)
-    _take_named(roles, reading, channels, scores)
+    is_without_time = reading.time == NO_TIME and NO_TIME not in roles.kinds
+    named = [("label", name) for name in channels or (reading.label,)]
+    named += [("score", name) for name in scores or ()]
+    named += [(role, getattr(reading, role)) for role in ("series", "detector", "run")]
+    named += [("time", None if is_without_time else reading.time), ("steps to ignore", reading.ignored_column)]
+    for role, name in named:
+        roles.take(role, name)
     label = _find_label(roles, reading, channels)
     if scores is None and not reading.labels_only and (single := roles.guess("score", guesses.SCORES)):
         scores = [single]
@@ -268,19 +297,6 @@ def _find_channels(roles: _Roles, reading: Reading) -> tuple[list[str], list[str
     return channels, scores
 
 
-def _take_named(roles: _Roles, reading: Reading, channels: Sequence[str], scores: Sequence[str] | None) -> None:
-    """Give the columns that are named their roles."""
-    for label in channels or (reading.label,):
-        roles.take("label", label)
-    for column in scores or ():
-        roles.take("score", column)
-    roles.take("series", reading.series)
-    roles.take("detector", reading.detector)
-    roles.take("run", reading.run)
-    roles.take("time", None if _is_without_time(roles, reading) else reading.time)
-    roles.take("steps to ignore", reading.ignored_column)
-
-
 def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str | None:
     if channels or reading.events is not None:
         return None
@@ -289,10 +305,6 @@ def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str
         remedy = ", or give the anomalies in a file of their own with --events FILE (events=...)"
         raise TableError(roles.not_found("label") + remedy)
     return label
-
-
-def _is_without_time(roles: _Roles, reading: Reading) -> bool:
-    return reading.time == NO_TIME and NO_TIME not in roles.kinds
 
 
 def _series_are_files(source: Source, detector: str | None, run: str | None) -> bool:
@@ -319,7 +331,7 @@ def _find_time(roles: _Roles, reading: Reading) -> tuple[str | None, list[str]]:
         time, notes = _guess_time(roles)
         if time is None:
             notes += guesses.unordered_steps(source, roles.roles)
-    elif _is_without_time(roles, reading):
+    elif roles.roles.get(time) != "time":  # "none" is no column
         time = None
     if time is not None and is_day_first(guesses.first_value(source, time)):
         notes.append(f"{source.where}: dates in {time!r} are taken as day.month.year")
@@ -360,7 +372,8 @@ def _guess_scores(roles: _Roles) -> list[str]:
         return found
     predictions = [name for name in roles.left() if guesses.plain(name) in guesses.PREDICTIONS]
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
-    if not hint and roles.left() and all(guesses.is_value(name) for name in roles.left()):
+    others = [name for name in roles.left() if not guesses.is_label(name)]
+    if not hint and others and all(map(guesses.is_value, others)):
         hint = "; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     raise NoScoresError(roles.not_found("score") + hint)
 

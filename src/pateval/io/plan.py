@@ -19,7 +19,8 @@ from pateval.io.content import TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table, read_table
 from pateval.io.folders import is_tree, open_folder
-from pateval.io.layout import LAYOUTS, Layout, Reading, find_layout
+from pateval.io.layout import LAYOUTS, Layout, Reading, common_affix, find_layout
+from pateval.io.series import LabelledSeries
 from pateval.io.source import ParquetFiles, Table, without_times
 from pateval.io.units import Unit, interleaving_note, labelled_series, list_units
 from pateval.validation.wording import in_words, listed, named_error
@@ -35,14 +36,6 @@ DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 _MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again
 
 
-@dataclass(frozen=True)
-class Job(Unit):
-    """One detector on one series, in one run: its place in the plan, and its source."""
-
-    number: int
-    source: int
-
-
 class Failure(NamedTuple):
     """Something that could not be used: the file (or other source) and one sentence that says why."""
 
@@ -51,7 +44,7 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JobTable(Sequence[Job]):
+class JobTable(Sequence[Unit]):
     """All jobs in their fixed order, held as arrays: tens of thousands of objects would fill the memory.
 
     Names are in order of appearance, and the codes are places among them. Each job has the numbers of its source and of
@@ -75,17 +68,17 @@ class JobTable(Sequence[Job]):
         return self.detector_code.size
 
     @overload
-    def __getitem__(self, index: int) -> Job: ...
+    def __getitem__(self, index: int) -> Unit: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Sequence[Job]: ...
+    def __getitem__(self, index: slice) -> Sequence[Unit]: ...
 
-    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
+    def __getitem__(self, index: int | slice) -> Unit | Sequence[Unit]:
         if isinstance(index, slice):
             return [self[job] for job in range(len(self))[index]]
         place = range(len(self))[index]
         layout = self.layouts[self.source[place]]
-        return Job(
+        return Unit(
             self.detectors[self.detector_code[place]],
             self.series[self.series_code[place]],
             self.runs[self.run_code[place]],
@@ -172,11 +165,18 @@ def make_plan(
     layouts: list[Layout] = []
     table = _JobTableBuilder()
     kept_bytes = 0
+    understood: list[tuple[Source, Layout]] = []
     for source in opened:
         try:
             layout = _named_by_column(find_layout(source, named), named, len(opened))
             if needs_times and layout.time is None:
                 raise without_times(source.where, needs_times)
+        except TableError as error:
+            refuse(source.where, error)
+            continue
+        understood.append((source, layout))
+    for source, layout in _named_shortly(understood):
+        try:
             units = list_units(source, layout)
             table.add(units, layout, source.where)
         except TableError as error:
@@ -197,7 +197,7 @@ def make_plan(
     jobs = table.finish(layouts)
     if not len(jobs):
         raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
-    return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *_unevenness(jobs)), tuple(failures))
+    return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *unevenness(jobs)), tuple(failures))
 
 
 def _named_by_column(layout: Layout, reading: Reading, sources: int) -> Layout:
@@ -208,13 +208,35 @@ def _named_by_column(layout: Layout, reading: Reading, sources: int) -> Layout:
     return replace(layout, named_by_file=False) if says_something else layout
 
 
+def _named_shortly(understood: Sequence[tuple[Source, Layout]]) -> Iterator[tuple[Source, Layout]]:
+    """Leave out of the names of detectors what the columns or files of all of them have in common."""
+    names: list[str] = []
+    for source, layout in understood:
+        if layout.detector is None and not layout.channels:
+            names += [str(source.name)] if layout.named_by_file else layout.scores
+        else:
+            names.append("")
+    affix = common_affix(names)
+    for source, layout in understood:
+        named = replace(layout, affix=affix)
+        yield source, replace(named, notes=_notes_on_names(source, named)) if affix else layout
+
+
+def _notes_on_names(source: Source, layout: Layout) -> tuple[str, ...]:
+    """Say what the names of detectors lack: with the scores that were guessed, or in a line of its own."""
+    guessed = f"score{'s' if len(layout.scores) > 1 else ''} {listed(layout.scores)}"
+    if layout.named_by_file or not any(guessed in note for note in layout.notes):
+        return *layout.notes, f"{source.where}: detectors are named without {layout.affix!r}"
+    columns = f"{layout.affix}*" if layout.affix.endswith("_") else f"*{layout.affix}"
+    named = f"scores {columns!r} of {listed([layout.detector_name(name) for name in layout.scores])}"
+    return tuple(note.replace(guessed, named) for note in layout.notes)
+
+
 class _JobTableBuilder:
     """Collects the units of source after source in arrays."""
 
     def __init__(self) -> None:
-        self._detectors: dict[str, int] = {}
-        self._series: dict[str, int] = {}
-        self._runs: dict[str, int] = {}
+        self._names: tuple[dict[str, int], ...] = ({}, {}, {})  # of detectors, series and runs, with their codes
         self._rows: list[npt.NDArray[np.int64]] = []
         self._where: dict[tuple[str, str, str], str] = {}
 
@@ -231,20 +253,18 @@ class _JobTableBuilder:
         columns = {name: place for place, name in enumerate(layout.scores)}
         rows = []
         for unit in units:
-            self._where[unit.detector, unit.series, unit.run] = where
-            detector = self._detectors.setdefault(unit.detector, len(self._detectors))
-            series = self._series.setdefault(unit.series, len(self._series))
-            run = self._runs.setdefault(unit.run, len(self._runs))
-            column = columns.get(unit.score, 0)
-            rows.append((detector, series, run, len(self._rows), column, unit.start, unit.stop, unit.steps))
+            names = unit.detector, unit.series, unit.run
+            self._where[names] = where
+            codes = [known.setdefault(name, len(known)) for known, name in zip(self._names, names, strict=True)]
+            rows.append((*codes, len(self._rows), columns.get(unit.score, 0), unit.start, unit.stop, unit.steps))
         self._rows.append(np.array(rows, dtype=np.int64).reshape(-1, 8))
 
     def finish(self, layouts: Sequence[Layout]) -> JobTable:
         """Put the sources together."""
         rows = np.concatenate(self._rows) if self._rows else np.empty((0, 8), dtype=np.int64)
         codes, lines = rows[:, :5].T.astype(np.int32), rows[:, 5:].T.copy()
-        names = tuple(self._detectors), tuple(self._series), tuple(self._runs)
-        return JobTable(*names, tuple(layouts), *codes, *lines)
+        detectors, series, runs = map(tuple, self._names)
+        return JobTable(detectors, series, runs, tuple(layouts), *codes, *lines)
 
 
 def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple[str, Callable[[], Source]]]:
@@ -317,7 +337,7 @@ def merged_notes(notes: Sequence[str]) -> list[str]:
     ]
 
 
-def _unevenness(jobs: JobTable) -> Iterator[str]:
+def unevenness(jobs: JobTable) -> Iterator[str]:
     """Report series that some detectors lack, runs that some series lack, and lengths that depend on the detector."""
     several = len(jobs.runs)
     codes, of_job = np.unique(jobs.detector_code.astype(np.int64) * several + jobs.run_code, return_inverse=True)
@@ -372,9 +392,7 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
             f"again"
         ) from error
     problems = [line for layout in dict.fromkeys(layouts) for line in _changed_events(layout, event_files, places)]
-    table = _JobTableBuilder()
-    opened: list[Source] = []
-    layouts = []
+    opened: list[tuple[Source, Layout, list[Unit]]] = []
     for path, layout in inputs:
         try:
             found = _found(path, places)
@@ -384,14 +402,22 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
                 labels = None if layout.labels_folder is None else _found(layout.labels_folder, places)
                 way = layout.folder_layout if layout.folder_layout in LAYOUTS else None
                 source = open_folder(found, way, labels, layout.label or "")
-            table.add(list_units(source, layout), layout, source.where)
+            opened.append((source, layout, list_units(source, layout)))
         except (TableError, KeyError) as error:
             problems.append(f"{path}: the input can no longer be read: {error}")
-            continue
-        opened.append(source)
-        layouts.append(layout)
-    plan = Plan(table.finish(layouts), tuple(opened), tuple(layouts), (), ()) if opened else None
-    return plan, problems
+    if not opened:
+        return None, problems
+    # What stands in several inputs was replaced when the board grew.
+    last = {_key(unit): place for place, (_, _, units) in enumerate(opened) for unit in units}
+    table = _JobTableBuilder()
+    for place, (source, layout, units) in enumerate(opened):
+        table.add([unit for unit in units if last[_key(unit)] == place], layout, source.where)
+    sources, found_layouts, _ = zip(*opened, strict=True)
+    return Plan(table.finish(found_layouts), sources, found_layouts, (), ()), problems
+
+
+def _key(unit: Unit) -> tuple[str, str, str]:
+    return unit.detector, unit.series, unit.run
 
 
 def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence[Path]) -> Iterator[str]:
@@ -447,35 +473,6 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
-@dataclass(frozen=True)
-class LabelledSeries:
-    """The labels of some series, without scores; ``needs_times`` says in words what is given as a duration."""
-
-    items: tuple[ScoredSeries, ...]
-    notes: tuple[str, ...]
-    needs_times: str = ""
-
-    @property
-    def steps(self) -> dict[str, Any]:
-        """Labels of all series, which series each step belongs to, which count and when they were."""
-        items = self.items
-        labels = [item.checked_labels() for item in items]
-        found: dict[str, Any] = {
-            "labels": np.concatenate(labels),
-            "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
-        }
-        if any(item.ignore is not None for item in items):
-            masks = [(item.ignore, item.unit.steps) for item in items]
-            found["ignore"] = np.concatenate(
-                [np.zeros(size, np.bool_) if mask is None else mask for mask, size in masks]
-            )
-        for item in items if self.needs_times else ():
-            item.require_times(self.needs_times)
-        if self.needs_times:
-            found |= {"times": np.concatenate([item.nanoseconds for item in items]), "time_unit": "ns"}
-        return found
-
-
 def read_labels(files: Sequence[str], reading: Reading, needs_times: str = "") -> LabelledSeries:
     """Read the labels of each series; a file needs no scores, and one with several detectors counts once."""
     items: list[ScoredSeries] = []
@@ -487,4 +484,4 @@ def read_labels(files: Sequence[str], reading: Reading, needs_times: str = "") -
         items += labelled_series(source, layout)
     if not items:
         raise TableError("there is nothing to read: no files")
-    return LabelledSeries(tuple(items), tuple(notes), needs_times)
+    return LabelledSeries(tuple(items), tuple(merged_notes(notes)), needs_times)

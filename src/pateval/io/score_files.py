@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.io.arrow import arrow
 from pateval.io.atomic import replacing
 from pateval.validation.wording import one_line
 
@@ -38,12 +39,12 @@ _CONSTANT_SHARE = 1e-6
 # this share of what the data vary: a network on its way from bad to good only passes by.
 _VARIANCE_TOLERANCE = 0.01
 # With an error above the variance this share is asked for: a network that follows its input poorly still learns. Among
-# 147 trainings of the paper's detectors, dead networks have .03 at most, others with such an error .09 at least.
+# 150 trainings of the paper's detectors, dead networks have .02 at most, others with such an error .10 at least.
 _FOLLOWING_SHARE = 0.05
 # Optimiser steps before a training is judged: a network that has hardly begun gives nearly the same output for all.
 _MIN_STEPS = 50
 # Errors that order the steps like this are those of the squared z-score, which needs no network. On test data networks
-# that put out zeros have .98 and more, the others .91 at most.
+# that put out a constant have .99 and more, those whose training is sound .86 at most.
 ZSCORE_CORRELATION = 0.95
 
 
@@ -66,8 +67,8 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is no such file.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = arrow(what=f"{path}: Parquet")
+    pq = arrow("parquet")
 
     try:
         known = pq.read_schema(path).metadata or {}
@@ -80,13 +81,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def training_scores_path(path: str | os.PathLike[str]) -> Path:
-    """Return the file of training scores that belongs to a score file.
-
-    Examples
-    --------
-    >>> training_scores_path("scores/lstm.parquet").name
-    'lstm.training'
-    """
+    """Return the file of training scores that belongs to a score file."""
     return Path(path).with_suffix(TRAINING_SUFFIX)
 
 
@@ -116,7 +111,7 @@ def read_training_scores(
         If there is no such fit, more than one fits the description, or no training scores are there: the detector was
         fitted on the test stretch, knows the labels, or the file beside is missing or belongs to other scores.
     """
-    import pyarrow.parquet as pq
+    pq = arrow("parquet")
 
     _, chosen = _find_run(path, series, run)
     if not chosen.get("training_scores"):
@@ -148,7 +143,7 @@ def read_fit_scores(
     ValueError
         If there is no such fit, or more than one.
     """
-    import pyarrow.parquet as pq
+    pq = arrow("parquet")
 
     place, _ = _find_run(path, series, run)
     with pq.ParquetFile(path) as file:
@@ -181,8 +176,8 @@ def write_score_file(path: Path, pieces: Sequence[Callable[[], Any]], metadata: 
 
     Each piece returns a pyarrow table; all have the same columns. The metadata are what `read_metadata` will return.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    pa = arrow()
+    pq = arrow("parquet")
 
     first = pieces[0]()
     schema = pa.schema(first.schema, metadata={METADATA: json.dumps(metadata).encode()})
@@ -241,18 +236,6 @@ def collapse_reasons(
 
     Reconstructions are after the first epoch, after the last, and with the weights that are kept. One epoch alone shows
     no progress and is not judged by its error; fewer than fifty optimiser steps are not judged.
-
-    Examples
-    --------
-    >>> sound = Reconstruction(error=0.1, variance=1.0, output_variance=0.9, data_variance=1.0)
-    >>> dead = Reconstruction(error=1.0, variance=1.0, output_variance=0.0, data_variance=1.0)
-    >>> collapse_reasons(9, 900, dead, sound, sound)
-    ()
-    >>> len(collapse_reasons(9, 900, dead, dead, dead))
-    3
-    >>> worse = Reconstruction(error=1.1, variance=1.0, output_variance=0.02, data_variance=1.0)
-    >>> collapse_reasons(9, 900, dead, sound, worse)
-    ('the error, 1.1, exceeds the variance of the data, 1: predicting the mean does better',)
     """
     if first is None or last is None or kept is None or kept.variance == 0 or steps < _MIN_STEPS:
         return None
@@ -313,15 +296,7 @@ def judge_record(training: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def training_verdict(training: Mapping[str, Any] | None) -> str:
-    """Put the training record of a run into words.
-
-    Examples
-    --------
-    >>> training_verdict(None)
-    'nothing was trained'
-    >>> training_verdict({"collapse": []}), training_verdict({"collapse": ["the output is not finite"]})
-    ('sound', 'collapsed: the output is not finite')
-    """
+    """Put the training record of a run into words."""
     if training is None:
         return "nothing was trained"
     reasons = judge_record(training)

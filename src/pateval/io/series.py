@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pateval.io.content import TableError
-from pateval.io.source import Column, is_missing, without_times
+from pateval.io.source import Column, missing_places, without_times
 from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
 from pateval.time.clocks import read_clock, unit_nanoseconds
 from pateval.time.dates import MixedZonesError, Times, is_time, time_numbers, why_no_time
@@ -98,7 +98,8 @@ class ScoredSeries:
                 finite_array(np.where(self._ignored, 0, scores), "scores", channels=channels)
             return labels, scores
         except (TypeError, ValueError) as error:
-            raise self._bad_scores(error) from error
+            column = ", ".join(self.layout.scores) if self.layout.channels else self.unit.score
+            raise self._bad(column, error, _REMEDY if _kind(error) == "missing" else None) from error
 
     def recording(self, *, missing: str = "error", max_gap: str | None = None, needs_times: str = "") -> Recording:
         """Check the series, and find the steps that count; on its clock, where the unit of its times is known.
@@ -131,11 +132,6 @@ class ScoredSeries:
                 f"give it with --time-unit (time_unit='s')"
             )
 
-    def _bad_scores(self, error: Exception) -> TableError:
-        """Say what is wrong with the scores, and what to do where it is a missing one."""
-        column = ", ".join(self.layout.scores) if self.layout.channels else self.unit.score
-        return self._bad(column, error, _REMEDY if _kind(error) == "missing" else None)
-
     def checked_labels(self) -> BoolArray:
         """Return the labels as booleans, whatever the scores are; raises as `checked` does.
 
@@ -166,14 +162,21 @@ class ScoredSeries:
             found = [] if channels else classes(self.labels)
             are_classes = not self.layout.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
             are_classes = are_classes and max(map(len, found)) <= _LONGEST_CLASS
-            advice = f"; {remedy(found)}" if are_classes else None
-            if _kind(error) == "swapped":
-                advice = None
-            elif _kind(error) == "missing":
-                advice = _UNLABELLED
-            elif _kind(error) == "signs":
-                advice = advice or ""
+            of_classes = f"; {remedy(found)}" if are_classes else None
+            of_kind = {"swapped": None, "missing": _UNLABELLED, "signs": of_classes or ""}
+            advice = of_kind.get(_kind(error), of_classes)
             raise self._bad(", ".join(self.layout.channels) or self.layout.label, error, advice) from error
+
+    def label_classes(self) -> Column:
+        """The class of each step: its label, where some of them mean an anomaly, or the kind of the event it is in."""
+        if self.layout.events is not None:
+            return self.layout.events.classes(self.series, self.unit.steps, self.times)
+        if not self.layout.positive or self.labels.ndim == 2:
+            raise TableError(
+                f"{self.where}: labels have no classes to tell events apart by; say which of them mean an anomaly with "
+                "--positive (positive=...)"
+            )
+        return self.labels
 
     @cached_property
     def times(self) -> Times | None:
@@ -236,14 +239,10 @@ class ScoredSeries:
         if clock is None:
             return self
         order = np.argsort(clock[0], kind="stable")
-        return replace(
-            self,
-            labels=self.labels[order] if self.labels.size else self.labels,
-            scores=self.scores[order] if self.scores.size else self.scores,
-            time_values=None if self.time_values is None else self.time_values[order],
-            ignore_values=None if self.ignore_values is None else self.ignore_values[order],
-            rows=(self.rows[order] if self.rows is not None else order + self.first_row).astype(np.intp),
-        )
+        columns = {name: getattr(self, name) for name in ("labels", "scores", "time_values", "ignore_values")}
+        moved: Any = {name: one if one is None or not one.size else one[order] for name, one in columns.items()}
+        rows = order + self.first_row if self.rows is None else self.rows[order]
+        return replace(self, rows=rows.astype(np.intp), **moved)
 
     def row(self, index: int) -> int:
         """Return the number of a step's row in the file, counted from 1 without the header."""
@@ -255,14 +254,12 @@ class ScoredSeries:
         values = self.time_values
         if values is None:
             return None
-        if values.dtype.kind == "O":
-            absent = [place for place, value in enumerate(values.tolist()) if is_missing(value)]
-        else:
-            absent = np.flatnonzero(values != values).tolist()  # NaN and NaT differ from themselves
-        if absent:
+        absent = missing_places(values)
+        if absent.size:
+            number = f"{absent.size} such {'row' if absent.size == 1 else 'rows'}"
             raise TableError(
-                f"{self._place(self.layout.time)}: the time in row {self.row(absent[0])} is missing ({len(absent)} "
-                f"such {'row' if len(absent) == 1 else 'rows'}); fill it in, or read without times by --time none"
+                f"{self._place(self.layout.time)}: the time in row {self.row(int(absent[0]))} is missing ({number}); "
+                f"fill it in, or read without times by --time none"
             )
         try:
             times, unit = time_numbers(values, zone=self.layout.time_zone)
@@ -318,3 +315,32 @@ class ScoredSeries:
                 place = f"in row {self.row(error.step)}{of_channel}"
             text = error.sentence(place=place, remedy=advice)
         return TableError(f"{self._place(column)}: {text}")
+
+
+@dataclass(frozen=True)
+class LabelledSeries:
+    """The labels of some series, without scores; ``needs_times`` says in words what is given as a duration."""
+
+    items: tuple[ScoredSeries, ...]
+    notes: tuple[str, ...]
+    needs_times: str = ""
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """Labels of all series, which series each step belongs to, which count and when they were."""
+        items = self.items
+        labels = [item.checked_labels() for item in items]
+        found: dict[str, Any] = {
+            "labels": np.concatenate(labels),
+            "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
+        }
+        if any(item.ignore is not None for item in items):
+            masks = [(item.ignore, item.unit.steps) for item in items]
+            found["ignore"] = np.concatenate(
+                [np.zeros(size, np.bool_) if mask is None else mask for mask, size in masks]
+            )
+        for item in items if self.needs_times else ():
+            item.require_times(self.needs_times)
+        if self.needs_times:
+            found |= {"times": np.concatenate([item.nanoseconds for item in items]), "time_unit": "ns"}
+        return found

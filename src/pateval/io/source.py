@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.io.content import TableError, damaged, require_readable
+from pateval.io.arrow import arrow
+from pateval.io.content import TableError, damaged, require_fitting, require_readable
 from pateval.validation.wording import listed, shortened
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class Table:
 
 def numpy_column(column: Any) -> Column:
     """Turn an Arrow array into a NumPy one; missing entries become None in an object array."""
-    import pyarrow as pa
+    pa = arrow()
 
     if pa.types.is_decimal(column.type):
         numbers = column.cast(pa.float64())
@@ -132,6 +134,21 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
+def missing_places(column: Column) -> npt.NDArray[np.intp]:
+    """Places of a column at which something is missing."""
+    if column.dtype.kind in "OUT":
+        return np.flatnonzero([is_missing(value) for value in column.tolist()])
+    return np.flatnonzero(column != column)  # NaN and NaT differ from themselves
+
+
+def names_in(column: Column, name: str, where: str) -> list[str]:
+    """What a key column of some name holds, as names."""
+    missing = missing_places(column)
+    if missing.size:
+        raise nameless(where, name, int(missing[0]) + 1)
+    return [key_text(value) for value in column.tolist()]
+
+
 def missing_column(where: str, name: str, present: Iterable[str], role: str = "") -> TableError:
     """Build the error for a column that is not there, with the nearest name and what there is."""
     import difflib
@@ -169,11 +186,9 @@ def require_equal_lengths(columns: Mapping[str, Column], where: str, word: str) 
 
 def refuse_repeated(names: Sequence[str], path: Path | str) -> None:
     """Raise TableError where two columns share a name."""
-    repeated = [name for name in names if list(names).count(name) > 1]
-    if repeated:
-        raise TableError(
-            f"{path}: the column name {repeated[0]!r} occurs more than once; rename or leave out all but one"
-        )
+    repeated = next((name for name, number in Counter(names).items() if number > 1), None)
+    if repeated is not None:
+        raise TableError(f"{path}: the column name {repeated!r} occurs more than once; rename or leave out all but one")
 
 
 def _kind_of_array(column: Column) -> str:
@@ -191,7 +206,7 @@ def _kind_of_array(column: Column) -> str:
 
 def kind_of_arrow(type_: Any) -> str:
     """Say what a column of an Arrow type holds: ``number``, ``text``, ``time`` or ``other``."""
-    import pyarrow as pa
+    pa = arrow()
 
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
@@ -253,6 +268,11 @@ class ParquetFiles:
                 start += group.num_rows
         return groups
 
+    @cached_property
+    def size_in_bytes(self) -> int:
+        """What the files take up on disk."""
+        return sum(path.stat().st_size for path, _ in self.pieces)
+
     def locate(self, start: int, stop: int) -> tuple[str, int]:
         """Return the file that holds some rows, for messages, and the number of the first of them in it.
 
@@ -281,8 +301,8 @@ class ParquetFiles:
         Only the columns asked for are read, each byte of them once, and decoded a batch at a time. ``encoded`` yields
         Arrow's arrays, with texts as numbers into a dictionary, which costs a tenth where texts repeat.
         """
-        import pyarrow as pa
-        from pyarrow import dataset
+        pa = arrow()
+        dataset = arrow("dataset")
 
         # Without these a scan reads ahead over several row groups, in threads that workers do not want.
         options = dataset.ParquetFragmentScanOptions(pre_buffer=False)
@@ -296,10 +316,14 @@ class ParquetFiles:
             absent = [name for name in stored if name not in schema.names]
             if absent:
                 raise missing_column(str(path), absent[0], schema.names)
-            plain_texts = [name for name in stored if _is_plain_text(schema.field(name).type)]
+            types = {name: schema.field(name).type for name in stored}
+            texts = [name for name in stored if kind_of_arrow(types[name]) == "text"]
+            plain_texts = [name for name in texts if not hasattr(types[name], "value_type")]
             if encoded and plain_texts:
                 fragment = _fragment(path, texts=plain_texts)
             at = chosen[0].start
+            largest = max(_largest_column(fragment, group.number, stored) for group in chosen)
+            require_fitting(path, path.stat().st_size, 0, largest)
             try:
                 for batch in fragment.subset(row_group_ids=[group.number for group in chosen]).to_batches(
                     columns=stored, batch_size=_BATCH_ROWS, use_threads=False, fragment_scan_options=options
@@ -318,19 +342,25 @@ class ParquetFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         # Footers stay behind: they are larger than the files' names, and each process reads its own.
-        return {
-            name: self.__dict__[name] for name in ("name", "pieces", "where", "notes", "first_row", "folder_layout")
-        }
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-def _is_plain_text(type_: Any) -> bool:
-    return kind_of_arrow(type_) == "text" and not hasattr(type_, "value_type")
+def _largest_column(fragment: Any, number: int, names: Sequence[str]) -> int:
+    """Bytes of the largest of some columns of a row group, as it is decompressed."""
+    group = fragment.metadata.row_group(number)
+    if group.total_byte_size < _BATCH_ROWS:  # which saves looking at thousands of columns
+        return 0
+    places = range(group.num_columns)
+    sizes = [
+        group.column(place).total_uncompressed_size for place in places if group.column(place).path_in_schema in names
+    ]
+    return max(sizes, default=0)
 
 
 def _fragment(path: Path, texts: Sequence[str] = ()) -> Any:
     """Open a Parquet file, or say in one line why not."""
-    import pyarrow as pa
-    from pyarrow import dataset, fs
+    pa = arrow(what=f"{path}: Parquet")
+    dataset, fs = arrow("dataset"), arrow("fs")
 
     require_readable(path)
     kind = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(dictionary_columns=texts))

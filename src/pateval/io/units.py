@@ -1,23 +1,49 @@
-"""The series of a table, one detector at a time: listed from the key columns alone, then read by ranges of rows."""
+"""The series of tables, one detector at a time: listed from the key columns alone, then read by ranges of rows.
+
+A plan of many is cut into batches, with as few passes over each file as the number of workers allows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.io.content import BYTES_OF_VALUE, require_fitting
+from pateval.io.files import open_table
 from pateval.io.series import ScoredSeries
-from pateval.io.source import Column, concatenated, is_missing, key_text, nameless, numpy_column, object_array
+from pateval.io.source import (
+    Column,
+    ParquetFiles,
+    Table,
+    concatenated,
+    is_missing,
+    key_text,
+    nameless,
+    numpy_column,
+    object_array,
+)
 from pateval.validation.arrays import BoolArray
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pateval.io.files import Source
     from pateval.io.layout import Layout
+    from pateval.io.plan import Plan
+
+Indices = npt.NDArray[np.int64]
+
+SCORES, CHANCE, LOOK = "scores", "chance", "missing scores"
+_CARRIED_JOBS = 16  # most jobs of a batch whose series are in memory, and so travel to the worker with it
+_FEW_JOBS = 8  # of a batch for chance, each of which takes as long as several detectors
+_BATCHES_PER_WORKER = 4  # enough for all workers to finish at about the same time
+_MOST_STEPS = 2_000_000  # of a batch: about 10 s with all metrics, so that results are reported that often
 
 
 @dataclass(frozen=True)
@@ -25,7 +51,8 @@ class Unit:
     """One detector on one series of a table, in one run ("" where there is no column of runs), and its rows.
 
     Rows ``[start, stop)`` of the table hold the whole series, in so many steps; where they are fewer than the rows,
-    those of other series lie between. The score column is "" where none is read, or one for each channel.
+    those of other series lie between. The score column is "" where none is read, or one for each channel. In a plan it
+    is a job, with a place there, and comes from one of its sources.
     """
 
     detector: str
@@ -35,6 +62,8 @@ class Unit:
     start: int
     stop: int
     steps: int
+    number: int = 0
+    source: int = 0
 
     @property
     def interleaved(self) -> bool:
@@ -87,6 +116,11 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
         shared += layout.scores
     columns_of_scores = dict.fromkeys(unit.score for unit in waiting if unit.score) if scores and layout.scores else {}
     names = list(dict.fromkeys((*keys, *shared, *columns_of_scores))) or [next(iter(source.kinds()))]
+    if isinstance(source, ParquetFiles):
+        # Series are evaluated one by one, which takes several times as much as to hold them meanwhile.
+        values = [unit.steps * (len(shared) + bool(columns_of_scores)) for unit in waiting]
+        needed = max(BYTES_OF_VALUE * max(values), BYTES_OF_VALUE // 4 * sum(values))
+        require_fitting(source.where, source.size_in_bytes, sum(values), needed)
     parts: dict[Unit, list[dict[str, Column]]] = {}
     for offset, columns in source.batches(names, waiting[0].start, max(unit.stop for unit in waiting)):
         end = offset + len(columns[names[0]])
@@ -144,18 +178,7 @@ def _stacked(columns: Sequence[Column | None]) -> Column | None:
 
 
 def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
-    """Read every (detector, series) of a table, detector by detector.
-
-    Examples
-    --------
-    >>> from pateval.io import as_table, find_layout
-    >>> data = {"detector": ["a", "b", "a", "b"], "label": [0, 0, 1, 1], "score": [0.1, 0.2, 0.3, 0.4]}
-    >>> table = as_table(data)
-    >>> for item in scored_series(table, find_layout(table)):
-    ...     print(item.detector, item.series, item.labels, item.scores)
-    a series [0 1] [0.1 0.3]
-    b series [0 1] [0.2 0.4]
-    """
+    """Read every (detector, series) of a table, detector by detector."""
     by_detector: dict[str, list[Unit]] = {}
     for unit in list_units(source, layout):
         by_detector.setdefault(unit.detector, []).append(unit)
@@ -164,16 +187,7 @@ def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
 
 
 def labelled_series(source: Source, layout: Layout) -> list[ScoredSeries]:
-    """Read the labels of every series, without scores; where several detectors share them, those of the first.
-
-    Examples
-    --------
-    >>> from pateval.io import Reading, as_table, find_layout
-    >>> table = as_table({"series": ["a", "a", "b"], "label": [0, 1, 1]})
-    >>> layout = find_layout(table, Reading(labels_only=True))
-    >>> [item.checked_labels().tolist() for item in labelled_series(table, layout)]
-    [[False, True], [True]]
-    """
+    """Read the labels of every series, without scores; where several detectors share them, those of the first."""
     units = list_units(source, layout)
     first = [unit for unit in units if (unit.detector, unit.run) == (units[0].detector, units[0].run)]
     return list(read_units(source, layout, first, scores=False))
@@ -195,7 +209,7 @@ def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -
         if len(layout.scores) > 1:
             detector = f"{detector}:{score}"
     else:
-        detector = str(source.name) if layout.named_by_file else score or "scores"
+        detector = layout.detector_name(str(source.name) if layout.named_by_file else score or "scores")
     run = "" if layout.run is None else values[layout.run]
     if layout.series is not None:
         return detector, values[layout.series], run
@@ -266,3 +280,163 @@ def _changes(column: Any) -> BoolArray:
 def _has_numbers(column: Any) -> bool:
     """Whether an Arrow array holds texts as numbers into a dictionary; what has gaps goes by its values."""
     return hasattr(column, "indices") and not column.null_count
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Neighbouring jobs of one source, with all a worker needs to read them.
+
+    The content is the path of a file, Parquet files opened but not read, or the series themselves where they are in
+    memory. The purpose is ``scores``; ``chance``, what random scores reach; or ``missing scores``, which finds where
+    there are none. By the numbers of jobs, ``left_out`` marks the steps where some detector of the series has no score,
+    ``binary`` names those whose detectors' scores are 0 and 1 only on all their series, and ``first`` those that also
+    find out what random scores reach.
+    """
+
+    jobs: tuple[Unit, ...]
+    content: str | ParquetFiles | tuple[ScoredSeries, ...]
+    layout: Layout
+    purpose: str = SCORES
+    left_out: Mapping[int, npt.NDArray[np.uint8]] = field(default_factory=dict)
+    binary: frozenset[int] = frozenset()
+    first: frozenset[int] = frozenset()
+
+    def split(self) -> list[Batch]:
+        """Cut into batches of one job, to find the one that fails."""
+        if isinstance(self.content, tuple):
+            return [replace(self, jobs=(item.unit,), content=(item,)) for item in self.content]
+        return [replace(self, jobs=(job,)) for job in self.jobs]
+
+
+def make_batches(plan: Plan, *, workers: int = 1) -> Iterator[Batch]:
+    """Cut a plan into batches that read every series once, as far as that leaves enough batches for the workers.
+
+    A Parquet file is read row group by row group, whatever part of one is wanted, so the jobs of a row group stay
+    together. Only where there are fewer such batches than workers need are they cut, along score columns first, since
+    that repeats nothing but labels. The largest come first, so that no worker is left with a long one at the end.
+
+    Batches over tables in memory are cut as they are asked for; only those under way are copied.
+    """
+    parts: list[tuple[int, Indices]] = []
+    by_source = _by_source(plan, np.arange(len(plan.jobs)))
+    for source, indices in by_source.items():
+        if not isinstance(plan.sources[source], Table):
+            parts += [(source, part) for part in _read_together(plan, source, indices)]
+    wanted = _BATCHES_PER_WORKER * workers
+    if workers > 1:
+        parts = _cut(plan, parts, wanted)
+    for source, part in sorted(parts, key=lambda entry: -int(plan.jobs.steps[entry[1]].sum())):
+        yield _batch(plan, source, part, SCORES)
+    left = sum(indices.size for source, indices in by_source.items() if isinstance(plan.sources[source], Table))
+    for source, indices in by_source.items():
+        if isinstance(plan.sources[source], Table):
+            while indices.size:
+                size = max(1, min(_CARRIED_JOBS, left // wanted))
+                yield _batch(plan, source, indices[:size], SCORES)
+                left, indices = left - size, indices[size:]
+
+
+def batches_of(plan: Plan, jobs: Sequence[int], purpose: str) -> Iterator[Batch]:
+    """Cut some jobs of a plan into small batches."""
+    for source, indices in _by_source(plan, np.asarray(jobs, dtype=np.int64)).items():
+        for first in range(0, indices.size, _FEW_JOBS):
+            yield _batch(plan, source, indices[first : first + _FEW_JOBS], purpose)
+
+
+def read_jobs(plan: Plan, jobs: Sequence[int] | None = None) -> list[ScoredSeries]:
+    """Read the series of a plan, or of some of its jobs, in the order of the plan."""
+    wanted = np.arange(len(plan.jobs)) if jobs is None else np.asarray(jobs, dtype=np.int64)
+    parts = [_batch(plan, source, indices, SCORES) for source, indices in _by_source(plan, wanted).items()]
+    return sorted((item for part in parts for item in read_batch(part)), key=lambda item: item.unit.number)
+
+
+def read_batch(batch: Batch) -> Iterable[ScoredSeries]:
+    """Read the series of a batch, one at a time."""
+    if isinstance(batch.content, tuple):
+        return batch.content
+    return read_units(_opened(batch.content), batch.layout, batch.jobs)
+
+
+_last: tuple[object, Source] | None = None
+
+
+def _opened(content: str | ParquetFiles) -> Source:
+    """Open a source; the last one is kept with its footers, since the next batch is often of the same file."""
+    global _last  # a cache of one
+    files = [content] if isinstance(content, str) else [path for path, _ in content.pieces]
+    key = [(path, status.st_mtime_ns, status.st_size) for path, status in zip(files, map(os.stat, files), strict=True)]
+    if _last is None or _last[0] != key:
+        _last = None  # the old one is let go before the new one is read
+        _last = (key, open_table(content) if isinstance(content, str) else content)
+    return _last[1]
+
+
+def _by_source(plan: Plan, indices: Indices) -> dict[int, Indices]:
+    """Sort jobs by source and first row."""
+    jobs = plan.jobs
+    ordered = indices[np.lexsort((jobs.start[indices], jobs.source[indices]))]
+    cuts = np.flatnonzero(np.diff(jobs.source[ordered])) + 1
+    return {int(jobs.source[part[0]]): part for part in np.split(ordered, cuts) if part.size}
+
+
+def _read_together(plan: Plan, source: int, indices: Indices) -> Iterator[Indices]:
+    """Keep jobs together that share a row group, or all where a file can only be read whole.
+
+    Series that straddle row groups could chain a whole file together; a chain is cut after so many steps, and one row
+    group is read twice there.
+    """
+    content = plan.sources[source]
+    if not isinstance(content, ParquetFiles):
+        yield indices
+        return
+    stops = np.array([group.stop for group in content.row_groups])
+    starts, ends = plan.jobs.start[indices], plan.jobs.stop[indices]
+    steps = np.cumsum(plan.jobs.steps[indices])
+    first, before, covered = 0, 0, 0
+    for place in range(indices.size):
+        if place > first and (starts[place] >= covered or steps[place] - before > _MOST_STEPS):
+            yield indices[first:place]
+            first, before, covered = place, int(steps[place - 1]), 0
+        covered = max(covered, int(stops[np.searchsorted(stops, ends[place], side="left")]))
+    yield indices[first:]
+
+
+def _cut(plan: Plan, parts: list[tuple[int, Indices]], wanted: int) -> list[tuple[int, Indices]]:
+    """Halve the largest parts until there are enough of them."""
+    jobs, parts = plan.jobs, list(parts)
+    steps = [int(jobs.steps[part].sum()) if part.size > 1 else 0 for _, part in parts]  # a single job cannot be cut
+    while len(parts) < wanted and any(steps):
+        place = int(np.argmax(steps))
+        source, part = parts[place]
+        columns = jobs.score[part]
+        is_first = np.arange(part.size) < part.size // 2
+        if columns.min() != columns.max():
+            is_first = columns < np.median(np.unique(columns))
+        halves = [part[is_first], part[~is_first]]
+        parts[place : place + 1] = [(source, half) for half in halves]
+        steps[place : place + 1] = [int(jobs.steps[half].sum()) if half.size > 1 else 0 for half in halves]
+    return parts
+
+
+def _batch(plan: Plan, number: int, indices: Indices, purpose: str) -> Batch:
+    source, layout = plan.sources[number], plan.layouts[number]
+    jobs = tuple(plan.jobs[int(index)] for index in indices)
+    if isinstance(source, Table):
+        items = tuple(read_units(source, layout, jobs))
+        return Batch(tuple(item.unit for item in items), items, layout, purpose)
+    if not isinstance(source, ParquetFiles):
+        return Batch(jobs, str(source), layout, purpose)
+    if len(source.pieces) == 1:
+        return Batch(jobs, source, layout, purpose)
+    return _narrowed(source, jobs, layout, purpose)
+
+
+def _narrowed(source: ParquetFiles, jobs: tuple[Unit, ...], layout: Layout, purpose: str) -> Batch:
+    """Name only the files of a partitioned folder that the jobs need, and count rows from the first of them."""
+    groups = source.row_groups
+    first, last = min(job.start for job in jobs), max(job.stop for job in jobs)
+    touched = [group for group in groups if group.stop > first and group.start < last]
+    pieces = slice(touched[0].piece, touched[-1].piece + 1)
+    offset = min(group.start for group in groups if group.piece == pieces.start)
+    moved = tuple(replace(job, start=job.start - offset, stop=job.stop - offset) for job in jobs)
+    return Batch(moved, replace(source, pieces=source.pieces[pieces], first_row=offset), layout, purpose)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pateval.labels.events import runs, within
+from pateval.labels.events import find_events, runs, within
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 
-def affiliation_of_events(labels: BoolArray, predictions: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Precision of each event, NaN where its zone holds no prediction, and recall.
+def affiliation_of_events(
+    labels: BoolArray, predictions: BoolArray, series_starts: IntArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Precision of each event, NaN where its zone holds no prediction, and recall; zones end with their series.
 
     Examples
     --------
@@ -18,7 +20,7 @@ def affiliation_of_events(labels: BoolArray, predictions: BoolArray) -> tuple[Fl
     >>> precision.tolist(), recall.tolist()
     ([1.0], [0.9])
     """
-    starts, stops, borders = _zones(labels)
+    starts, stops, borders = _zones(labels, series_starts)
     lows, highs = borders[:-1], borders[1:]
     zone, left, right = _cut(*_doubled(predictions), borders)
     width, length = highs - lows, stops - starts
@@ -64,10 +66,15 @@ def room_above_chance(labels: BoolArray) -> float:
     return float(np.mean((width - length) / width * ((width + length) / width)) / 2)
 
 
-def _zones(labels: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Events and the borders of their zones, which lie on half steps: in units of half a step all are integers."""
-    starts, stops = _doubled(labels)
-    return starts, stops, np.concatenate([[0], (stops[:-1] + starts[1:]) // 2, [2 * labels.size]])
+def _zones(labels: BoolArray, series_starts: IntArray | None = None) -> tuple[IntArray, IntArray, IntArray]:
+    """Events and the borders of their zones, which lie on half steps: in units of half a step all are integers.
+
+    Every series has an event.
+    """
+    events = find_events(labels, series_starts)
+    starts, stops, ends = 2 * events.starts, 2 * events.stops, 2 * events.highs[:-1]
+    middles = np.where(events.lows[1:] == events.lows[:-1], (stops[:-1] + starts[1:]) // 2, ends)
+    return starts, stops, np.concatenate([[0], middles, [2 * labels.size]])
 
 
 def _doubled(mask: BoolArray) -> tuple[IntArray, IntArray]:

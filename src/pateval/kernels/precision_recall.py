@@ -1,13 +1,14 @@
-"""The area under a precision-recall curve, from counts at thresholds."""
+"""The area under a precision-recall curve, from counts at thresholds, and scores that its trapezoid rule flatters."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.validation.arrays import IntArray
+from pateval.validation.arrays import FloatArray, IntArray
 
 Array = npt.NDArray[np.float64]
 
@@ -17,22 +18,12 @@ _CHUNK = 2**14  # points worked on at once, small enough to stay in cache
 
 @dataclass(frozen=True)
 class AreaRule:
-    """How a gain in recall is rewarded: by a weighted mean of the precision on both sides of it.
+    """How a gain in recall is rewarded: by a weighted mean of the precision on both sides of it."""
 
-    Attributes
-    ----------
-    name : str
-        As in signatures.
-    after, before : float
-        Weight of the precision after and before the gain.
-    start : float
-        Precision before the first detection.
-    """
-
-    name: str
-    after: float
+    name: str  # as in signatures
+    after: float  # weight of the precision after the gain, and of that before it
     before: float
-    start: float
+    start: float  # precision before the first detection
 
     def area(self, after: float, before: float) -> float:
         """Area, from the sums of gains times the precision after and before them; rounding may pass 1."""
@@ -58,24 +49,9 @@ def precision_recall_area(
 ) -> float:
     """Area under the precision-recall curve, leaving out points whose recall is below an earlier one.
 
-    Parameters
-    ----------
-    true_positive, false_negative : ndarray
-        Counts, possibly weighted, at each threshold from high to low.
-    detected : ndarray of int
-        How many scores lie at or above each threshold.
-    detected_before : ndarray of int
-        How many scores are detected just before each threshold is reached. Recall stands still between two thresholds
-        while precision falls, so a gain starts from the precision just above its threshold. One entry more than
-        there are thresholds: the detections after the last.
-    rule : AreaRule
-        How gains in recall are rewarded.
-
-    Examples
-    --------
-    >>> counts = np.array([1.0, 2.0]), np.array([1.0, 0.0]), np.array([1, 4]), np.array([0, 3, 4])
-    >>> precision_recall_area(*counts, AVERAGE_PRECISION), round(precision_recall_area(*counts, TRAPEZOID), 4)
-    (0.75, 0.7083)
+    The counts, possibly weighted, are those at each threshold from high to low. Recall stands still between two
+    thresholds while precision falls, so a gain starts from the precision just above its threshold: ``detected_before``
+    is how many scores are detected then, with one entry more for the detections after the last threshold.
     """
     sums = precision_recall_sums(true_positive, false_negative, detected, detected_before, rule.start)
     return rule.area(*sums)
@@ -108,3 +84,60 @@ def precision_recall_sums(
         total_before += float((gained * before[:-1]).sum())
         recall_before, precision_before = float(recall[-1]), float(before[-1])
     return total_after, total_before
+
+
+class CoarseScoresWarning(UserWarning):
+    """The scores are so coarse that the trapezoid rule pays for a line nobody walked."""
+
+
+def coarseness(scores: FloatArray) -> str | None:
+    """Say in a few words why scores are coarse, or return None.
+
+    Coarse are scores of at most two distinct values, and scores of which one value holds more than half of all steps.
+
+    Examples
+    --------
+    >>> coarseness(np.array([0.0, 0.0, 1.0, 0.0]))
+    'the scores have at most 2 distinct values'
+    >>> coarseness(np.array([0.1, 0.1, 0.1, 0.2, 0.3]))
+    'one score (0.1) is shared by 60 % of all steps'
+    >>> coarseness(np.arange(5.0)) is None
+    True
+    """
+    if scores.min() == -np.inf:  # a missing score that counts as normal is no value
+        scores = scores[scores > -np.inf]
+    if not scores.size:
+        return None
+    few = np.unique(scores[:64])
+    if few.size <= 2:
+        few = np.unique([scores.min(), scores.max()])
+        if np.isin(scores, few).all():
+            return "the scores have at most 2 distinct values"
+    common = _majority(scores)
+    if common is None:
+        return None
+    share = np.count_nonzero(scores == common) / scores.size
+    return f"one score ({common:g}) is shared by {100 * share:.0f} % of all steps"
+
+
+def warn_if_coarse(scores: FloatArray, metric: str, instead: str) -> None:
+    """Warn the caller of a public function that its trapezoid rule flatters these scores."""
+    if reason := coarseness(scores):
+        warnings.warn(
+            f"{reason}, which the trapezoid rule of {metric} flatters; compare {instead}",
+            CoarseScoresWarning,
+            stacklevel=3,
+        )
+
+
+def _majority(values: FloatArray) -> float | None:
+    """Value of more than half of the steps, found by pairing off unequal neighbours (Boyer and Moore)."""
+    rest = values
+    while rest.size:
+        if rest.size % 2:
+            if 2 * np.count_nonzero(rest == rest[-1]) > rest.size:
+                candidate = float(rest[-1])
+                return candidate if 2 * np.count_nonzero(values == rest[-1]) > values.size else None
+            rest = rest[:-1]
+        rest = rest[0::2][rest[0::2] == rest[1::2]]
+    return None

@@ -20,14 +20,18 @@ from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.labels.events import Events, find_events, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _LONGEST_KEPT = 1_000  # windows up to this are taken as they are on series of any length, as the references do
 _MOST_SAMPLED = 1_000_000  # thresholds taken one by one
 _FULL = 0  # the code of a step that is worth 1; distances start at 1
-_BLOCK = 1 << 18  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit
+# The C library of Linux gives freed memory back to the system, which clears it before it is used again: half of the
+# time of arrays of this size. It keeps what is smaller than the largest piece that was ever given back.
+np.empty(1 << 21)  # 16 MB
+
+_BLOCK = 1 << 15  # cells (width x threshold) that are worked on together: large enough to be fast, small enough to fit
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ class SoftCounts(NamedTuple):
 
     slope: FloatArray
     whole_slope: FloatArray
-    found: FloatArray
-    zones: FloatArray
+    found: IntArray
+    zones: IntArray
 
     @property
     def existence(self) -> FloatArray:
@@ -116,6 +120,19 @@ def soft_counts(
     labels: BoolArray, scores: FloatArray, thresholds: FloatArray, widths: range, variant: Variant
 ) -> Iterator[SoftCounts]:
     """Yield the soft counts of the ``widths`` (ascending), block by block; the thresholds are distinct, descending."""
+    for changes in soft_changes(labels, scores, thresholds, widths, variant):
+        slope, found = np.cumsum(changes[0], axis=1, dtype=np.float64), np.cumsum(changes[1], axis=1)
+        # No threshold reaches the last column, which is that of all steps and zones.
+        yield SoftCounts(slope[:, :-1], slope[:, -1:], found[:, :-1], found[:, -1:])
+
+
+def soft_changes(
+    labels: BoolArray, scores: FloatArray, thresholds: FloatArray, widths: range, variant: Variant
+) -> Iterator[tuple[Sequence[FloatArray | IntArray], Sequence[IntArray]]]:
+    """Yield, block by block, what each threshold adds to the worth of the flagged steps and to the zones found.
+
+    Each has a row for every width, with one column more than there are thresholds, for steps that none of them flags.
+    """
     events, number = find_events(labels), thresholds.size
     largest = min(widths[-1] // 2, labels.size)  # nothing lies further away
     nearby = _nearby(events, labels.size, largest, variant)
@@ -138,10 +155,10 @@ def soft_counts(
                 worth = _worth_by_code(largest, width, variant).take(code[reached])
                 rows.append((np.bincount(nearby_level[reached], worth, minlength=number + 1), zones_at))
         if len(rows) * number >= _BLOCK:
-            yield _block(rows)
+            yield tuple(zip(*rows, strict=True))  # type: ignore[misc]  # which are pairs
             rows = []
     if rows:
-        yield _block(rows)
+        yield tuple(zip(*rows, strict=True))  # type: ignore[misc]
 
 
 @lru_cache(maxsize=1024)
@@ -154,12 +171,6 @@ def _worth_by_code(largest: int, width: int, variant: Variant) -> FloatArray:
     after = min(max(half - variant.after_shorter, 0), largest)
     worth[largest + 1 : largest + after + 1] = worth[1 : after + 1]
     return worth
-
-
-def _block(rows: list[tuple[IntArray | FloatArray, IntArray]]) -> SoftCounts:
-    slope, found = (np.cumsum(columns, axis=1, dtype=np.float64) for columns in zip(*rows, strict=True))
-    # No threshold reaches the last column, which is that of all steps and zones.
-    return SoftCounts(slope[:, :-1], slope[:, -1:], found[:, :-1], found[:, -1:])
 
 
 def _nearby(events: Events, size: int, largest: int, variant: Variant) -> _Nearby:
@@ -225,7 +236,7 @@ class ThresholdSums(NamedTuple):
 
     flagged: FloatArray | IntArray
     hit: FloatArray | IntArray
-    anomalous: float
+    anomalous: float | IntArray  # of one series, or a column for several
     steps: float
 
     @classmethod
@@ -238,21 +249,27 @@ class ThresholdSums(NamedTuple):
 def areas_of(
     sums: ThresholdSums, counts: SoftCounts, rules: Variant, reachable: int, *, only: str | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Areas under both curves at a block of widths, the one that is not wanted NaN; so many thresholds are scores."""
+    """Areas under both curves at a block of widths, the one that is not wanted NaN; so many thresholds are scores.
+
+    Counts may have an axis of series between those of widths and of thresholds.
+    """
     true_positive, positives = sums.hit + counts.slope, positives_at(sums.anomalous, counts, rules)
-    recall = np.minimum(true_positive / positives, 1) * counts.existence
-    roc, pr = np.full((2, len(recall)), np.nan)
+    recall = true_positive / positives
+    np.minimum(recall, 1, out=recall)
+    recall *= counts.existence
+    roc, pr = np.full((2, *recall.shape[:-1]), np.nan)
     if only != "pr" and sums.anomalous < sums.steps:
         rate = (sums.flagged - true_positive) / (sums.steps - positives)
         roc = trapezoids(_framed(rate, 0, 1), _framed(recall, 0, 1))
     if only != "roc":
-        area = steps if rules.precision_steps else trapezoids
-        precision = (true_positive / sums.flagged)[:, :reachable]
-        pr = area(_framed(recall[:, :reachable], 0), _framed(precision, 1))
+        recall, precision = recall[..., :reachable], (true_positive / sums.flagged)[..., :reachable]
+        pr = (
+            steps(recall, precision) if rules.precision_steps else trapezoids(_framed(recall, 0), _framed(precision, 1))
+        )
     return np.minimum(roc, 1.0), np.minimum(pr, 1.0)  # rounding may pass 1
 
 
-def positives_at(anomalous: float, counts: SoftCounts, rules: Variant) -> FloatArray:
+def positives_at(anomalous: float | IntArray, counts: SoftCounts, rules: Variant) -> FloatArray:
     """Half of the hard plus half of the soft mass, all of it or its flagged part."""
     return anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
 
@@ -265,7 +282,11 @@ def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:
 
 def sampled_levels(ascending: FloatArray, number: int) -> FloatArray:
     """Thresholds at evenly spaced ranks; with fewer steps than thresholds, ranks repeat, which changes no area."""
-    if number > max(_MOST_SAMPLED, 2 * ascending.size):
-        return distinct_descending(ascending)  # More thresholds than that reach every rank.
-    ranks = np.linspace(0, ascending.size - 1, number).astype(np.intp)
-    return distinct_descending(ascending[::-1][ranks][::-1])
+    return distinct_descending(ascending[::-1][sampled_ranks(ascending.size, number)][::-1])
+
+
+def sampled_ranks(steps: int, number: int) -> IntArray:
+    """Evenly spaced places among so many steps, of which some repeat where there are fewer steps than places."""
+    if number > max(_MOST_SAMPLED, 2 * steps):
+        return np.arange(steps)  # More thresholds than that reach every rank.
+    return np.linspace(0, steps - 1, number).astype(np.intp)

@@ -1,4 +1,4 @@
-"""How many scores lie at or above each threshold, without sorting the scores where that can be avoided.
+"""Scores in order, and how many of them lie at or above each threshold, without sorting where that can be avoided.
 
 Each score is looked up among the sorted thresholds: a table over equal buckets of their range gives the lowest
 threshold that a score of the bucket may reach, and a few comparisons do the rest. Buckets are equal in the value or,
@@ -11,7 +11,6 @@ ranges of values, and each range is counted by itself.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +21,6 @@ from pateval.validation.arrays import FloatArray, IntArray
 
 Array = npt.NDArray[np.float64]
 
-MAX_CELLS = 2**22  # counts of pieces or draws at thresholds that are held at once: 32 MB
 _CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
 _MAX_BUCKETS = 2**24
 _MAX_COMPARISONS = 3  # per score, before a binary search takes over
@@ -35,23 +33,7 @@ _SAMPLED_THRESHOLDS = 2**12  # enough to see how all of them are spread
 def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:
     """Count the scores at or above, and strictly above, each threshold.
 
-    Parameters
-    ----------
-    scores : ndarray
-        Finite scores in any order.
-    thresholds : ndarray
-        Distinct thresholds, from high to low.
-
-    Returns
-    -------
-    at_or_above, above : ndarray of int
-        One count per threshold.
-
-    Examples
-    --------
-    >>> at_or_above, above = count_at_thresholds(np.array([0.5, 0.1, 0.9, 0.5]), np.array([0.9, 0.5]))
-    >>> at_or_above.tolist(), above.tolist()
-    ([1, 3], [0, 1])
+    The scores are finite and come in any order, the thresholds are distinct and fall.
     """
     if thresholds.size <= _MIN_THRESHOLDS_FOR_RANGES:
         return _count(scores, thresholds)
@@ -69,42 +51,31 @@ def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[Int
     return at_or_above, above
 
 
-class PieceCounts:
-    """How many steps of each piece of a series have scores at or above the thresholds, and strictly above them.
+def sort_descending(values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Sort from the highest to the lowest value; equal values come in any order.
 
-    Weighted sums of these are the counts of draws, in which a piece comes several times or not at all. The thresholds
-    fall; the pieces, of so many steps each, follow one another.
+    NumPy sorts 16-bit integers by radix. Two such passes order the values by their place in 2**32 equal buckets of
+    their range; values that share a bucket are then put right by a sort that is fast on nearly sorted input. That takes
+    about half the time of ``np.argsort`` where its vectorised version is slow, and no more elsewhere. Returns the
+    indices of the values, and the values themselves.
     """
-
-    def __init__(self, scores: FloatArray, thresholds: FloatArray, sizes: IntArray) -> None:
-        ascending, self._sizes, self._number = thresholds[::-1], sizes, thresholds.size
-        # How many thresholds a step reaches, and how many it exceeds.
-        self._places = np.searchsorted(ascending, scores, side="right"), np.searchsorted(ascending, scores, side="left")
-        self._by_piece: list[Array] | None = None
-        shape = sizes.size, self._number + 1
-        if math.prod(shape) <= MAX_CELLS:
-            row = np.repeat(np.arange(sizes.size) * shape[1], sizes)
-            cells = [np.bincount(row + place, minlength=math.prod(shape)).reshape(shape) for place in self._places]
-            self._by_piece = [np.cumsum(counts[:, :0:-1], axis=1, dtype=np.float64) for counts in cells]
-
-    def of_draws(self, weights: IntArray) -> Iterator[tuple[Array, Array]]:
-        """For each draw, a row of how often each piece comes, the steps at each threshold, and those just before each.
-
-        The latter have one entry more: the steps after the last threshold.
-        """
-        together = max(1, MAX_CELLS // (self._number + 1))
-        for first in range(0, len(weights), together):
-            block = weights[first : first + together].astype(np.float64)
-            # The counts of all pieces at all thresholds may be too many to hold.
-            products = None if self._by_piece is None else [block @ counts for counts in self._by_piece]
-            for draw, times in enumerate(block):
-                reached, exceeded = self._of_draw(times) if products is None else (each[draw] for each in products)
-                yield reached, np.append(exceeded, reached[-1:])
-
-    def _of_draw(self, times: Array) -> Iterator[Array]:
-        often = np.repeat(times, self._sizes)
-        for place in self._places:
-            yield np.cumsum(np.bincount(place, often, minlength=self._number + 1)[:0:-1])
+    lowest, highest = float(values.min()), float(values.max())
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scale = np.float64(2**32 - 1) / (np.float64(highest) - lowest)
+    if not 0 < scale < np.inf:  # All values are equal, one is infinite, or their range is too wide or too narrow.
+        # Equal values keep the order that they have below, whatever else is sorted with them.
+        order = np.argsort(values, kind="stable" if lowest == highest else None)[::-1]
+        return order, values[order]
+    place = np.subtract(values, lowest, dtype=np.float64)
+    place *= scale
+    bucket = place.astype(np.uint32)
+    order = np.argsort((bucket & 0xFFFF).astype(np.uint16), kind="stable")
+    order = order[np.argsort((bucket >> 16).astype(np.uint16)[order], kind="stable")]
+    ordered = values[order]
+    if (ordered[1:] < ordered[:-1]).any():
+        within_buckets = np.argsort(ordered, kind="stable")
+        order, ordered = order[within_buckets], ordered[within_buckets]
+    return order[::-1], ordered[::-1]
 
 
 def _scores_by_range(scores: FloatArray, buckets: _Buckets) -> Iterator[FloatArray]:
@@ -147,67 +118,47 @@ def _count(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArr
         ascending = np.sort(scores)
         below, not_above = (np.searchsorted(ascending, thresholds, side=side) for side in ("left", "right"))
         return scores.size - below, scores.size - not_above
-    counter = _BucketCounter(buckets, scores.size)
+    return _count_by_bucket(scores, buckets)
+
+
+def _count_by_bucket(scores: FloatArray, buckets: _Buckets) -> tuple[IntArray, IntArray]:
+    """Count scores by their bucket and, among the thresholds of that bucket, by those that they reach."""
+    thresholds = buckets.thresholds
+    lowest = thresholds[buckets.below]  # the lowest threshold that a score of the bucket may reach
+    one = np.ones(1, dtype=np.int32 if scores.size < 2**31 else np.intp)  # NumPy is slow at adding another type.
+    in_bucket = np.zeros(buckets.below.size, dtype=one.dtype)
+    reached, equal = np.zeros((2, thresholds.size), dtype=one.dtype)
     for start in range(0, scores.size, _CHUNK):
-        counter.add(scores[start : start + _CHUNK])
-    at_or_above, equal = counter.counts()
-    return at_or_above[::-1], (at_or_above - equal)[::-1]
-
-
-class _BucketCounter:
-    """Counts scores by their bucket and, among the thresholds of that bucket, by those that they reach."""
-
-    def __init__(self, buckets: _Buckets, scores: int) -> None:
-        self._buckets = buckets
-        self._lowest = buckets.thresholds[buckets.below]  # the lowest threshold that a score of the bucket may reach
-        self._one = np.ones(1, dtype=np.int32 if scores < 2**31 else np.intp)  # NumPy is slow at adding another type.
-        self._in_bucket = np.zeros(buckets.below.size, dtype=self._one.dtype)
-        self._reached = np.zeros(buckets.thresholds.size, dtype=self._one.dtype)
-        self._equal = np.zeros(buckets.thresholds.size, dtype=self._one.dtype)
-
-    def add(self, scores: FloatArray) -> None:
-        """Count a chunk of scores."""
-        thresholds = self._buckets.thresholds
-        bucket = self._buckets.bucket_of(scores)
-        np.add.at(self._in_bucket, bucket, self._one)
-        reaching = np.flatnonzero(scores >= self._lowest.take(bucket))
-        scores = scores.take(reaching)
-        first = self._buckets.below.take(bucket.take(reaching)).astype(np.intp)
+        chunk = scores[start : start + _CHUNK]
+        bucket = buckets.bucket_of(chunk)
+        np.add.at(in_bucket, bucket, one)
+        reaching = np.flatnonzero(chunk >= lowest.take(bucket))
+        chunk = chunk.take(reaching)
+        first = buckets.below.take(bucket.take(reaching)).astype(np.intp)
         stop = first + 1
-        moving = np.flatnonzero(scores >= thresholds.take(stop))
+        moving = np.flatnonzero(chunk >= thresholds.take(stop))
         for _ in range(_MAX_COMPARISONS):
             stop[moving] += 1
-            moving = moving[scores[moving] >= thresholds[stop[moving]]]
+            moving = moving[chunk[moving] >= thresholds[stop[moving]]]
         if moving.size:
-            stop[moving] = np.searchsorted(thresholds, scores[moving], side="right")
+            stop[moving] = np.searchsorted(thresholds, chunk[moving], side="right")
         # The thresholds from `first` to before `stop` are reached; only the changes from one to the next are stored.
-        np.add.at(self._reached, first, self._one)
-        np.subtract.at(self._reached, stop, self._one)
+        np.add.at(reached, first, one)
+        np.subtract.at(reached, stop, one)
         stop -= 1
-        np.add.at(self._equal, stop[scores == thresholds.take(stop)], self._one)
-
-    def counts(self) -> tuple[IntArray, npt.NDArray[np.signedinteger[Any]]]:
-        """Number of scores at or above each threshold, and equal to it; thresholds ascending."""
-        up_to_bucket = np.cumsum(self._in_bucket, dtype=self._in_bucket.dtype)
-        at_or_above = np.cumsum(self._reached[:-1], dtype=np.intp)
-        at_or_above += up_to_bucket[-1]
-        at_or_above -= up_to_bucket[self._buckets.of_thresholds]
-        return at_or_above, self._equal[:-1]
+        np.add.at(equal, stop[chunk == thresholds.take(stop)], one)
+    up_to_bucket = np.cumsum(in_bucket, dtype=one.dtype)
+    at_or_above = np.cumsum(reached[:-1], dtype=np.intp)
+    at_or_above += up_to_bucket[-1]
+    at_or_above -= up_to_bucket[buckets.of_thresholds]
+    return at_or_above[::-1], (at_or_above - equal[:-1])[::-1]
 
 
 class _Buckets:
-    """Equal buckets over the range of ascending thresholds.
+    """Equal buckets over the range of ascending thresholds, to which an infinite one is added at the end.
 
-    Attributes
-    ----------
-    thresholds : ndarray
-        The thresholds, and an infinite one at the end.
-    of_thresholds : ndarray of int
-        The bucket of each.
-    below : ndarray of int
-        For each bucket, how many thresholds lie in lower ones.
-    crowding : float
-        How many thresholds share the bucket of a threshold, on average.
+    ``of_thresholds`` is the bucket of each, ``below`` how many thresholds lie in lower buckets than each, ``crowding``
+    how many thresholds share the bucket of a threshold, on average.
     """
 
     def __init__(self, ascending: FloatArray, measure: Callable[[FloatArray], FloatArray]) -> None:

@@ -10,8 +10,11 @@ import hashlib
 import json
 import math
 import os
-from contextlib import contextmanager
-from dataclasses import asdict
+import shutil
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,58 +22,69 @@ import numpy as np
 
 from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
+from pateval.evaluation.values import Value
 from pateval.io import TableError
+from pateval.io.arrow import arrow
 from pateval.io.atomic import write_csv, write_parquet, write_text
+from pateval.io.units import SCORES as OF_SCORES
+from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
-from pateval.output.harmless import csv_text
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, named_error, one_line, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    from pateval.leaderboards.collect import Entries
+    from pateval.io.plan import Plan
     from pateval.leaderboards.result import Leaderboard
+    from pateval.leaderboards.tasks import SeriesResult
 
 RUN = "run.json"
 SCORES, CHANCE, DOUBT = "scores.parquet", "chance.parquet", "doubt.parquet"
 SCORES_AS_TEXT, CONTENTS, TIMINGS, SIGNIFICANCE = "scores.csv", "contents.csv", "timings.csv", "significance.json"
-FORMAT = 3
+JOBS, SERIES = "jobs.parquet", "series.parquet"
+FORMAT = 4
 """Raised when a folder is laid out otherwise; boards of other formats are refused with what to do."""
+PARTIAL = "scores.partial"
+"""Folder with what is finished, while the work goes on."""
+CELLS = ("detector", "series", "run", "metric", "value", "reason")
+_OF_TIMINGS = ("seconds", "cached")
+_ROWS_PER_FILE = 30_000
+_SECONDS_PER_FILE = 20.0
 _DIGEST = '"digest": "{}"'
+
+
+def require_parquet(folder: str | os.PathLike[str]) -> None:
+    """Refuse to write a folder where Parquet cannot be written, before anything is computed for it."""
+    arrow("parquet", f"{folder}: the folder of a leaderboard")
 
 
 def save(board: Leaderboard, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write every table of a leaderboard into a folder; see :meth:`Leaderboard.save`."""
     target = Path(folder)
+    require_parquet(target)
     if not overwrite:
         refuse_other_board(target, describe(board), board.digests)
     target.mkdir(parents=True, exist_ok=True)
+    board = replace(board, control="") if board.control else board
     with writing(target):
-        _save(board, target)
-
-
-def _save(board: Leaderboard, target: Path) -> None:
-    (target / RUN).unlink(missing_ok=True)  # without it the folder is no leaderboard until all is written
-    written = tables_of(board)
-    for name in (*_WHERE_THERE, *_RANKED):
-        (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder
-    board.to_parquet(target / SCORES)
-    board.to_csv(target / SCORES_AS_TEXT)
-    for name, table in written.items():
-        (write_parquet if name.endswith(".parquet") else write_csv)([table], target / name)
-    write_csv([timing_table(board)], target / TIMINGS)
-    names = [SCORES, SCORES_AS_TEXT, *written, TIMINGS]
-    if not board.pooled:
-        tests = (f"{json.dumps(metric)}: {board.significance(metric).to_json()}" for metric in board.metrics)
-        write_text("{" + ", ".join(tests) + "}", target / SIGNIFICANCE)
-        names.append(SIGNIFICANCE)
-    described = describe(board) | {"digests": {name: file_digest(target / name) for name in names}}
-    write_text(sealed(described), target / RUN)
+        (target / RUN).unlink(missing_ok=True)  # without it the folder is no leaderboard until all is written
+        tables = tables_of(board) | {TIMINGS: board.timing_table()}
+        for name in (*_WHERE_THERE, *_RANKED):
+            (target / name).unlink(missing_ok=True)  # of an earlier leaderboard in this folder
+        board.to_parquet(target / SCORES)
+        board.to_csv(target / SCORES_AS_TEXT)
+        for name, table in tables.items():
+            (write_parquet if name.endswith(".parquet") else write_csv)([table], target / name)
+        names = [SCORES, SCORES_AS_TEXT, *tables]
+        if not board.pooled:
+            tests = (f"{json.dumps(metric)}: {board.significance(metric).to_json()}" for metric in board.metrics)
+            write_text("{" + ", ".join(tests) + "}", target / SIGNIFICANCE)
+            names.append(SIGNIFICANCE)
+        described = describe(board) | {"digests": {name: file_digest(target / name) for name in names}}
+        write_text(sealed(described), target / RUN)
 
 
 @contextmanager
@@ -98,17 +112,69 @@ def writing(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+class PartialScores:
+    """Writes results as they come, in files of bounded size.
+
+    The files hold the rows of ``scores.parquet`` in the order in which they were finished. They stay after an
+    interruption, for whoever wants to look, until the next run into the same folder. Without a folder for the tables
+    nothing is written.
+    """
+
+    def __init__(self, output: str | os.PathLike[str] | None, plan: Plan) -> None:
+        self._folder = None if output is None else Path(output) / PARTIAL
+        self._plan, self._lock = plan, ExitStack()
+        self._waiting: list[tuple[Any, ...]] = []
+        self.warnings: list[str] = []
+        self._files = 0
+        self._last = time.monotonic()
+
+    def add(self, result: SeriesResult, metrics: Sequence[str]) -> None:
+        """Take in one result, and write those that wait where they are many, or have waited long."""
+        if self._folder is None or result.purpose != OF_SCORES:
+            return
+        job, failed = self._plan.jobs[result.job], Value(math.nan, result.failure)
+        for metric in metrics:
+            value = result.values.get(metric, failed)
+            self._waiting.append((job.detector, job.series, job.run, metric, value.value, value.reason))
+        if len(self._waiting) >= _ROWS_PER_FILE or time.monotonic() - self._last > _SECONDS_PER_FILE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits; where that is not possible, nothing more is written, and `warnings` say so."""
+        if self._folder is not None and self._waiting:
+            try:
+                table = cells_of(self._waiting, CELLS)
+                table = table if any(self._plan.jobs.runs) else table.drop_columns("run")
+                write_parquet([table], self._folder / f"part-{self._files:05d}.parquet")
+            except OSError as error:
+                # The results themselves are not lost: the whole is written at the end, and says what is wrong then.
+                self.warnings.append(f"finished scores cannot be read before the end: {error}")
+                self._folder = None
+            self._files += 1
+            self._waiting = []
+        self._last = time.monotonic()
+
+    def __enter__(self) -> PartialScores:
+        if self._folder is not None:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.enter_context(writing(self._folder.parent))
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._lock:
+            if self._folder is not None and kind is None:
+                # All results are at hand now, and the files that hold them in order are written next.
+                shutil.rmtree(self._folder, ignore_errors=True)
+            elif self._folder is not None:
+                self.flush()
+
+
 def refuse_other_board(folder: Path, described: Mapping[str, Any], rows: Collection[tuple[str, str, str]]) -> None:
     """Refuse to replace a leaderboard by one of another question, or by one that lacks some of its rows.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the new one would be written.
-    described : mapping
-        What run.json would say of it: ``detectors``, ``series``, ``metrics``, ``measures``, ``doubt``.
-    rows : collection of tuple
-        Detector, series and run of all that it has.
+    ``described`` is what run.json would say of the new one, ``rows`` are detector, series and run of all that it has.
     """
     try:
         saved = load(folder)
@@ -137,11 +203,47 @@ def _lost(saved: Leaderboard, described: Mapping[str, Any], rows: Collection[tup
             yield f"it has {in_words(detector)} on {in_words(series)}"
 
 
+def other_content(folder: Path, inputs: Iterable[Path]) -> str:
+    """Say what a folder holds that is no leaderboard of these inputs, or of other files alone, and what to do."""
+    if not folder.is_dir():
+        return ""
+    there = sorted(path.name for path in folder.iterdir() if not path.name.endswith(".tmp"))
+    unfinished = {"cache", PARTIAL}
+    begun = {RUN, *unfinished}.intersection(there)
+    foreign = [name for name in there if not begun or name not in {*OUTPUTS, *unfinished, "report.html"}]
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        remedy = "name another one, or use --overwrite to write into it all the same"
+        return f"other things ({foreign[0]}{more}); {remedy}"
+    try:
+        known = json.loads((folder / RUN).read_text(encoding="utf-8"))["inputs"]
+        if not known or not {Path(path).resolve() for path in known}.isdisjoint(path.resolve() for path in inputs):
+            return ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    more = f" and {len(known) - 1} more" if len(known) > 1 else ""
+    return f"a leaderboard of other files ({known[0]}{more}); name another one, or use --overwrite to replace it"
+
+
+def already_there(board: Leaderboard, keys: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Say that a board has some of these detectors, series and runs already, where it has."""
+    again = [key for key in keys if key in board.digests]
+    for detector, series, run in again[:1]:
+        of_run = f", run {in_words(run)}" if run else ""
+        more = f", and {len(again) - 1:,} more," if len(again) > 1 else ""
+        yield (
+            f"detector {in_words(detector)} on series {in_words(series)}{of_run}{more} is there already; replace it "
+            f"(overwrite=True, --overwrite), or give the new one another name"
+        )
+
+
 def describe(board: Leaderboard) -> dict[str, Any]:
     """What run.json says of a leaderboard, and of how it was made, as plain data."""
     otherwise = {
         "facts": {metric: asdict(board.facts[metric]) for metric in board.metrics},
-        "intervals": [[*key, *limits] for key, limits in board.intervals.items()],
+        "intervals": [
+            [*key, *board.intervals[key]] for key in product(board.detectors, board.metrics) if key in board.intervals
+        ],
         "checks": [check._asdict() for check in board.checks],
     }
     fields = {name: otherwise.get(name, getattr(board, name)) for name in _DESCRIBED}
@@ -154,7 +256,7 @@ _DESCRIBED = (
     *("intervals", "coarse", "notes", "warnings", "checks", "failures"),
 )
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
-_WHERE_THERE = (CHANCE, "doubt.csv", DOUBT)
+_WHERE_THERE = (CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
 OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, RUN)
 """All files that `save` may write."""
@@ -162,13 +264,17 @@ OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, RUN)
 
 def tables_of(board: Leaderboard) -> dict[str, Any]:
     """The tables that follow from a leaderboard's values, by the names of their files (pyarrow Tables)."""
-    found = {"summary.csv": board.summary(), CONTENTS: content_table(board)}
+    found = {"summary.csv": board.summary(), CONTENTS: board.content_table()}
     if not board.pooled:
         found |= {"ranks.csv": board.ranks(), "agreement.csv": board.agreement()}
     if board.chance is not None:
         found[CHANCE] = chance_table(board)
     if board.doubt is not None:
         found |= {"doubt.csv": board.doubt.to_frame("pyarrow"), DOUBT: board.doubt.value_table(board.series)}
+    if board.jobs:  # without what took how long, so that equal results are equal bytes
+        found[JOBS] = table_of({name: column for name, column in board.jobs.items() if name not in _OF_TIMINGS})
+    if board.series_table:
+        found[SERIES] = table_of(board.series_table)
     return found
 
 
@@ -255,76 +361,28 @@ def _text_digest(text: str) -> str:
 
 
 def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
-    from pateval.leaderboards.collect import RunTable
     from pateval.leaderboards.result import Leaderboard
 
     axes = tuple(tuple(map(str, run[axis])) for axis in ("detectors", "series", "metrics"))
-    detectors, series, metrics = axes
-    table = read_parquet(folder / SCORES, "detector", "series", "metric", "value", "reason")
-    d, s, m = (
-        _codes(table[column], axis, folder) for column, axis in zip(("detector", "series", "metric"), axes, strict=True)
-    )
-    entries = _entries(table, d, detectors, folder)
-    shape = (len(entries.names), len(series))
-    values, coverage = np.full((*shape, len(metrics)), np.nan), np.full(shape, np.nan)
-    values[entries.of_job, s, m] = table["value"].to_numpy()
-    present = np.zeros(shape, dtype=np.bool_)
-    present[entries.of_job, s] = True
-    texts = ("", *dict.fromkeys(text for text in table["reason"].to_pylist() if text is not None))
-    codes = np.zeros(values.shape, dtype=np.int32)
-    codes[entries.of_job, s, m] = _codes(table["reason"].fill_null(""), texts, folder)
-    if "coverage" in table.column_names:
-        coverage[entries.of_job, s] = table["coverage"].to_numpy()
-    runs = RunTable(entries, values, present, codes)
-    means, is_there, reasons = runs.of_detectors()
-    facts = {metric: MetricFacts(**run["facts"][metric]) for metric in metrics}
-    return Leaderboard(
-        detectors,
-        series,
-        metrics,
-        means,
-        is_there,
-        reasons,
-        texts,
-        facts,
-        rank_by=run["rank_by"],
-        signatures=run["signatures"],
-        own_signatures=run["own_signatures"],
+    board = Leaderboard.of_cells(
+        read_parquet(folder / SCORES, *(name for name in CELLS if name != "run")),
+        {metric: MetricFacts(**run["facts"][metric]) for metric in axes[2]},
+        axes=axes,
+        where=folder,
         measures=_measures(run),
-        pooled=int(run["pooled"]),
         chance=_chance(folder, axes),
         intervals={(row[0], row[1]): Interval(_number(row[2]), _number(row[3])) for row in run["intervals"]},
-        runs=runs if entries.has_runs else None,
-        doubt=_doubt(folder, run, axes, means, facts),
-        coverage=coverage if "coverage" in table.column_names else None,
-        coarse=tuple(run["coarse"]),
-        timings=_read_csv(folder / TIMINGS, (*detectors, *series)),
-        notes=tuple(run["notes"]),
-        warnings=tuple(run["warnings"]),
+        jobs=_jobs(folder),
+        series_table=read_parquet(folder / SERIES).to_pydict() if (folder / SERIES).is_file() else {},
         checks=tuple(BoardCheck(**check) for check in run["checks"]),
-        failures=tuple(run["failures"]),
         run={name: value for name, value in run.items() if name not in ("format", *_DESCRIBED, "digests", "digest")},
-        digests={
-            (row["detector"], row["series"], row.get("run") or ""): row["digest"]
-            for row in _read_csv(folder / CONTENTS, (*detectors, *series)).to_pylist()
-        },
+        **{name: run[name] for name in ("rank_by", "signatures", "own_signatures")},
+        pooled=int(run["pooled"]),
+        **{name: tuple(run[name]) for name in ("coarse", "notes", "warnings", "failures")},
     )
-
-
-def _entries(table: Any, detector_code: npt.NDArray[np.intp], detectors: Sequence[str], folder: Path) -> Entries:
-    """The runs of each detector, in the order of the rows."""
-    from pateval.leaderboards.collect import Entries
-
-    names = tuple(dict.fromkeys(table["run"].to_pylist())) if "run" in table.column_names else ("",)
-    runs = _codes(table["run"], names, folder) if "run" in table.column_names else np.zeros_like(detector_code)
-    known, first, of_row = np.unique(detector_code * len(names) + runs, return_index=True, return_inverse=True)
-    order = np.lexsort((first, known // len(names)))
-    missing = np.setdiff1d(np.arange(len(detectors)), detector_code)
-    if missing.size:
-        name = in_words(detectors[missing[0]])
-        raise TableError(f"{folder}: {name} is in {RUN} and not in {SCORES}; compute the leaderboard again")
-    code = known[order]
-    return Entries(code // len(names), tuple(names[run] for run in code % len(names)), np.argsort(order)[of_row])
+    if not run.get("doubt"):
+        return board
+    return replace(board, doubt=doubt_of(read_parquet(folder / DOUBT), run["doubt"], board, folder))
 
 
 def _measures(run: Mapping[str, Any]) -> Measures | None:
@@ -337,30 +395,23 @@ def _measures(run: Mapping[str, Any]) -> Measures | None:
         return None
 
 
-_KINDS = {"detector": "string", "series": "string", "run": "string", "digest": "string", "seconds": "float64"}
+def _jobs(folder: Path) -> dict[str, list[Any]]:
+    """The table of jobs, with how long each took."""
+    pa = arrow()
+    csv = arrow("csv")
 
-
-def _read_csv(path: Path, names: Sequence[str]) -> Any:
-    """Read what was written as text (pyarrow Table), without columns where there is no such file.
-
-    ``names`` are those of detectors and series as they are: the file has them as spreadsheets may read them.
-    """
-    import pyarrow as pa
-    from pyarrow import csv
-
-    if not path.is_file():
-        return pa.table({})
+    if not (folder / JOBS).is_file():
+        return {}
+    jobs = read_parquet(folder / JOBS, "detector", "series", "digest").to_pydict()
+    path = folder / TIMINGS
     try:
-        kinds = csv.ConvertOptions(column_types={name: pa.type_for_alias(kind) for name, kind in _KINDS.items()})
-        table = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=kinds)
+        timings = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True))
     except (OSError, pa.ArrowException) as error:
         raise TableError(f"{path}: it cannot be read ({one_line(error, 100)})") from error
-    raw = {written: name for name in names if (written := csv_text(name)) != name}
-    for place, column in enumerate(table.column_names) if raw else ():
-        if column in ("detector", "series"):
-            cells = [raw.get(cell, cell) for cell in table[column].to_pylist()]
-            table = table.set_column(place, column, pa.array(cells, pa.string()))
-    return table
+    for name in _OF_TIMINGS:
+        if name in timings.column_names and timings.num_rows == len(jobs["detector"]):
+            jobs[name] = timings[name].to_pylist()
+    return dict(jobs)
 
 
 def _chance(folder: Path, axes: tuple[tuple[str, ...], ...]) -> ChanceLevels | None:
@@ -376,31 +427,19 @@ def _chance(folder: Path, axes: tuple[tuple[str, ...], ...]) -> ChanceLevels | N
     return ChanceLevels(np.array(list(rows.values())), np.array(numbers, dtype=np.int32))
 
 
-def _doubt(
-    folder: Path,
-    run: Mapping[str, Any],
-    axes: tuple[tuple[str, ...], ...],
-    values: npt.NDArray[np.float64],
-    facts: Mapping[str, MetricFacts],
-) -> LabelDoubt | None:
-    if not run.get("doubt"):
-        return None
-    detectors, series, metrics = axes
-    chosen = tuple(run["doubt"]["metrics"])
-    moved = np.full((len(detectors), len(series), len(chosen), int(run["doubt"]["draws"])), np.nan)
-    table = read_parquet(folder / DOUBT, "metric", "detector", "series", "draw", "value")
-    names = (("detector", detectors), ("series", series), ("metric", chosen))
-    places = (_codes(table[column], axis, folder) for column, axis in names)
+def doubt_of(table: Any, how: Mapping[str, Any], board: Leaderboard, where: object = "") -> LabelDoubt:
+    """Labels in doubt, from the table of the values of every draw, and what run.json says of how they were computed."""
+    axes = board.detectors, board.series, tuple(how["metrics"])
+    moved = np.full((*map(len, axes), int(how["draws"])), np.nan)
+    places = (codes_of(table[name].combine_chunks(), axis, where) for name, axis in zip(AXES, axes, strict=True))
     moved[*places, table["draw"].to_numpy()] = table["value"].to_numpy()
-    columns = [metrics.index(metric) for metric in chosen]
-    own = {metric: facts[metric] for metric in chosen}
-    return LabelDoubt(run["doubt"]["amount"], detectors, chosen, values[:, :, columns], moved, own)
+    return LabelDoubt.on_board(how["amount"], axes[0], axes[2], moved, board.values, board.facts)
 
 
 def read_parquet(path: Path, *columns: str) -> Any:
     """Read a table of the leaderboard, or refuse a file that is damaged, no longer there, or lacks a column."""
-    import pyarrow as pa
-    from pyarrow import parquet
+    pa = arrow()
+    parquet = arrow("parquet")
 
     try:
         table = parquet.read_table(path)
@@ -412,30 +451,8 @@ def read_parquet(path: Path, *columns: str) -> Any:
     return table
 
 
-def _codes(column: Any, names: Sequence[str], folder: Path) -> npt.NDArray[np.intp]:
-    """Numbers of the names in a column."""
-    encoded = column.combine_chunks().dictionary_encode()
-    places = {name: place for place, name in enumerate(names)}
-    known = encoded.dictionary.to_pylist()
-    for name in known:
-        if name not in places:
-            raise TableError(
-                f"{folder}: {in_words(name)} is in its tables and not in {RUN}; compute the leaderboard again"
-            )
-    return np.array([places[name] for name in known], dtype=np.intp)[encoded.indices.to_numpy()]
-
-
 def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
-
-
-def timing_table(board: Leaderboard) -> Any:
-    """Return how long each job took (pyarrow Table)."""
-    import pyarrow as pa
-
-    none: list[Any] = []
-    nothing = {"detector": none, "series": none, "steps": none, "seconds": none, "cached": none}
-    return pa.table(nothing) if board.timings is None else board.timings
 
 
 def chance_table(board: Leaderboard) -> Any:
@@ -443,13 +460,15 @@ def chance_table(board: Leaderboard) -> Any:
 
     The detector is null where all detectors of a series have the same level.
     """
-    import pyarrow as pa
+    pa = arrow()
 
     columns: dict[str, list[Any]] = {"series": [], "detector": [], "metric": [], "chance": []}
     if board.chance is not None:
         for s, series in enumerate(board.series):
-            of_detector = {d: row for d, row in enumerate(board.chance.rows[:, s].tolist()) if row >= 0}
-            alike = len(set(of_detector.values())) == 1
+            there = np.flatnonzero(board.present[:, s]).tolist()
+            rows = {d: int(board.chance.rows[d, s]) for d in there}
+            alike = len(set(rows.values())) == 1
+            of_detector = {d: row for d, row in rows.items() if row >= 0}
             for d, row in list(of_detector.items())[: 1 if alike else None]:
                 columns["series"] += [series] * len(board.metrics)
                 columns["detector"] += [None if alike else board.detectors[d]] * len(board.metrics)
@@ -457,25 +476,3 @@ def chance_table(board: Leaderboard) -> Any:
                 columns["chance"] += plain(board.chance.levels[row].tolist())
     kinds = (pa.string(), pa.string(), pa.string(), pa.float64())
     return pa.table({name: pa.array(columns[name], kind) for name, kind in zip(columns, kinds, strict=True)})
-
-
-def content_table(board: Leaderboard) -> Any:
-    """Return the digest of what each detector's values on each series were computed from (pyarrow Table)."""
-    import pyarrow as pa
-
-    detectors, series, runs, digests = (
-        zip(*((*key, digest) for key, digest in board.digests.items()), strict=True)
-        if board.digests
-        else ((), (), (), ())
-    )
-    columns = {"detector": detectors, "series": series}
-    columns |= {} if board.runs is None else {"run": runs}
-    return pa.table({name: pa.array(column, pa.string()) for name, column in (columns | {"digest": digests}).items()})
-
-
-def strings(codes: npt.NDArray[Any], names: Sequence[str], nulls: npt.NDArray[np.bool_] | None = None) -> Any:
-    """Return names by their numbers, as a column of texts; null where asked for."""
-    import pyarrow as pa
-
-    indices = pa.array(codes.astype(np.int32), mask=nulls)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string())).cast(pa.string())

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pateval.io.atomic import reason_of, write_text
-from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -41,13 +40,7 @@ _SECONDS_AT_REST = 3600  # after which nobody is taken to write to a file any mo
 
 @cache
 def fingerprint() -> str:
-    """What a value depends on beside its inputs and its metric: how this package evaluates, and the version of NumPy.
-
-    Examples
-    --------
-    >>> len(fingerprint())
-    16
-    """
+    """What a value depends on beside inputs and metric: how this package evaluates, and the version of NumPy."""
     return hashlib.blake2b(f"evaluation {EVALUATION} numpy {np.__version__}".encode(), digest_size=8).hexdigest()
 
 
@@ -57,6 +50,15 @@ def labels_digest(recording: Recording) -> str:
     digest.update(np.packbits(recording.labels).tobytes())
     if recording.ignore is not None:
         digest.update(np.packbits(recording.ignore).tobytes())
+    return digest.hexdigest()
+
+
+def clock_digest(recording: Recording) -> str:
+    """Hash the times of the steps; empty where there are none."""
+    if recording.clock is None:
+        return ""
+    digest = hashlib.blake2b(f"{recording.clock.unit} {recording.clock.times.dtype.str}".encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(recording.clock.times).data)
     return digest.hexdigest()
 
 
@@ -170,13 +172,6 @@ def _content(line: bytes, key: str) -> bytes:
 def opened(folder: str) -> ResultCache:
     """The cache in a folder; a process keeps the last one it used."""
     return ResultCache(folder)
-
-
-def checked_folder(folder: str | os.PathLike[str]) -> str:
-    """Refuse what is no path."""
-    if not isinstance(folder, (str, os.PathLike)):
-        raise TypeError(f"cache must be the path of a folder; got {in_words(folder)}")
-    return os.fspath(folder)
 
 
 def prepare(folder: str) -> str:

@@ -1,40 +1,153 @@
-"""Collects the results of jobs, in whatever order they finish, into arrays in the order of the plan."""
+"""Hands out the work, and collects what comes back, in whatever order, into arrays in the order of the plan."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import Interval
-from pateval.io.batches import CHANCE
-from pateval.leaderboards.board_files import strings
+from pateval.io import TableError
+from pateval.io.source import Table
+from pateval.io.units import CHANCE, LOOK, SCORES, Batch
+from pateval.leaderboards import cache as result_cache
+from pateval.leaderboards.arrays import Entries, RunTable, levels_of, number_reasons
+from pateval.leaderboards.diagnostics import COUNTS, rows_of, series_table, spacings_of, usual_jobs
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
+from pateval.leaderboards.tasks import iterate_batch, lost
+from pateval.worker_pool import MOST_IN_FLIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from pateval.evaluation.buffers import EventSpacing
     from pateval.io.plan import Plan
-    from pateval.leaderboards.statistics import MetricFacts
+    from pateval.leaderboards.board_files import PartialScores
     from pateval.leaderboards.tasks import SeriesResult, Settings
+    from pateval.output.progress import Report
     from pateval.time.timelines import StepCounts
+    from pateval.validation.arrays import BoolArray
+    from pateval.worker_pool import WorkerPool
 
-    Codes = npt.NDArray[np.integer[Any]]
-    Flags = npt.NDArray[np.bool_]
     Values = npt.NDArray[np.float64]
-
 
 _ChanceKey = tuple[str, tuple[str, ...]]  # what tells the steps apart, and the metrics whose chance hangs on them alone
 _LINES_PER_FILE = 20  # most series of one file that are named in the failures
+_MOST_CARRYING_BATCHES_IN_FLIGHT = 32
 
 
-@dataclass
+class Work:
+    """Batches go out to workers, with what is known from all files; results go to collector, files and progress."""
+
+    def __init__(
+        self,
+        collector: Collector,
+        partial: PartialScores,
+        binary: frozenset[str],
+        keep_going: bool,
+        report: Report,
+    ) -> None:
+        self._collector, self._partial, self._keep_going, self._report = collector, partial, keep_going, report
+        self._done: Counter[str] = Counter()
+        self._not_kept: Counter[str] = Counter()
+        jobs = collector.plan.jobs
+        self._binary = np.isin(jobs.detector_code, [d for d, name in enumerate(jobs.detectors) if name in binary])
+        first = np.unique(jobs.series_code, return_index=True)[1].tolist()
+        self._first = frozenset(job for job in first if jobs.series[jobs.series_code[job]] not in collector.donors)
+
+    def look_for_missing(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
+        """Find the steps at which a detector of a series has no score, which are left out for all of them."""
+        jobs, absent = self._collector.plan.jobs, self._collector.absent
+        known = self._left_out_before()
+        for results in self._results((replace(batch, purpose=LOOK) for batch in batches), settings, pool):
+            for result in results:
+                # A series that cannot be read is reported when its scores are computed.
+                if result.absent is not None:
+                    key = int(jobs.series_code[result.job]), result.absent.size
+                    if key in known and (more := int(np.count_nonzero(result.absent & ~known[key]))):
+                        raise TableError(
+                            f"detector {jobs[result.job].detector!r} has no score at {more:,} steps of series "
+                            f"{jobs[result.job].series!r} that count in the leaderboard; give scores there, or compute "
+                            f"the leaderboard again from all files, which leaves them out for all detectors"
+                        )
+                    absent[key] = result.absent | absent.get(key, np.False_)
+            self._done[LOOK] += len(results)
+            self._report(LOOK, self._done[LOOK], len(jobs))
+        absent |= {key: steps for key, steps in known.items() if steps.any()}
+
+    def _left_out_before(self) -> dict[tuple[int, int], BoolArray]:
+        """What is left out of the series that the board has which this is put beside; nothing may be added to it."""
+        base, series = self._collector.base, self._collector.plan.series
+        known = {}
+        for row in () if base is None else rows_of(base.series_table):
+            if row["series"] in series:
+                packed = np.frombuffer(bytes.fromhex(row["left_out"] or "00" * (row["recorded"] // 8 + 1)), np.uint8)
+                steps = np.unpackbits(packed, count=row["recorded"]).astype(np.bool_)
+                known[series.index(row["series"]), row["recorded"]] = steps
+        return known
+
+    def compute(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> None:
+        """Compute all batches, and hand on every result as it comes."""
+        jobs = len(self._collector.plan.jobs)
+        if not self._done[SCORES]:
+            self._report(SCORES, 0, jobs)
+        for results in self._results(map(self._with_what_is_known, batches), settings, pool):
+            for result in results:
+                if result.bad_input and not self._keep_going:
+                    raise TableError(result.failure)
+                self._keep(result, settings, pool)
+                self._collector.add(result, settings.ids)
+                self._partial.add(result, settings.ids)
+                self._done[result.purpose] += 1
+            for purpose in dict.fromkeys(result.purpose for result in results):
+                done = self._done[purpose]
+                self._report(purpose, done, max(done, jobs if purpose == SCORES else 0))
+
+    def _results(self, batches: Iterable[Batch], settings: Settings, pool: WorkerPool) -> Generator[list[SeriesResult]]:
+        """Compute batches somewhere; of those that carry their series, few are under way at a time."""
+        in_memory = any(isinstance(source, Table) for source in self._collector.plan.sources)
+        most = _MOST_CARRYING_BATCHES_IN_FLIGHT if in_memory else MOST_IN_FLIGHT
+        work = partial(iterate_batch, settings=settings)
+        with closing(pool.map(work, batches, lost=lost, split=Batch.split, most_in_flight=most)) as arriving:
+            yield from arriving
+
+    def _with_what_is_known(self, batch: Batch) -> Batch:
+        """Tell a batch what is known of its jobs from all files."""
+        numbers = [job.number for job in batch.jobs]
+        codes, steps = self._collector.plan.jobs.series_code, self._collector.plan.jobs.steps
+        keys = {number: (int(codes[number]), int(steps[number])) for number in numbers}
+        return replace(
+            batch,
+            left_out={
+                n: np.packbits(self._collector.absent[key]) for n, key in keys.items() if key in self._collector.absent
+            },
+            binary=frozenset(number for number in numbers if self._binary[number]),
+            first=self._first.intersection(numbers),
+        )
+
+    def _keep(self, result: SeriesResult, settings: Settings, pool: WorkerPool) -> None:
+        """Write a result that was computed on another machine to the cache of this one."""
+        line = result.cache_error
+        if settings.cache is not None and pool.executor is not None:
+            known = result_cache.opened(settings.cache)
+            for key, record in result.records.items():
+                if record.keys() - known.load(key).keys():
+                    line = line or known.store(key, record)
+        if line:
+            self._not_kept[line] += 1
+
+    def cache_errors(self) -> list[str]:
+        """Say what could not be written to the cache."""
+        return [f"{line}: {number:,} results are in memory only" for line, number in self._not_kept.items()]
+
+
 class Collector:
     """Runs of detectors by series by metrics, filled in any order; what comes out does not depend on it.
 
@@ -42,32 +155,28 @@ class Collector:
     bytes for each series of a detector.
     """
 
-    plan: Plan  # gives the axes
-    metrics: Sequence[str]  # the third axis
-    doubt_metrics: Sequence[str] = ()  # those that are also computed on labels whose edges were moved
-    doubt_draws: int = 0  # how often the edges were moved
-
-    def __post_init__(self) -> None:
-        jobs = self.plan.jobs
+    def __init__(self, plan: Plan, settings: Settings, base: Leaderboard | None = None) -> None:
+        self.plan, self._settings, self._metrics, self.base = plan, settings, settings.ids, base
+        jobs = plan.jobs
         self.entries = Entries.of(jobs.detector_code, jobs.run_code, jobs.runs)
         shape = (len(self.entries.names), len(jobs.series))
-        self._moved = np.full((*shape, len(self.doubt_metrics), self.doubt_draws), np.nan)
+        self._moved = np.full((*shape, len(settings.doubt_metrics), settings.doubt_draws), np.nan)
         self._limits: dict[tuple[int, str], Interval] = {}
-        self._values = np.full((*shape, len(self.metrics)), np.nan)
+        self._values = np.full((*shape, len(self._metrics)), np.nan)
         self._codes: npt.NDArray[np.integer] = np.zeros(self._values.shape, dtype=np.int16)
         self._texts: dict[str, int] = {"": 0}
-        self.is_done = np.zeros(len(jobs), dtype=np.bool_)
-        self.is_computed = np.zeros(len(jobs), dtype=np.bool_)
-        self.is_coarse = np.zeros(len(jobs), dtype=np.bool_)
+        self._is_done, self._is_computed, self._is_coarse = np.zeros((3, len(jobs)), dtype=np.bool_)
         self._seconds = np.zeros(len(jobs))
         self._contents = np.zeros(len(jobs), dtype="S32")
+        # A number for each distinct labels and clock, -1 where they are not known.
+        self.labels, self._clocks = np.full((2, len(jobs)), -1, dtype=np.int32)
         self._digests: dict[str, int] = {}
-        self.labels = np.full(len(jobs), -1, dtype=np.int32)  # a number for each truth, -1 where it is not known
+        self.absent: dict[tuple[int, int], BoolArray] = {}  # steps that are left out for all, by series and its length
         self._levels: dict[_ChanceKey, Values] = {}
         self._own_levels: dict[int, dict[str, float]] = {}
-        self._chance_keys: dict[int, tuple[_ChanceKey, ...]] = {}
-        self._columns = {metric: m for m, metric in enumerate(self.metrics)}
-        self.failed: dict[int, tuple[str, bool]] = {}  # why a job came to nothing, and whether the input is to blame
+        self._chance_keys: dict[int, dict[_ChanceKey, None]] = {}
+        self._columns = {metric: m for m, metric in enumerate(self._metrics)}
+        self._failed: dict[int, tuple[str, bool]] = {}  # why a job came to nothing, and whether the input is to blame
         self._broken: dict[int, dict[str, str]] = {}  # reason to the first metric that broke for it
         self.steps: dict[int, StepCounts] = {}  # of jobs of which steps were left out, or scores are missing
         self.spacings: dict[int, EventSpacing] = {}
@@ -87,23 +196,24 @@ class Collector:
             if value.failed:
                 self._broken.setdefault(job, {}).setdefault(value.reason, metric)
         if result.failure:
-            self.failed[job] = result.failure, result.bad_input
+            self._failed[job] = result.failure, result.bad_input
             code = self._code(result.failure)
             self._codes[e, s, [self._columns[metric] for metric in metrics]] = code
         else:
-            self.labels[job] = self._number(result.labels)
+            self.labels[job] = self._digests.setdefault(result.labels, len(self._digests))
+            self._clocks[job] = self._digests.setdefault(result.clock, len(self._digests))
             self._contents[job] = result.content.encode()
-        self.is_done[job], self.is_coarse[job] = True, result.coarse
+        self._is_done[job], self._is_coarse[job] = True, result.coarse
         if result.steps is not None:
             self.steps[job] = result.steps
         if result.spacing is not None:
             self.spacings[job] = result.spacing
-        self.is_computed[job] |= result.computed
+        self._is_computed[job] |= result.computed
         self._seconds[job] += result.seconds
         for metric, limits in result.limits.items():
             self._limits[job, metric] = Interval(*limits)
         for metric, values in result.doubt.items():
-            self._moved[e, s, self.doubt_metrics.index(metric)] = values
+            self._moved[e, s, self._settings.doubt_metrics.index(metric)] = values
 
     def _add_chance(self, result: SeriesResult, metrics: Sequence[str]) -> None:
         """What random scores reach on the steps is that of all jobs with the same steps; the rest is the job's own.
@@ -113,12 +223,12 @@ class Collector:
         if not result.chance_key:
             return
         key = result.chance_key, tuple(metric for metric in metrics if metric not in result.own_chance)
-        self._chance_keys[result.job] = tuple(dict.fromkeys([*self._chance_keys.get(result.job, ()), key]))
+        self._chance_keys.setdefault(result.job, {})[key] = None
         for metric, level in result.chance.items():
             if metric in result.own_chance:
                 self._own_levels.setdefault(result.job, {})[metric] = level
             else:
-                levels = self._levels.setdefault(key, np.full(len(self.metrics), np.nan))
+                levels = self._levels.setdefault(key, np.full(len(self._metrics), np.nan))
                 levels[self._columns[metric]] = level
 
     def without_chance(self) -> list[int]:
@@ -130,7 +240,131 @@ class Collector:
                     first.setdefault(key, job)
         return sorted({*first.values()})
 
-    def intervals(self) -> dict[tuple[str, str], Interval]:
+    @cached_property
+    def donors(self) -> dict[str, int]:
+        """For the series of the board that this is put beside a detector there that tells what random scores reach.
+
+        One without a threshold of its own, and whose scores are not predictions, so that it is that of all others.
+        """
+        base, found = self.base, dict[str, int]()
+        if base is None or base.chance is None or {*self._metrics} - {*base.metrics}:
+            return found
+        for d in (d for d, name in enumerate(base.detectors) if name not in base.own_signatures):
+            for s in np.flatnonzero(base.chance.rows[d] >= 0).tolist():
+                found.setdefault(base.series[s], d)
+        return found
+
+    def take_chance(self) -> None:
+        """Take what random scores reach from the board that this is put beside, where it hangs on the steps alone."""
+        base, jobs = self.base, self.plan.jobs
+        if base is None or base.chance is None:
+            return
+        special = {name for name, _ in self._settings.measures.thresholds}
+        columns = [base.metrics.index(metric) for metric in self._metrics if metric in base.metrics]
+        for job, keys in self._chance_keys.items():
+            series = jobs.series[jobs.series_code[job]]
+            if series in self.donors and jobs.detectors[jobs.detector_code[job]] not in special:
+                row = base.chance.rows[self.donors[series], base.series.index(series)]
+                for key in keys:
+                    self._levels.setdefault(key, base.chance.levels[row, columns])
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs were computed, came from the cache, and failed."""
+        failed, computed = len(self._failed), int(self._is_computed.sum())
+        return {"computed": computed, "from_cache": int(self._is_done.sum()) - computed - failed, "failed": failed}
+
+    def clocks(self) -> list[bool]:
+        """Tell of each series of more than one step whether it has a clock whose unit is known."""
+        before = [] if self.base is None else spacings_of(self.base.series_table)
+        every = (*before, *self.spacings.values())
+        return [spacing.interval is not None for spacing in every if spacing.steps > 1]
+
+    def board(
+        self, rank_by: str, signatures: Mapping[str, str], own_signatures: Mapping[str, Mapping[str, str]]
+    ) -> Leaderboard:
+        """Put the leaderboard together."""
+        jobs, settings = self.plan.jobs, self._settings
+        texts = number_reasons(self._codes, list(self._texts))
+        runs = RunTable(self.entries, self._values, self._by_place(self._is_done, False), self._codes)
+        values, is_there, reasons = runs.of_detectors()
+        facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
+        return Leaderboard(
+            jobs.detectors,
+            jobs.series,
+            self._metrics,
+            values,
+            is_there,
+            reasons,
+            texts,
+            facts,
+            rank_by=rank_by,
+            signatures=signatures,
+            own_signatures=own_signatures,
+            measures=settings.measures,
+            chance=self._chance(),
+            coverage=self._coverage() if settings.measures.missing != "error" else None,
+            intervals=self._intervals(),
+            runs=runs if self.entries.has_runs else None,
+            doubt=LabelDoubt.on_board(
+                settings.doubt, jobs.detectors, settings.doubt_metrics, self.entries.mean(self._moved), values, facts
+            )
+            if settings.doubt
+            else None,
+            jobs=self._jobs(),
+            series_table=self._series(),
+            plan=self.plan,
+            notes=self.plan.notes,
+            failures=tuple(self._failures()),
+        )
+
+    def _jobs(self) -> dict[str, list[Any]]:
+        """What is known of each job beside its values, by detector, series and run, as columns."""
+        jobs = self.plan.jobs
+        order = np.lexsort((jobs.run_code, jobs.series_code, jobs.detector_code)).tolist()
+        digests = [*self._digests, None]
+        counts = [self.steps.get(job) for job in order]
+        columns = {
+            "detector": [jobs.detectors[code] for code in jobs.detector_code[order].tolist()],
+            "series": [jobs.series[code] for code in jobs.series_code[order].tolist()],
+            "run": [jobs.runs[code] for code in jobs.run_code[order].tolist()],
+            "steps": jobs.steps[order].tolist(),
+            "digest": [text or None for text in self._contents[order].astype(str).tolist()],
+            "labels": [digests[code] for code in self.labels[order].tolist()],
+            "clock": [digests[code] for code in self._clocks[order].tolist()],
+            "coarse": self._is_coarse[order].tolist(),
+            **{name: [found and getattr(found, name) for found in counts] for name in COUNTS},
+            "seconds": self._seconds[order].round(6).tolist(),
+            "cached": (self._is_done & ~self._is_computed)[order].tolist(),
+        }
+        if not self.entries.has_runs:
+            del columns["run"]
+        return columns
+
+    def _series(self) -> dict[str, list[Any]]:
+        """What all detectors of a series have in common: digests, left-out steps, events; as columns."""
+        jobs, digests = self.plan.jobs, list(self._digests)
+        spacings = {int(jobs.series_code[job]): asdict(spacing) for job, spacing in self.spacings.items()}
+        rows = []
+        for s, job in sorted(usual_jobs(self.plan, self.labels).items()):
+            left_out = self.absent.get((s, int(jobs.steps[job])))
+            common = {
+                "series": jobs.series[s],
+                "recorded": int(jobs.steps[job]),
+                "labels": digests[self.labels[job]],
+                "clock": digests[self._clocks[job]],
+                "left_out": None if left_out is None else np.packbits(left_out).tobytes().hex(),
+            }
+            rows.append(spacings.get(s, {}) | common)
+        return series_table(rows)
+
+    def _by_place(self, of_job: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
+        """What jobs have, runs by series; where nothing was done stands something else."""
+        found = np.full(self._values.shape[:2], otherwise, dtype=of_job.dtype)
+        done = self._is_done
+        found[self.entries.of_job[done], self.plan.jobs.series_code[done]] = of_job[done]
+        return found
+
+    def _intervals(self) -> dict[tuple[str, str], Interval]:
         """Return limits over the events of a single series; of several runs, the mean of their limits."""
         jobs = self.plan.jobs
         found: dict[tuple[str, str], list[Interval]] = {}
@@ -139,126 +373,18 @@ class Collector:
             found.setdefault((detector, metric), []).append(self._limits[job, metric])
         return {key: Interval(*np.mean(limits, axis=0).tolist()) for key, limits in found.items()}
 
-    def coarse_detectors(self) -> dict[str, tuple[int, int]]:
-        """Return the detectors whose scores are coarse on most series: on how many, and on how many there are."""
-        jobs = self.plan.jobs
-        scored = self.labels >= 0
-        has = np.zeros((2, *self._values.shape[:2]), dtype=np.bool_)
-        for flags, chosen in zip(has, (scored & self.is_coarse, scored), strict=True):
-            flags[self.entries.of_job[chosen], jobs.series_code[chosen]] = True
-        coarse, total = (self.entries.any_run(flags).sum(axis=1).tolist() for flags in has)
-        counts = dict(zip(jobs.detectors, zip(coarse, total, strict=True), strict=True))
-        return {name: (few, every) for name, (few, every) in counts.items() if few > every / 2}
-
-    def board(
-        self,
-        facts: Mapping[str, MetricFacts],
-        settings: Settings,
-        rank_by: str,
-        signatures: Mapping[str, str],
-        own_signatures: Mapping[str, Mapping[str, str]],
-    ) -> Leaderboard:
-        """Put the leaderboard together."""
-        jobs = self.plan.jobs
-        present = np.zeros(self._values.shape[:2], dtype=np.bool_)
-        present[self.entries.of_job[self.is_done], jobs.series_code[self.is_done]] = True
-        texts = self._number_reasons()
-        runs = RunTable(self.entries, self._values, present, self._codes)
-        values, is_there, reasons = runs.of_detectors()
-        return Leaderboard(
-            jobs.detectors,
-            jobs.series,
-            tuple(self.metrics),
-            values,
-            is_there,
-            reasons,
-            texts,
-            {metric: facts[metric] for metric in self.metrics},
-            rank_by=rank_by,
-            signatures=signatures,
-            own_signatures=own_signatures,
-            measures=settings.measures,
-            chance=self._chance(),
-            coverage=self._coverage() if settings.measures.missing != "error" else None,
-            intervals=self.intervals(),
-            runs=runs if self.entries.has_runs else None,
-            doubt=self._doubt(settings, values, facts),
-            coarse=tuple(self.coarse_detectors()),
-            timings=self._timings(),
-            digests=self._digests_of_jobs(),
-            plan=self.plan,
-            notes=self.plan.notes,
-            failures=tuple(self._failures()),
-        )
-
-    def _timings(self) -> Any:
-        """How long each job took, in the order of the plan (pyarrow Table)."""
-        import pyarrow as pa
-
-        jobs = self.plan.jobs
-        return pa.table(
-            {
-                "detector": strings(jobs.detector_code, jobs.detectors),
-                "series": strings(jobs.series_code, jobs.series),
-                **({"run": strings(jobs.run_code, jobs.runs)} if self.entries.has_runs else {}),
-                "steps": jobs.steps,
-                "seconds": self._seconds.round(6),
-                "cached": self.is_done & ~self.is_computed,
-            }
-        )
-
-    def _digests_of_jobs(self) -> dict[tuple[str, str, str], str]:
-        jobs = self.plan.jobs
-        names = ((jobs.detectors, jobs.detector_code), (jobs.series, jobs.series_code), (jobs.runs, jobs.run_code))
-        columns = [[axis[code] for code in codes.tolist()] for axis, codes in names]
-        texts = self._contents.astype(str).tolist()
-        return {(d, s, r): text for d, s, r, text in zip(*columns, texts, strict=True) if text}
-
-    def _doubt(
-        self, settings: Settings, values: npt.NDArray[np.float64], facts: Mapping[str, MetricFacts]
-    ) -> LabelDoubt | None:
-        if not settings.doubt:
-            return None
-        columns = [self._columns[metric] for metric in self.doubt_metrics]
-        return LabelDoubt(
-            settings.doubt,
-            self.plan.detectors,
-            tuple(self.doubt_metrics),
-            values[:, :, columns],
-            self.entries.mean(self._moved),
-            {metric: facts[metric] for metric in self.doubt_metrics},
-        )
-
-    def _coverage(self) -> npt.NDArray[np.float64]:
+    def _coverage(self) -> Values:
         """Share of the steps that were not ignored for which a detector has a score, runs by series."""
-        entry, series = self.entries.of_job, self.plan.jobs.series_code
-        found = np.full(self._values.shape[:2], np.nan)
-        found[entry[self.is_done], series[self.is_done]] = 1.0
+        found = np.ones(len(self.plan.jobs))
         for job, steps in self.steps.items():
-            found[entry[job], series[job]] = steps.coverage
-        return found
+            found[job] = steps.coverage
+        return self._by_place(found, np.nan)
 
     def _code(self, reason: str) -> int:
         code = self._texts.setdefault(reason, len(self._texts))
         if code > np.iinfo(self._codes.dtype).max:
             self._codes = self._codes.astype(np.int32)
         return code
-
-    def _number(self, digest: str) -> int:
-        return self._digests.setdefault(digest, len(self._digests))
-
-    def _number_reasons(self) -> tuple[str, ...]:
-        """Number the reasons in the order of the table instead of that of arrival."""
-        texts, order, known = list(self._texts), [0], {0}
-        for codes in self._codes:
-            found, first = np.unique(codes, return_index=True)
-            order += [code for code in found[np.argsort(first)].tolist() if code not in known]
-            known.update(order)
-        new = np.zeros(len(texts), dtype=self._codes.dtype)
-        new[order] = np.arange(len(order))
-        for codes in self._codes:
-            codes[...] = new[codes]
-        return tuple(texts[code] for code in order)
 
     def _chance(self) -> ChanceLevels | None:
         """What random scores reach: a row for each distinct steps, or for a job where it hangs on the detector."""
@@ -269,32 +395,32 @@ class Collector:
         levels: list[npt.NDArray[np.float64]] = []
         found = np.full(self._values.shape[:2], -1, dtype=np.int32)
         for job, keys in sorted(self._chance_keys.items()):
-            row = np.full(len(self.metrics), np.nan)
+            row = np.full(len(self._metrics), np.nan)
             for key in keys:
                 shared = [self._columns[metric] for metric in key[1]]
                 row[shared] = self._levels[key][shared] if key in self._levels else np.nan
             for metric, level in self._own_levels.get(job, {}).items():
                 row[self._columns[metric]] = level
+            if np.isnan(row).all():
+                continue
             number = rows.setdefault(row.tobytes(), len(levels))
             if number == len(levels):
                 levels.append(row)
             found[self.entries.of_job[job], jobs.series_code[job]] = number
+        if not levels:
+            return None
         if not self.entries.has_runs:
             return ChanceLevels(np.array(levels), found)
         # With runs, chance is averaged over them like the values.
-        by_run = np.where(found[:, :, None] >= 0, np.array(levels)[found], np.nan)
-        means = self.entries.mean(by_run)
-        flat = means.reshape(-1, len(self.metrics))
-        numbers = np.arange(flat.shape[0], dtype=np.int32).reshape(means.shape[:2])
-        return ChanceLevels(flat, np.where(self.entries.any_run(found >= 0), numbers, -1).astype(np.int32))
+        return levels_of(self.entries.mean(np.where(found[:, :, None] >= 0, np.array(levels)[found], np.nan)))
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""
         for failure in self.plan.failures:
             yield failure.reason
         bad: dict[str, list[str]] = {}
-        for job in sorted(self.failed):
-            reason, bad_input = self.failed[job]
+        for job in sorted(self._failed):
+            reason, bad_input = self._failed[job]
             if bad_input:
                 bad.setdefault(self.plan.where(job), []).append(reason)
         for lines in bad.values():
@@ -302,116 +428,10 @@ class Collector:
             rest = len(lines) - _LINES_PER_FILE
             for line in lines[_LINES_PER_FILE - 1 : _LINES_PER_FILE]:
                 yield line + (f" (and {rest} more series of this file)" if rest > 0 else "")
-        for job in sorted({*self.failed, *self._broken}):
-            reason, bad_input = self.failed.get(job, ("", False))
+        for job in sorted({*self._failed, *self._broken}):
+            reason, bad_input = self._failed.get(job, ("", False))
             broken = [f"{metric} failed: {reason}" for reason, metric in self._broken.get(job, {}).items()]
             for line in broken if not reason else [] if bad_input else [reason]:
                 found = self.plan.jobs[job]
                 of_run = f", run {found.run!r}" if found.run else ""
                 yield f"detector {found.detector!r}, series {found.series!r}{of_run}: {line}"
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """Every run of every detector, those of a detector together."""
-
-    detector_code: Codes  # number of the detector of each entry, ascending
-    names: tuple[str, ...]  # of the run of each entry; empty where a detector has no column of runs
-    of_job: Codes  # for each job the number of its entry
-
-    @classmethod
-    def of(cls, detector_code: Codes, run_code: Codes, runs: Sequence[str]) -> Entries:
-        """Number the runs of each detector, in their order of appearance.
-
-        Examples
-        --------
-        >>> entries = Entries.of(np.array([0, 0, 1, 0]), np.array([0, 1, 0, 0]), ["a", "b"])
-        >>> entries.detector_code.tolist(), entries.names, entries.of_job.tolist()
-        ([0, 0, 1], ('a', 'b', 'a'), [0, 1, 2, 0])
-        """
-        combined = detector_code.astype(np.int64) * len(runs) + run_code
-        known, of_job = np.unique(combined, return_inverse=True)
-        names = tuple(runs[run] for run in (known % max(len(runs), 1)).tolist())
-        return cls(known // max(len(runs), 1), names, of_job)
-
-    @property
-    def has_runs(self) -> bool:
-        """Whether there is a column of runs."""
-        return any(self.names)
-
-    @cached_property
-    def starts(self) -> npt.NDArray[np.intp]:
-        """Where the entries of each detector begin."""
-        return np.flatnonzero(np.diff(self.detector_code, prepend=-1))
-
-    def any_run(self, flags: Flags) -> Flags:
-        """Tell for each detector whether something holds in one of its runs; the first axis is that of entries."""
-        return np.asarray(np.logical_or.reduceat(flags, self.starts, axis=0))
-
-    def first(self, codes: Codes, usable: Flags) -> Codes:
-        """Take for each detector what its first run has where that is usable, else the next; else that of the first."""
-        found = codes[self.starts].copy()
-        done = usable[self.starts].copy()
-        for entry, d in enumerate(self.detector_code.tolist()):
-            fresh = usable[entry] & ~done[d]
-            found[d][fresh] = codes[entry][fresh]
-            done[d] |= fresh
-        return found
-
-    def mean(self, values: Values) -> Values:
-        """Average over the runs of each detector that have a value.
-
-        Examples
-        --------
-        >>> entries = Entries.of(np.array([0, 0, 1]), np.array([0, 1, 0]), ["a", "b"])
-        >>> entries.mean(np.array([[0.2, 0.4], [0.4, np.nan], [np.nan, 1.0]]))
-        array([[0.3, 0.4],
-               [nan, 1. ]])
-        """
-        defined = ~np.isnan(values)
-        counts = np.add.reduceat(defined, self.starts, axis=0, dtype=np.intp)
-        sums = np.add.reduceat(np.where(defined, values, 0.0), self.starts, axis=0)
-        return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-
-    def of_detector(self, detector: int) -> slice:
-        """Return the entries of one detector."""
-        stops = np.append(self.starts[1:], self.detector_code.size)
-        return slice(int(self.starts[detector]), int(stops[detector]))
-
-
-@dataclass(frozen=True, eq=False)
-class RunTable:
-    """What every run of every detector has."""
-
-    entries: Entries  # which run of which detector
-    values: Values  # entries by series by metrics; NaN where undefined, failed or absent
-    present: Flags  # entries by series
-    reason_codes: Codes  # as values; 0 where there is no reason
-
-    def of_detectors(self) -> tuple[Values, Flags, Codes]:
-        """The same of whole detectors: means, where there is a run, and the first reason where no run has a value."""
-        means = self.entries.mean(self.values)
-        reasons = self.entries.first(self.reason_codes, self.reason_codes > 0)
-        reasons[~np.isnan(means)] = 0
-        return means, self.entries.any_run(self.present), reasons
-
-    def number(self, detector: int) -> int:
-        """Return how many runs a detector has."""
-        own = self.entries.of_detector(detector)
-        return own.stop - own.start
-
-    def spread(self, detector: int, metric: int) -> float | None:
-        """Return the standard deviation over runs (n - 1) of the mean over the series that all its runs have.
-
-        None where there are fewer than two runs, or no such series.
-        """
-        values = self.values[self.entries.of_detector(detector), :, metric]
-        common = values[:, ~np.isnan(values).any(axis=0)]
-        if len(common) < 2 or not common.shape[1]:
-            return None
-        return float(np.std(common.mean(axis=1), ddof=1))
-
-    def partly_defined(self) -> Flags:
-        """Tell for detectors by series by metrics where only some of the runs that are there have a value."""
-        missing = np.isnan(self.values) & self.present[:, :, None]
-        return self.entries.any_run(missing) & self.entries.any_run(~np.isnan(self.values))

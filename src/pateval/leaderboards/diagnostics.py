@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval.evaluation.buffers import long_buffers
+from pateval.evaluation.buffers import EventSpacing, long_buffers
+from pateval.evaluation.paired import ALPHA
 from pateval.io import TableError
-from pateval.io.batches import read_jobs
-from pateval.leaderboards.significance import ALPHA, smallest_p_value
+from pateval.io.units import read_jobs
+from pateval.leaderboards.significance import smallest_p_value
 from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval.evaluation.buffers import EventSpacing
     from pateval.evaluation.measures import Measures
     from pateval.io.plan import Plan
     from pateval.leaderboards.result import Leaderboard
-    from pateval.time.timelines import StepCounts
-    from pateval.validation.arrays import BoolArray
 
 LARGE_DIFFERENCE = 0.05  # a mean difference of pate and pate_ap that is worth a line
 _READ_AT_MOST = 200  # series whose labels are read again to count the steps where they differ
@@ -38,46 +37,95 @@ class BoardCheck(NamedTuple):
     remedy: str  # what to do about it
 
 
-def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
-    """Report files whose labels differ from those of most detectors, with the number of steps.
+_OF_EVENTS = tuple(one.name for one in fields(EventSpacing))  # the series first
+COUNTS = ("ignored", "missing", "evaluated", "events", "events_left_out")
+"""What the table of jobs has of `StepCounts`, null where no step is left out and no score is missing."""
+
+
+def series_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What all detectors of a series have in common, as columns."""
+    names = ("series", "recorded", "labels", "clock", "left_out", *_OF_EVENTS[1:])
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def rows_of(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of a table that is given as columns."""
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
+
+
+def spacings_of(series: Mapping[str, Sequence[Any]]) -> list[EventSpacing]:
+    """How events lie on each series of a `series_table` where that is known."""
+    known = [row for row in rows_of(series) if row["steps"] is not None]
+    return [EventSpacing(**{name: row[name] for name in _OF_EVENTS}) for row in known]
+
+
+def data_checks(
+    plan: Plan, labels: npt.NDArray[np.int32], spacings: Collection[EventSpacing], measures: Measures
+) -> Iterator[BoardCheck]:
+    """What stands against the data: labels that differ, buffers that do not fit the events, holes in time.
 
     ``labels`` has for each job of the plan a number that stands for its labels, -1 where they are not known.
     """
+    yield from label_differences(plan, labels)
+    yield from spacing_checks(spacings, measures)
+
+
+def spacing_checks(spacings: Collection[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
+    """Report buffers that do not fit the events, and holes in time."""
+    if any("early" in metric.global_options for metric in measures.metrics):
+        for sentence in long_buffers(list(spacings), measures.early, measures.delay):
+            yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
+    yield from long_holes(spacings, measures)
+
+
+def usual_jobs(plan: Plan, labels: npt.NDArray[np.int32]) -> dict[int, int]:
+    """The first job with the labels that most detectors of a series have, for each series where they are known."""
     order = np.lexsort((np.arange(labels.size), plan.jobs.series_code))
     order = order[labels[order] >= 0]
-    groups = np.split(order, np.flatnonzero(np.diff(plan.jobs.series_code[order])) + 1)
+    found = {}
+    for jobs in np.split(order, np.flatnonzero(np.diff(plan.jobs.series_code[order])) + 1):
+        if jobs.size:
+            _, first, counts = np.unique(labels[jobs], return_index=True, return_counts=True)
+            found[int(plan.jobs.series_code[jobs[0]])] = int(jobs[first[np.lexsort((first, -counts))[0]]])
+    return found
+
+
+def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
+    """Report files whose labels differ from those of most detectors, with the number of steps."""
+    usual = usual_jobs(plan, labels)
     odd: dict[str, list[tuple[int, int]]] = {}
-    for jobs in groups:
-        numbers, first, counts = np.unique(labels[jobs], return_index=True, return_counts=True)
-        if numbers.size > 1:
-            usual = np.lexsort((first, -counts))[0]
-            for job in jobs[labels[jobs] != numbers[usual]].tolist():
-                odd.setdefault(plan.where(job), []).append((job, int(jobs[first[usual]])))
+    usual_of_job = np.array([usual.get(code, -1) for code in plan.jobs.series_code.tolist()])
+    for job in np.flatnonzero((labels >= 0) & (labels != labels[usual_of_job])).tolist():
+        odd.setdefault(plan.where(job), []).append((job, int(usual_of_job[job])))
     for where, pairs in odd.items():
         names = list(dict.fromkeys(plan.jobs[job].series for job, _ in pairs))
         counted = [_differing_steps(plan, one, other) for one, other in pairs[:_READ_AT_MOST]]
         steps = sum(count for count in counted if count is not None)
         more = "at least " if len(pairs) > _READ_AT_MOST else ""
-        lengths = sum(count is None for count in counted)
+        lengths = counted.count(None)
         other_length = f", and the length in {lengths}" if lengths else ""
         yield BoardCheck(
             "labels-differ",
-            f"{where}: labels differ from those of most detectors in {len(names)} of {len(groups)} series, "
+            f"{where}: labels differ from those of most detectors in {len(names)} of {len(usual)} series, "
             f"on {more}{steps:,} steps{other_length} ({listed(names)}); each file is scored with its own labels",
             "Give every file the same labels, or leave this one out.",
         )
 
 
-def too_long_buffers(spacings: Iterable[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
-    """Report buffers that are longer than the typical event or the gap between events, where metrics have buffers."""
-    for sentence in long_buffers(list(spacings), measures.early, measures.delay):
-        yield BoardCheck("long-buffers", sentence, "Choose shorter buffers: `pateval buffer FILE` suggests some.")
+def _differing_steps(plan: Plan, *jobs: int) -> int | None:
+    """Count the steps where two jobs' labels differ; None where their lengths do, or they cannot be read."""
+    try:
+        first, second = (read_jobs(plan, [job])[0].checked_labels() for job in jobs)
+    except TableError:
+        return None
+    return int(np.count_nonzero(first != second)) if first.size == second.size else None
 
 
-def long_holes(spacings: Iterable[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
+def long_holes(spacings: Collection[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
     """Report holes in time far longer than the usual interval, which events and zones reach across without max_gap."""
     found = [row for row in spacings if row.hole is not None]
-    if not found or measures.max_gap is not None:
+    if not found or measures.max_gap is not None or not any("early" in one.global_options for one in measures.metrics):
         return
     first = f"series {in_words(found[0].series)} has a hole of {found[0].hole} in steps of {found[0].interval}"
     others = f" ({len(found) - 1} other series, too)" if len(found) > 1 else ""
@@ -88,56 +136,55 @@ def long_holes(spacings: Iterable[EventSpacing], measures: Measures) -> Iterator
     )
 
 
-def left_out_lines(plan: Plan, counts: Mapping[int, StepCounts], missing: str) -> list[str]:
+def left_out_lines(jobs: Mapping[str, Sequence[Any]], missing: str) -> list[str]:
     """Say how many steps and events of the series were left out, and how much each detector covers.
 
-    ``counts`` are of the jobs of which something was left out, or whose scores are missing in part.
+    ``jobs`` is the table of jobs of a board, with the counts of those of which something was left out.
     """
-    by_series: dict[int, StepCounts] = {}
-    lost: dict[int, list[int]] = {}
-    for job, found in counts.items():
-        series, detector = int(plan.jobs.series_code[job]), int(plan.jobs.detector_code[job])
+    by_series: dict[str, dict[str, int]] = {}
+    lost: dict[str, Counter[str]] = {}
+    for row in (row for row in rows_of(jobs) if row["ignored"] is not None):
+        known = by_series.get(row["series"])
         # A detector without scores for most of a series does not shrink it for the others.
-        has_say = found.evaluated and 2 * found.missing <= found.recorded - found.ignored
-        if has_say and (series not in by_series or found.evaluated < by_series[series].evaluated):
-            by_series[series] = found
-        if found.missing:
-            sums = lost.setdefault(detector, [0, 0])
-            sums[0] += found.missing
-            sums[1] += 1
+        has_say = row["evaluated"] and 2 * row["missing"] <= row["steps"] - row["ignored"]
+        if has_say and (known is None or row["evaluated"] < known["evaluated"]):
+            by_series[row["series"]] = row
+        if row["missing"]:
+            lost.setdefault(row["detector"], Counter()).update(steps=row["missing"], series=1)
     number = "1 series" if len(by_series) == 1 else f"{len(by_series)} series"
     lines = []
-    ignored = sum(found.ignored for found in by_series.values())
+    ignored = sum(found["ignored"] for found in by_series.values())
     if ignored:
-        recorded = sum(found.recorded for found in by_series.values())
+        recorded = sum(found["steps"] for found in by_series.values())
         lines.append(f"{ignored:,} of {recorded:,} steps are ignored, in {number}")
     if lost:
         what = {
             "ignore": "left out for all detectors of the series, so that all are judged on the same steps",
             "normal": "never predicted",
         }[missing]
-        names = ", ".join(f"{plan.detectors[d]!r} ({steps:,} in {n} series)" for d, (steps, n) in sorted(lost.items()))
-        lines.append(f"steps without a score are {what}: {names}")
-    events = sum(found.events_left_out for found in by_series.values())
+        each = (f"{name!r} ({count['steps']:,} in {count['series']} series)" for name, count in lost.items())
+        lines.append(f"steps without a score are {what}: {', '.join(each)}")
+    events = sum(found["events_left_out"] for found in by_series.values())
     if events:
-        total = sum(found.events for found in by_series.values())
+        total = sum(found["events"] for found in by_series.values())
         lines.append(f"{events} of {total} events lie wholly in steps that are left out, in {number}")
     return lines
 
 
-def _differing_steps(plan: Plan, one: int, other: int) -> int | None:
-    """Count the steps where two jobs' labels differ; None where their lengths do."""
-    first, second = _labels(plan, one), _labels(plan, other)
-    if first is None or second is None or first.size != second.size:
-        return None
-    return int(np.count_nonzero(first != second))
+def coarse_detectors(jobs: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, int]]:
+    """Return the detectors whose scores are coarse on most series: on how many, and on how many there are.
 
-
-def _labels(plan: Plan, job: int) -> BoolArray | None:
-    try:
-        return next(item.checked_labels() for _, item in read_jobs(plan, [job]))
-    except TableError:
-        return None
+    ``jobs`` is the table of jobs of a board.
+    """
+    in_any_run: dict[tuple[str, str], bool] = {}
+    for *names, digest, is_coarse in zip(
+        *(jobs[name] for name in ("detector", "series", "digest", "coarse")), strict=True
+    ):
+        if digest is not None:
+            in_any_run[names[0], names[1]] = is_coarse or in_any_run.get((names[0], names[1]), False)
+    total = Counter(detector for detector, _ in in_any_run)
+    coarse = Counter(detector for (detector, _), is_coarse in in_any_run.items() if is_coarse)
+    return {name: (coarse[name], number) for name, number in sorted(total.items()) if coarse[name] > number / 2}
 
 
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
@@ -155,21 +202,16 @@ def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> 
 def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
     """Say so where no pair of detectors could differ significantly, whatever its values."""
     detectors = len(board.detectors)
-    if detectors < 2:
+    used = max((~np.isnan(board.values)).all(axis=0).sum(axis=0).tolist(), default=0)
+    if detectors < 2 or (smallest := smallest_p_value(detectors, used)) < ALPHA:
         return
-    used = max(
-        (int((~np.isnan(board.values[:, :, m])).all(axis=0).sum()) for m in range(len(board.metrics))), default=0
-    )
     pairs = detectors * (detectors - 1) // 2
-    smallest = smallest_p_value(detectors, used)
-    if smallest >= ALPHA:
-        pair = "pair" if pairs == 1 else "pairs"
-        yield BoardCheck(
-            "few-series",
-            f"too few series for any claim: with {used} comparable series and {pairs} {pair} of detectors the smallest "
-            f"possible corrected p-value is {smallest:.2g}, so no difference can be significant",
-            "Evaluate on more series, or compare fewer detectors.",
-        )
+    yield BoardCheck(
+        "few-series",
+        f"too few series for any claim: with {used} comparable series and {pairs} {'pair' if pairs == 1 else 'pairs'} "
+        f"of detectors the smallest possible corrected p-value is {smallest:.2g}, so no difference can be significant",
+        "Evaluate on more series, or compare fewer detectors.",
+    )
 
 
 def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:
@@ -177,22 +219,19 @@ def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) ->
     if "pate" not in board.metrics:
         return
     parted = []
-    for d, detector in enumerate(board.detectors):
-        if "pate_ap" in board.metrics:
-            trapezoid = board.values[d, :, board.metrics.index("pate")]
-            stepwise = board.values[d, :, board.metrics.index("pate_ap")]
-            both = ~np.isnan(trapezoid) & ~np.isnan(stepwise)
-            if both.any() and abs(float((trapezoid - stepwise)[both].mean())) > LARGE_DIFFERENCE:
-                parted.append(detector)
-                why = (
-                    "scores are coarse on {} of {} series, and ".format(*coarse[detector]) if detector in coarse else ""
-                )
-                yield BoardCheck(
-                    "pate-flatters",
-                    f"detector {detector!r}: {why}pate ({trapezoid[both].mean():.3f}) parts from pate_ap "
-                    f"({stepwise[both].mean():.3f}); trust pate_ap",
-                    "Rank by pate_ap, or give graded scores instead of few levels.",
-                )
+    for d, detector in enumerate(board.detectors if "pate_ap" in board.metrics else ()):
+        trapezoid, stepwise = (board.values[d, :, board.metrics.index(metric)] for metric in ("pate", "pate_ap"))
+        both = ~np.isnan(trapezoid) & ~np.isnan(stepwise)
+        if not both.any() or abs(float((trapezoid - stepwise)[both].mean())) <= LARGE_DIFFERENCE:
+            continue
+        parted.append(detector)
+        why = "scores are coarse on {} of {} series, and ".format(*coarse[detector]) if detector in coarse else ""
+        yield BoardCheck(
+            "pate-flatters",
+            f"detector {detector!r}: {why}pate ({trapezoid[both].mean():.3f}) parts from pate_ap "
+            f"({stepwise[both].mean():.3f}); trust pate_ap",
+            "Rank by pate_ap, or give graded scores instead of few levels.",
+        )
     others = [detector for detector in coarse if detector not in parted]
     if others:
         yield BoardCheck(
@@ -205,25 +244,23 @@ def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) ->
 
 def _undefined(board: Leaderboard) -> Iterator[BoardCheck]:
     """Sum up the missing values by reason; reasons that differ in a number alone are one."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {}
     metrics: dict[str, dict[str, None]] = {}
-    shown: dict[str, list[str]] = {}
     for (metric, reason), count in board.reasons().items():
         kind = re.sub(r"'[^']*'", "'...'", re.sub(r"\d+", "#", reason))
-        counts[kind] += count
+        counts.setdefault(kind, Counter())[reason] += count
         metrics.setdefault(kind, {})[metric] = None
-        if reason not in shown.setdefault(kind, []):
-            shown[kind].append(reason)
-    for kind, reasons in shown.items():
+    for kind, reasons in counts.items():
         codes = [board.reason_texts.index(reason) for reason in reasons]
         series = int(np.isin(board.reason_codes, codes).any(axis=(0, 2)).sum())
         named = "all metrics" if len(metrics[kind]) == len(board.metrics) else listed(list(metrics[kind]))
+        total = reasons.total()
         more = f" (and {len(reasons) - 1} like it)" if len(reasons) > 1 else ""
-        are = "value is" if counts[kind] == 1 else "values are"
+        are = "value is" if total == 1 else "values are"
         yield BoardCheck(
             "undefined-values",
-            f"{counts[kind]:,} {are} missing, in {series} of {len(board.series)} series, for {named}: "
-            f"{reasons[0]}{more}",
+            f"{total:,} {are} missing, in {series} of {len(board.series)} series, for {named}: "
+            f"{next(iter(reasons))}{more}",
             "Means and ranks leave these series out; see whether they should be in the comparison at all.",
         )
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.io import TableError
+from pateval.io.arrow import arrow
 from pateval.labels.events import find_events
 from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
 from pateval.output.results import Result, columns_of_records
@@ -33,18 +34,10 @@ DOUBT_DRAWS = 100
 
 
 def read_doubt(value: int | Duration | None) -> int | str:
-    """Check how far edges may move: a number of steps, or a duration, which is returned as text; 0 for None.
-
-    Examples
-    --------
-    >>> read_doubt(None), read_doubt(5), read_doubt("60min")
-    (0, 5, '1h')
-    """
-    if value is None:
-        return 0
+    """Check how far edges may move: a number of steps, or a duration, which is returned as text; 0 for None."""
     if is_duration(value):
         return duration_text(value, "doubt")
-    return non_negative_integer(value, "doubt")
+    return 0 if value is None else non_negative_integer(value, "doubt")
 
 
 def doubt_in_steps(doubt: int | str, recording: Recording) -> int:
@@ -117,6 +110,20 @@ class LabelDoubt(Result):
     moved: Values
     facts: Mapping[str, MetricFacts]
 
+    @classmethod
+    def on_board(
+        cls,
+        amount: int | str,
+        detectors: tuple[str, ...],
+        metrics: Sequence[str],
+        moved: Values,
+        values: Values,
+        facts: Mapping[str, MetricFacts],
+    ) -> LabelDoubt:
+        """Take the values on the labels as they are from all values of a board; ``facts`` are of all its metrics."""
+        columns = [list(facts).index(metric) for metric in metrics]
+        return cls(amount, detectors, tuple(metrics), values[:, :, columns], moved, facts)
+
     @property
     def draws(self) -> int:
         """How often the edges were moved."""
@@ -136,8 +143,27 @@ class LabelDoubt(Result):
             # NaN for detectors without any value.
             place = places_by_rank(self.as_labelled[:, :, m].T, self.facts[metric])
             drawn = [places_by_rank(self.moved[:, :, m, draw].T, self.facts[metric]) for draw in range(self.draws)]
-            values = [mean(self.as_labelled[d, :, m]) for d in range(len(self.detectors))]
-            found += doubt_rows(metric, self.detectors, values, place, self.draw_means(m), np.array(drawn).T)
+            places, means = np.array(drawn).T, self.draw_means(m)
+            for d in np.argsort(np.where(np.isnan(place), np.inf, place), kind="stable").tolist():
+                defined, own = means[d][~np.isnan(means[d])], places[d][~np.isnan(places[d])]
+                low, high = np.quantile(defined, LIMITS).tolist() if defined.size else (None, None)
+                is_ranked = not np.isnan(place[d])
+                found.append(
+                    {
+                        "metric": metric,
+                        "detector": self.detectors[d],
+                        "value": mean(self.as_labelled[d, :, m]),
+                        "draw_mean": mean(means[d]),
+                        "draw_std": float(defined.std(ddof=1)) if defined.size > 1 else None,
+                        "draw_low": low,
+                        "draw_high": high,
+                        "place": int(place[d]) if is_ranked else None,
+                        "rank_kept": float((places[d] == place[d]).mean()) if is_ranked else None,
+                        "best_place": int(own.min()) if own.size else None,
+                        "worst_place": int(own.max()) if own.size else None,
+                        "first": float((places[d] == 1).mean()),
+                    }
+                )
         return found
 
     def of(self, detector: str, metric: str) -> dict[str, Any] | None:
@@ -151,14 +177,13 @@ class LabelDoubt(Result):
     def draw_means(self, metric: int) -> Values:
         """Return the means over series, detectors by draws."""
         values = self.moved[:, :, metric]
-        defined = ~np.isnan(values)
-        counts = defined.sum(axis=1)
-        sums = np.where(defined, values, 0.0).sum(axis=1)
+        counts = np.count_nonzero(~np.isnan(values), axis=1)
+        sums = np.nansum(values, axis=1)
         return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
 
     def value_table(self, series: Sequence[str]) -> Any:
         """Return the value on each series in each draw (pyarrow Table): metric, detector, series, draw, value."""
-        import pyarrow as pa
+        pa = arrow()
 
         axes = (self.metrics, self.detectors, series)
         values = np.moveaxis(self.moved, 2, 0)
@@ -196,46 +221,14 @@ class LabelDoubt(Result):
         return aligned(header, body, [place > 1 for place in range(len(header))])
 
 
-def doubt_rows(
-    metric: str, detectors: Sequence[str], values: Sequence[float | None], place: Values, means: Values, places: Values
-) -> list[dict[str, Any]]:
-    """Put the rows of one metric together, as `LabelDoubt.rows` describes them.
-
-    ``values`` and ``place`` are mean and place on the labels as they are, ``means`` and ``places`` in each draw.
-    """
-    found = []
-    for d in np.argsort(np.where(np.isnan(place), np.inf, place), kind="stable").tolist():
-        defined = means[d][~np.isnan(means[d])]
-        own = places[d][~np.isnan(places[d])]
-        low, high = np.quantile(defined, LIMITS).tolist() if defined.size else (None, None)
-        found.append(
-            {
-                "metric": metric,
-                "detector": detectors[d],
-                "value": values[d],
-                "draw_mean": mean(means[d]),
-                "draw_std": float(defined.std(ddof=1)) if defined.size > 1 else None,
-                "draw_low": low,
-                "draw_high": high,
-                "place": None if np.isnan(place[d]) else int(place[d]),
-                "rank_kept": None if np.isnan(place[d]) else float((places[d] == place[d]).mean()),
-                "best_place": int(own.min()) if own.size else None,
-                "worst_place": int(own.max()) if own.size else None,
-                "first": float((places[d] == 1).mean()),
-            }
-        )
-    return found
-
-
 def places_by_rank(table: Values, facts: MetricFacts) -> Values:
     """Return the places of detectors by mean rank, from series by detectors; ties share the better place."""
     found = rank_detectors(table, facts)
     places = np.full(table.shape[1], np.nan)
     # Mean ranks that mean the same number may differ in the last digits.
     means = np.round(found.means[found.ranked], 9)
-    places[found.ranked] = [1 + np.count_nonzero(means < own) for own in means]
-    if found.used == 0:
-        places[:] = np.nan
+    if found.used:
+        places[found.ranked] = [1 + np.count_nonzero(means < own) for own in means]
     return places
 
 

@@ -15,6 +15,7 @@ import os
 import re
 from collections import defaultdict
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +25,7 @@ from pateval.catalog import catalogue
 from pateval.io import Table, TableError, as_table
 from pateval.io.files import read_table
 from pateval.io.source import is_missing, missing_column
+from pateval.leaderboards.arrays import cells_of
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.statistics import MetricFacts
 from pateval.output.results import columns_of
@@ -53,7 +55,7 @@ _INDEX = re.compile(r"|index|unnamed: ?\d+|__index_level_\d+__", re.IGNORECASE)
 _LARGEST = 1e100  # larger numbers cannot be squared
 _ROUNDING = 1e-9
 _CELLS_SHOWN = 5
-_Cell = tuple[str, str, str, object, str]  # metric, series, detector, what stands there, and where
+_Cell = tuple[str, str, str, object, str]  # detector, series, metric, what stands there, and where
 
 
 def leaderboard_from_results(
@@ -66,6 +68,7 @@ def leaderboard_from_results(
     detectors: Sequence[str] | None = None,
     higher_is_better: bool | None = None,
     rank_by: str | None = None,
+    beside: Sequence[Leaderboard] = (),
 ) -> Leaderboard:
     """Rank detectors by values that were computed elsewhere, and say which of them can be told apart.
 
@@ -86,6 +89,9 @@ def leaderboard_from_results(
         Direction of the metric; by default the catalogue's, and True for metrics that are not in it.
     rank_by : str, optional
         The metric that orders the detectors; by default as in :func:`pateval.leaderboard`.
+    beside : sequence of Leaderboard, optional
+        Boards of other detectors, such as one's own, whose values are set beside those of the table, on its series and
+        its metrics; ``warnings`` say which detectors' numbers are the table's.
 
     Returns
     -------
@@ -116,79 +122,132 @@ def leaderboard_from_results(
         source = read_table(data) if isinstance(data, str | os.PathLike) else cast("Table", as_table(data))
     notes += source.notes
     # How a folder was read is said above; that it became a long table on the way is nobody's concern.
-    cells = list(_Columns(source, series, detector, value, metric, notes if folder is None else []).cells(detectors))
-    if not cells:
-        raise TableError(f"{source.where}: there is no value in the table")
-    metrics = tuple(dict.fromkeys(cell[0] for cell in cells))
-    all_series = tuple(dict.fromkeys(cell[1] for cell in cells))
-    all_detectors = tuple(dict.fromkeys(cell[2] for cell in cells))
-    places = [{name: number for number, name in enumerate(axis)} for axis in (metrics, all_series, all_detectors)]
-    shape = len(all_detectors), len(all_series), len(metrics)
-    values, present, codes = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int32)
-    reasons: list[str] = [""]
+    columns = _Columns(source, series, detector, value, metric=metric, notes=notes if folder is None else [])
+    found: dict[tuple[str, ...], tuple[float, str]] = {}
     odd: list[str] = []
-    known_metrics = {name: catalogue(emerging=True).get(name.partition("(")[0]) for name in metrics}
-    for name, one_series, one_detector, cell, where in cells:
-        place = places[2][one_detector], places[1][one_series], places[0][name]
-        if present[place]:
+    for *names, cell, where in columns.cells(detectors):
+        if tuple(names) in found:
             raise TableError(
-                f"{source.where}: a second value of detector {in_words(one_detector)} on series {in_words(one_series)} "
+                f"{source.where}: a second value of detector {in_words(names[0])} on series {in_words(names[1])} "
                 f"stands in {where}"
             )
-        present[place] = True
-        values[place], reason = _read(cell)
-        number = values[place]
+        number, reason = _read(cell)
         if folder is not None:
-            where = f"{name} of {one_detector} on {one_series}"
-        known = known_metrics[name]
+            where = "{2} of {0} on {1}".format(*names)
+        known = _known(names[2])
         if known is not None and not reason and not known.low - _ROUNDING <= number <= known.high + _ROUNDING:
             raise TableError(
-                f"{source.where}: {where} is {number:g}, and {name} is between {known.low:g} and {known.high:g}; "
+                f"{source.where}: {where} is {number:g}, and {names[2]} is between {known.low:g} and {known.high:g}; "
                 f"divide percentages by 100, or say what the values are (--metrics, metric=...)"
             )
         if reason:
             odd.append(f"{where} ({reason})")
-            codes[place] = len(reasons)
-            reasons.append(f"{reason}, {where}")
-    if not present.all():
-        codes[~present] = len(reasons)
-        reasons.append("not in the table")
+        found[tuple(names)] = number, reason and f"{reason}, {where}"
+    if not found:
+        raise TableError(f"{source.where}: there is no value in the table")
     if odd:
         more = f" and {len(odd) - _CELLS_SHOWN:,} more" if len(odd) > _CELLS_SHOWN else ""
         notes.append(f"{source.where}: no value in {'; '.join(odd[:_CELLS_SHOWN])}{more}")
-    return Leaderboard(
-        all_detectors,
-        all_series,
-        metrics,
-        values,
-        np.ones(shape[:2], dtype=np.bool_),
-        codes,
-        tuple(reasons),
-        _facts(known_metrics, higher_is_better, notes, source.where),
+    axes = [tuple(dict.fromkeys(axis)) for axis in zip(*found, strict=True)]
+    absent = math.nan, "not in the table"
+    board = Leaderboard.of_cells(
+        cells_of((*names, *found.get(names, absent)) for names in product(*axes)),
+        _facts({name: _known(name) for name in axes[2]}, higher_is_better, notes, source.where),
         rank_by=rank_by or "",
         notes=tuple(notes),
         warnings=(UNCHECKED,),
         run={"inputs": [source.where], "computed_elsewhere": True},
     )
+    for other in beside:
+        board = _set_beside(board, other)
+    return board
+
+
+def _set_beside(board: Leaderboard, other: Leaderboard) -> Leaderboard:
+    """Add the detectors of another board to those of a table, on the table's series and metrics."""
+    where = board.run["inputs"][0]
+    twice = next((name for name in other.detectors if name in board.detectors), None)
+    if twice is not None:
+        raise TableError(f"{where}: there is a detector {in_words(twice)} already; give yours another name")
+    metrics = [
+        next((m for m, own in enumerate(other.metrics) if _alike(own, published)), None) for published in board.metrics
+    ]
+    if all(place is None for place in metrics):
+        raise TableError(
+            f"{where}: its values are {listed(board.metrics, 4)}, and those to be set beside them "
+            f"{listed(other.metrics, 4)}: name the table's metric (--metrics)"
+        )
+    known = {_without_suffix(name): place for place, name in enumerate(other.series)}
+    shared = [place for place, name in enumerate(board.series) if _without_suffix(name) in known]
+    if not shared:
+        raise TableError(
+            f"{where}: no series of {in_words(other.detectors[0])}, such as {in_words(other.series[0])}, is in it; it "
+            f"has {in_words(board.series[0])}, for example"
+        )
+    series = [board.series[place] for place in shared]
+    own = [known[_without_suffix(name)] for name in series]
+    shape = len(other.detectors), len(series), len(board.metrics)
+    values, codes = np.full(shape, np.nan), np.full(shape, len(board.reason_texts))
+    for m, own_metric in enumerate(metrics):
+        if own_metric is not None:
+            values[:, :, m] = other.values[:, own, own_metric]
+            own_codes = other.reason_codes[:, own, own_metric]
+            codes[:, :, m] = np.where(own_codes > 0, own_codes + len(board.reason_texts) + 1, 0)
+    notes = []
+    if len(shared) < len(board.series):
+        said = f"{len(shared)} of its {len(board.series)} series are those of {listed(other.detectors, 4)}"
+        notes.append(f"{where}: {said}; the others are left out for all")
+    if len(shared) < len(other.series):
+        unused = f"{len(other.series) - len(shared)} series of {listed(other.detectors, 4)}"
+        notes.append(f"{where}: {unused} are not in it, and left out")
+    elsewhere = other.run.get("computed_elsewhere", False)
+    evaluated = [*board.run.get("evaluated_here", []), *(() if elsewhere else other.detectors)]
+    given = [name for name in (*board.detectors, *(other.detectors if elsewhere else ())) if name not in evaluated]
+    said = f"the numbers of {listed(given, 4)} are published ones, not computed again, and could not be checked"
+    return replace(
+        board,
+        detectors=(*board.detectors, *other.detectors),
+        series=tuple(series),
+        values=np.concatenate([board.values[:, shared], values]),
+        present=np.concatenate([board.present[:, shared], np.ones(shape[:2], dtype=np.bool_)]),
+        reason_codes=np.concatenate([board.reason_codes[:, shared], codes]),
+        reason_texts=(*board.reason_texts, "not evaluated", *other.reason_texts),
+        notes=(*board.notes, *other.notes, *notes),
+        failures=(*board.failures, *other.failures),
+        warnings=(f"{said}; computed here: {listed(evaluated, 4)}" if evaluated else said,),
+        run={
+            "inputs": [*board.run["inputs"], *other.run.get("inputs", [])],
+            "computed_elsewhere": True,
+            "evaluated_here": evaluated,
+        },
+    )
+
+
+def _alike(own: str, published: str) -> bool:
+    """Whether a metric, perhaps with options, is the published one, however that is written: VUS-PR, vus_pr."""
+    plain = [re.sub(r"[^a-z0-9]+", "_", name.lower()) for name in (own, own.partition("(")[0], published)]
+    return plain[2] in plain[:2]
+
+
+def _without_suffix(series: str) -> str:
+    """Name of a series that is called like its file, as TSB-AD's tables have it, or without the suffix."""
+    return series.removesuffix(".csv")
+
+
+def _known(name: str) -> Metric | None:
+    return catalogue(emerging=True).get(name.partition("(")[0])
 
 
 class _Columns:
     """Which column of a table of values is what."""
 
-    def __init__(
-        self,
-        source: Table,
-        series: str | None,
-        detector: str | None,
-        value: str | None,
-        metric: str | None,
-        notes: list[str],
-    ) -> None:
+    def __init__(self, source: Table, *names: str | None, metric: str | None, notes: list[str]) -> None:
         self._source, self._notes = source, notes
         columns = source.columns
-        for name in (series, detector, value):
+        for name in names:
             if name is not None and name not in columns:
                 raise missing_column(source.where, name, columns)
+        series, detector, value = names
         self.detector = detector or self._named(_DETECTORS)
         self.value = value or (self._named(_VALUES) if self.detector else None)
         self.metric = self._named(_METRICS)
@@ -208,9 +267,9 @@ class _Columns:
         for row in range(self._source.rows):
             for name in chosen:
                 yield (
-                    self._one_metric or str(columns[str(self.metric)][row]),
-                    str(columns[str(self.series)][row]),
                     str(columns[str(self.detector)][row]) if self.is_long else name,
+                    str(columns[str(self.series)][row]),
+                    self._one_metric or str(columns[str(self.metric)][row]),
                     columns[name][row],
                     f"row {row + 1}, column {name!r}",
                 )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
+from pateval.leaderboards.significance import lead_of
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
 from pateval.output.paper_table import PaperCell, PaperColumn, paper_table
@@ -132,9 +133,10 @@ def _remarks(
         if not math.isnan(p_value):
             yield (
                 f"Friedman (Iman-Davenport) p = {p_value:.2g}; "
-                f"{'same letter:' if found.has_few else 'alike: the places of those'} "
-                "not told apart (Wilcoxon-Holm, 5 %)"
+                f"{'same letter:' if found.has_few else 'alike: the places of those'} {found.test_text}"
             )
+        if lead := lead_of(board, found):
+            yield lead.clause()
     runs = [row.get("runs", 1) for row in rows]
     if any(number > 1 for number in runs):
         number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
@@ -240,7 +242,9 @@ def as_latex(
         for name, own in board.own_signatures.items()
         if {metric: own.get(metric) for metric in shown} != signatures
     ]
-    return paper_table(detectors, columns, names=names, caption=about, label=label, others=others)
+    return paper_table(
+        detectors, columns, names=names, caption=about, label=label, others=others, control=board.control
+    )
 
 
 def _spread(board: Leaderboard, row: Mapping[str, Any]) -> tuple[float, ...]:

@@ -1,48 +1,42 @@
-"""The leaderboard: all values with their reasons, and what follows from them as tables."""
+"""The leaderboard: all values with their reasons, and how they are shown, kept, and added to."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.catalog import canonical_id
+from pateval.io.arrow import has_arrow
 from pateval.io.atomic import as_csv, write_csv, write_parquet
-from pateval.leaderboards import board_files, render, statistics
-from pateval.leaderboards.significance import ALPHA, Significance, compare_detectors
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, default_rank_by, mean, number
-from pateval.output.results import Result, choose_backend
+from pateval.leaderboards import board_files, render
+from pateval.leaderboards.arrays import table_of
+from pateval.leaderboards.significance import known_detector, lead_of
+from pateval.leaderboards.tables import BoardValues
+from pateval.output.results import build_frame, choose_backend, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, plain
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from concurrent.futures import Executor
 
     import numpy.typing as npt
 
-    from pateval.evaluation.bootstrap import Interval
-    from pateval.evaluation.measures import Measures
-    from pateval.io.plan import Plan
-    from pateval.leaderboards.collect import RunTable
-    from pateval.leaderboards.diagnostics import BoardCheck
-    from pateval.leaderboards.doubt import LabelDoubt
+    from pateval.leaderboards.kinds import BoardKinds
     from pateval.report import Written
 
     Values = npt.NDArray[np.float64]
 
-ROWS_AT_ONCE = 100_000
 POOLED = "pooled"
 """What stands in place of a series where all series are one sample."""
-_RANKS = ("metric", "detector", "mean_rank", "series_used", "series_dropped")
 
 
 @dataclass(frozen=True, repr=False)
-class Leaderboard(Result):
+class Leaderboard(BoardValues):
     """Detectors x series x metrics, with reasons for what is undefined.
 
     Attributes
@@ -81,236 +75,49 @@ class Leaderboard(Result):
         Files and series that could not be evaluated, one line each.
     run : dict
         What was run: versions, parameters, inputs, counts.
-    digests : mapping
-        For each detector, series and run (empty where there are none) a digest of what its values were computed from.
+    jobs : mapping of str to list
+        For each detector, series and run: steps, digests of what its values were computed from, what was left out, and
+        how long it took.
+    series_table : mapping of str to list
+        What all detectors of a series have in common: digests of labels and times, left-out steps, and how events lie.
     plan : Plan or None
         Where those are, for a report that shows them.
+    control : str
+        The detector that the others are compared with where the board is shown (see `against`); empty where every two
+        are compared. Saved tables compare every two.
     """
 
-    detectors: tuple[str, ...]
-    series: tuple[str, ...]
-    metrics: tuple[str, ...]
-    values: Values
-    present: npt.NDArray[np.bool_]
-    reason_codes: npt.NDArray[np.integer[Any]]
-    reason_texts: tuple[str, ...]
-    facts: Mapping[str, MetricFacts]
-    rank_by: str = ""
-    signatures: Mapping[str, str] = field(default_factory=dict)
-    chance: ChanceLevels | None = None
-    own_signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    measures: Measures | None = None
-    pooled: int = 0
-    intervals: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
-    runs: RunTable | None = None
-    doubt: LabelDoubt | None = None
-    coverage: Values | None = None
-    coarse: tuple[str, ...] = ()
-    timings: Any = None
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    checks: tuple[BoardCheck, ...] = ()
-    failures: tuple[str, ...] = ()
-    run: Mapping[str, Any] = field(default_factory=dict)
-    digests: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
-    plan: Plan | None = None
+    def against(self, control: str) -> Leaderboard:
+        """Return the same board shown as one detector against the others: in tables, letters, figure and report.
 
-    def __post_init__(self) -> None:
-        rank_by = self.rank_by or default_rank_by(self.metrics)
-        object.__setattr__(self, "rank_by", self._id(rank_by))
-
-    @cached_property
-    def scores(self) -> Any:
-        """One row per detector, series and metric (pyarrow Table): detector, series, metric, value, reason, signature.
-
-        ``reason`` is null where there is a value. The order is that of the axes. Where there are runs, each has rows of
-        its own, and ``run`` follows ``series``.
+        Raises
+        ------
+        ValueError
+            If there is no such detector, or no test over series.
         """
-        import pyarrow as pa
+        self._require_series()
+        return replace(self, control=known_detector(control, self.detectors))
 
-        return pa.concat_tables(self.score_parts()).combine_chunks()
-
-    def score_parts(self) -> Iterator[Any]:
-        """Yield the scores some detectors at a time, so that they can be written without being held twice."""
-        import pyarrow as pa
-
-        metrics = len(self.metrics)
-        signatures = {
-            name: [self.own_signatures.get(name, self.signatures).get(metric, "") for metric in self.metrics]
-            for name in self.detectors
-        }
-        texts = list(dict.fromkeys(text for several in signatures.values() for text in several))
-        places = {text: place for place, text in enumerate(texts)}
-        numbers = np.array([[places[text] for text in several] for several in signatures.values()])
-        table = self if self.runs is None else self.runs
-        e, s = np.nonzero(table.present)
-        step = max(1, ROWS_AT_ONCE // max(metrics, 1))
-        for first in range(0, e.size, step):
-            rows, columns = e[first : first + step], s[first : first + step]
-            codes = table.reason_codes[rows, columns].ravel()
-            names = np.tile(np.arange(metrics), rows.size)
-            covered = {}
-            if self.coverage is not None:
-                covered["coverage"] = pa.array(np.repeat(self.coverage[rows, columns], metrics), pa.float64())
-            detectors: npt.NDArray[Any] = rows
-            run = {}
-            if self.runs is not None:
-                detectors = self.runs.entries.detector_code[rows]
-                run["run"] = board_files.strings(np.repeat(rows, metrics), self.runs.entries.names)
-            yield pa.table(
-                {
-                    "detector": board_files.strings(np.repeat(detectors, metrics), self.detectors),
-                    "series": board_files.strings(np.repeat(columns, metrics), self.series),
-                    **run,
-                    "metric": board_files.strings(names, self.metrics),
-                    "value": pa.array(table.values[rows, columns].ravel(), pa.float64()),
-                    "reason": board_files.strings(codes, self.reason_texts, nulls=codes == 0),
-                    "signature": board_files.strings(numbers[detectors].ravel(), texts),
-                }
-                | covered
-            )
-
-    def summary(self) -> Any:
-        """One row per detector and metric (pyarrow Table).
-
-        Columns: ``n`` series with a value and ``undefined`` ones; ``mean`` and ``median`` over series; ``low`` and
-        ``high``, 95 % bootstrap limits of the mean over series, or over the events of the only series; ``chance``, the
-        mean of what random scores reach on the same series, and ``skill``, the mean share of the way from chance to
-        perfect; ``mean_rank`` over the series where all detectors have a value. Where there are runs also ``runs``, how
-        many, and ``run_std``, the standard deviation over them of the mean over series; all else is of the means over
-        runs. Where scores may be missing also ``coverage``, the mean share of steps for which the detector has one.
-        Where labels are in doubt also ``doubt_std``, the standard deviation of the mean over labels with moved edges,
-        and ``rank_kept``, the share of these in which the detector has the same place.
-        """
-        return _typed(self.summary_rows, tuple(self.summary_rows[0]))
-
-    @cached_property
-    def summary_rows(self) -> list[dict[str, Any]]:
-        """The rows of `summary`."""
-        limits = statistics.mean_limits(self.values)
-        present = self.present.sum(axis=1)
-        rows: dict[tuple[int, int], dict[str, Any]] = {}
-        for m, metric in enumerate(self.metrics):
-            values = self.values[:, :, m]
-            chance = None if self.chance is None else self.chance.of_metric(m)
-            above_chance = None if chance is None else statistics.skill(values, chance, best=self.facts[metric].best)
-            ranks = self._ranks(metric)
-            for d, detector in enumerate(self.detectors):
-                defined = ~np.isnan(values[d])
-                low, high = self.intervals.get((detector, metric), limits[d, m])
-                rows[d, m] = {
-                    "detector": detector,
-                    "metric": metric,
-                    "n": int(defined.sum()),
-                    "undefined": int(present[d] - defined.sum()),
-                    "mean": mean(values[d]),
-                    "median": float(np.median(values[d, defined])) if defined.any() else None,
-                    "low": number(low),
-                    "high": number(high),
-                    "chance": None if chance is None else mean(chance[d, defined]),
-                    "skill": None if above_chance is None else mean(above_chance[d]),
-                    "mean_rank": None if self.pooled else ranks.mean_rank(d),
-                }
-                if self.runs is not None:
-                    rows[d, m] |= {"runs": self.runs.number(d), "run_std": self.runs.spread(d, m)}
-                if self.coverage is not None:
-                    entries = d if self.runs is None else self.runs.entries.detector_code == d
-                    rows[d, m]["coverage"] = mean(self.coverage[entries].ravel())
-                if self.doubt is not None:
-                    doubted = self.doubt.of(detector, metric) or {}
-                    rows[d, m] |= {"doubt_std": doubted.get("draw_std"), "rank_kept": doubted.get("rank_kept")}
-        return [rows[place] for place in sorted(rows)]
-
-    def ranks(self, metric: str | None = None) -> Any:
-        """Mean ranks (pyarrow Table), best first: metric, detector, mean_rank, series_used, series_dropped.
+    def by_kind(self, by: str = "length") -> BoardKinds:
+        """Judge the detectors on each kind of event as if there were no others, under the metric that ranks.
 
         Parameters
         ----------
-        metric : str, optional
-            One metric; all of them by default.
+        by : {"length", "class"}
+            The shortest, the middle and the longest third of all events, or those of each class of labels.
+
+        Raises
+        ------
+        ValueError
+            If the labels and scores of single series are not at hand, or labels have no classes.
         """
-        self._require_series()
-        rows: list[dict[str, Any]] = []
-        for id_ in self.metrics if metric is None else [self._id(metric)]:
-            found = self._ranks(id_)
-            for d in found.best_first():
-                row = (id_, self.detectors[d], found.mean_rank(d), found.used, found.dropped)
-                rows.append(dict(zip(_RANKS, row, strict=True)))
-        return _typed(rows, _RANKS)
+        from pateval.leaderboards.kinds import kinds_on_board
 
-    def significance(self, metric: str | None = None, *, alpha: float = ALPHA) -> Significance:
-        """Test whether detectors differ under a metric, and how much.
-
-        Parameters
-        ----------
-        metric : str, optional
-            Metric id; `rank_by` by default.
-        alpha : float
-            Significance level of the critical difference and of the groups.
-
-        Returns
-        -------
-        Significance
-        """
-        self._require_series()
-        metric = self.rank_by if metric is None else self._id(metric)
-        order = self._ranks(metric).best_first()
-        names = [self.detectors[d] for d in order]
-        return compare_detectors(
-            metric,
-            names,
-            self._table(metric)[:, order],
-            higher_is_better=self.facts[metric].higher_is_better,
-            left_out=[name for d, name in enumerate(self.detectors) if d not in set(order)],
-            alpha=alpha,
-        )
-
-    def agreement(self) -> Any:
-        """Kendall's tau between the mean ranks under every two metrics (pyarrow Table, one row and column each).
-
-        1: the metrics order the detectors alike; 0: unrelated; -1: reversed. Null where a metric does not order them.
-        """
-        import pyarrow as pa
-
-        tau = statistics.kendall([self._ranks(metric).means for metric in self.metrics])
-        columns = {metric: pa.array(tau[:, m], from_pandas=True) for m, metric in enumerate(self.metrics)}
-        return pa.table({"metric": list(self.metrics)} | columns)
-
-    def reasons(self) -> Counter[tuple[str, str]]:
-        """Count the missing values by metric and reason."""
-        found: Counter[tuple[str, str]] = Counter()
-        for m, metric in enumerate(self.metrics):
-            codes, counts = np.unique(self.reason_codes[:, :, m][self.present], return_counts=True)
-            found.update({(metric, self.reason_texts[c]): int(n) for c, n in zip(codes, counts, strict=True) if c})
-        return found
+        return kinds_on_board(self, by)
 
     def overview(self) -> render.Overview:
         """Return the table for people: one row per detector, the best under `rank_by` first, and remarks on it."""
         return render.make_overview(self)
-
-    def best_first(self, metric: str) -> list[str]:
-        """Detectors in the order of their mean ranks, or of their values where there are no ranks; the others last."""
-        if self.pooled:
-            values = self.values[:, 0, self.metrics.index(metric)]
-            sign = -1 if self.facts[metric].higher_is_better else 1
-            order = np.argsort(np.where(np.isnan(values), np.inf, sign * values), kind="stable").tolist()
-        else:
-            order = self._ranks(metric).best_first()
-        first = dict.fromkeys(self.detectors[d] for d in order)
-        return [*first, *(name for name in self.detectors if name not in first)]
-
-    def label(self, metric: str) -> str:
-        """Name of a metric for tables: "(oracle)" or "(best)" where labels chose its threshold, and a rate's unit."""
-        if self.measures is None or metric not in self.measures.labels:
-            return metric
-        return f"{self.measures.labels[metric]}{self.measures.unit(metric, self.signatures.get(metric, ''))}"
-
-    def is_above_chance(self, row: Mapping[str, Any]) -> bool | None:
-        """Whether the mean in a row of the summary is better than what random scores reach; None where not known."""
-        if row["chance"] is None or row["mean"] is None or row["metric"] not in self.facts:
-            return None
-        gain: float = row["mean"] - row["chance"]
-        return gain > 0 if self.facts[row["metric"]].higher_is_better else gain < 0
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the scores as a data frame.
@@ -321,25 +128,31 @@ class Leaderboard(Result):
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
         chosen = choose_backend(backend)
-        return self.scores if chosen == "pyarrow" else getattr(self, f"to_{chosen}")()
+        if chosen == "pyarrow" or has_arrow():
+            return self.scores if chosen == "pyarrow" else getattr(self, f"to_{chosen}")()
+        parts = list(self.score_parts())
+        return build_frame({name: np.concatenate([part[name] for part in parts]).tolist() for name in parts[0]}, chosen)
 
     def to_pandas(self) -> Any:
         """Return the scores as a pandas data frame."""
-        return self.scores.to_pandas()
+        return self.scores.to_pandas() if has_arrow() else self.to_frame("pandas")
 
     def to_polars(self) -> Any:
         """Return the scores as a polars data frame."""
         import polars
 
-        return polars.from_arrow(self.scores)
+        return polars.from_arrow(self.scores) if has_arrow() else self.to_frame("polars")
 
     def to_dict(self) -> dict[str, Any]:
         """Return summary, tests of `rank_by`, warnings, failures and notes as plain lists and numbers."""
+        tests = None if self.pooled else self.significance()
+        lead = None if tests is None else lead_of(self, tests)
         found: dict[str, Any] = {
             "rank_by": self.rank_by,
             "signatures": dict(self.signatures),
             "summary": self.summary_rows,
-            **({} if self.pooled else {"significance": self.significance().to_dict()}),
+            **({} if tests is None else {"significance": tests.to_dict()}),
+            **({} if lead is None else {"power": lead.to_dict()}),
             **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
         }
         found |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}
@@ -354,7 +167,8 @@ class Leaderboard(Result):
         if style == "json":
             return self.to_json()
         if style == "csv":
-            return as_csv(self.summary()).removesuffix("\n")
+            table = self.summary() if has_arrow() else columns_of_records(self._summary())
+            return as_csv(table).removesuffix("\n")
         if style == "table":
             return render.text(self.overview(), width)
         return self.to_latex() if style == "latex" else render.as_markdown(self.overview())
@@ -402,7 +216,14 @@ class Leaderboard(Result):
         """Write the scores as Parquet."""
         write_parquet(self.score_parts(), path)
 
-    def to_report(self, path: str | os.PathLike[str], *, budget: float = 25.0, title: str = "Leaderboard") -> Written:
+    def to_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        budget: float = 25.0,
+        title: str = "Leaderboard",
+        by: str | None = None,
+    ) -> Written:
         """Write the report: an HTML page in which every number can be opened up to the events behind it.
 
         Parameters
@@ -414,6 +235,8 @@ class Leaderboard(Result):
             Megabytes that a single file may have; timelines that do not fit are left out, the least telling first.
         title : str
             What to call it.
+        by : {"length", "class"}, optional
+            Also show each kind of event by itself, as `by_kind` does.
 
         Returns
         -------
@@ -422,7 +245,7 @@ class Leaderboard(Result):
         """
         from pateval.report import report_of_board
 
-        return report_of_board(self, path, budget=budget, title=title)
+        return report_of_board(self, path, budget=budget, title=title, by=by)
 
     to_html = to_report
 
@@ -457,54 +280,98 @@ class Leaderboard(Result):
         """
         board_files.save(self, folder, overwrite=overwrite)
 
+    def add(
+        self,
+        data: object,
+        *,
+        metrics: Any = None,
+        overwrite: bool = False,
+        executor: Executor | None = None,
+        workers: int | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        keep_going: bool = False,
+        progress: Any = None,
+        **columns: Any,
+    ) -> Leaderboard:
+        """Return the board with more detectors, series or runs, computed as this one was, from their own files alone.
+
+        It is the board that all files give at once, whoever was added first. Labels, steps to ignore and, where values
+        hang on them, times must be those that this board was made with. Where steps without a score are left out for
+        all detectors, one that is added may lack no other scores than those.
+
+        Parameters
+        ----------
+        data : path, frame, mapping, or a collection of them
+            What is new, as for `pateval.leaderboard`.
+        metrics : str, Metric, function, or iterable of these, optional
+            Metrics that the board lacks, computed of all that it has: ``data`` are then the files it was made from.
+        overwrite : bool
+            Replace what is there already: a detector on a series, in a run. It is refused otherwise.
+        executor, workers, cache, keep_going, progress
+            As for `pateval.leaderboard`.
+        **columns
+            How to read the data: ``label``, ``score``, ``series``, ``time`` and so on, as for `pateval.leaderboard`.
+
+        Raises
+        ------
+        TableError
+            If what is new does not go with the board; the sentence says why, and what to do.
+
+        Examples
+        --------
+        >>> import pateval as pv
+        >>> labels = [0, 1, 0, 0]
+        >>> board = pv.leaderboard({"label": labels, "a": [0.1, 0.9, 0.2, 0.1], "b": [0.5, 0.2, 0.1, 0.9]}, chance=0)
+        >>> board.add({"label": labels, "c": [0.1, 0.2, 0.8, 0.1]}, score="c").detectors
+        ('a', 'b', 'c')
+        """
+        from pateval.io import Reading
+        from pateval.leaderboards.growth import add
+
+        work = {"executor": executor, "workers": workers, "keep_going": keep_going, "progress": progress}
+        reading = Reading(**{"label": "label", "score": "score", "defaults": True, **columns})
+        return add(self, data, reading, metrics=metrics, overwrite=overwrite, cache=cache, **work)
+
+    def merge(self, other: Leaderboard, *, overwrite: bool = False) -> Leaderboard:
+        """Return the board that the files of both give at once.
+
+        Parameters
+        ----------
+        other : Leaderboard
+            Computed with the same options, on the same labels where series are in both.
+        overwrite : bool
+            Take what both have from the other; it is refused otherwise.
+        """
+        from pateval.leaderboards.growth import merge
+
+        return merge(self, other, overwrite=overwrite)
+
     def timing_table(self) -> Any:
         """Return how long each job took (pyarrow Table)."""
-        return board_files.timing_table(self)
+        return self._of_jobs("detector", "series", "run", "steps", "seconds", "cached")
 
     def content_table(self) -> Any:
         """Return the digest of what each detector's values on each series were computed from (pyarrow Table)."""
-        return board_files.content_table(self)
+        return self._of_jobs("detector", "series", "run", "digest")
+
+    @cached_property
+    def digests(self) -> dict[tuple[str, str, str], str]:
+        """The digests of `content_table` by detector, series and run (empty where there are none)."""
+        jobs = self.jobs
+        runs = jobs.get("run") or [""] * len(jobs.get("detector", ()))
+        rows = zip(*(jobs.get(name, ()) for name in ("detector", "series")), runs, jobs.get("digest", ()), strict=False)
+        return {(detector, series, run): digest for detector, series, run, digest in rows if digest}
+
+    def _of_jobs(self, *names: str) -> Any:
+        """Some columns of the jobs that have the last of them (pyarrow Table)."""
+        jobs = self.jobs
+        if names[-1] not in jobs:
+            return table_of({name: [] for name in names if name != "run"})
+        is_there = [cell is not None for cell in jobs[names[-1]]]
+        return table_of({name: list(compress(jobs[name], is_there)) for name in names if name in jobs})
 
     def _repr_html_(self) -> str:
         return render.as_html(self.overview(), (*self.failures, *self.warnings))
 
     def __repr__(self) -> str:
         return render.text(self.overview())
-
-    def _id(self, metric: str) -> str:
-        """Return the id of a metric of this leaderboard, however it is spelled."""
-        if metric in self.metrics:
-            return metric
-        with suppress(ValueError, TypeError):
-            found = canonical_id(metric) if self.measures is None else self.measures.id_of(metric)
-            if found in self.metrics:
-                return found
-        raise ValueError(f"metric {metric!r} is not in this leaderboard; it has {', '.join(self.metrics)}")
-
-    def _require_series(self) -> None:
-        if self.pooled:
-            raise ValueError("a pooled board has one value for each detector, and so no ranks and no tests over series")
-
-    def _table(self, metric: str) -> Values:
-        return self.values[:, :, self.metrics.index(metric)].T
-
-    def _ranks(self, metric: str) -> MetricRanks:
-        if metric not in self._known_ranks:
-            self._known_ranks[metric] = statistics.rank_detectors(self._table(metric), self.facts[metric])
-        return self._known_ranks[metric]
-
-    @cached_property
-    def _known_ranks(self) -> dict[str, MetricRanks]:
-        return {}
-
-
-_TEXTS = ("detector", "metric")
-_COUNTS = ("n", "undefined", "runs", "series_used", "series_dropped")
-
-
-def _typed(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
-    """A table whose columns are texts, counts or numbers by their names, whatever the rows hold (pyarrow Table)."""
-    import pyarrow as pa
-
-    kinds = {name: pa.string() for name in _TEXTS} | {name: pa.int64() for name in _COUNTS}
-    return pa.Table.from_pylist(rows, schema=pa.schema([(name, kinds.get(name, pa.float64())) for name in columns]))

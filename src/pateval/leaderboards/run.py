@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import time as clock
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pateval.catalog import GROUPS, canonical_id, find_metrics
+from pateval._version import __version__
+from pateval.catalog import GROUPS, canonical_id, default_rank_by, find_metrics
 from pateval.catalog.metric import ORACLE
-from pateval.evaluation.files import ScoredFiles
+from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures
 from pateval.evaluation.notes import clock_fields
 from pateval.evaluation.run import evaluate_detectors
-from pateval.io import Reading
-from pateval.io.batches import CHANCE, batches_of, make_batches
+from pateval.io import Reading, TableError
 from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
+from pateval.io.units import CHANCE, batches_of, make_batches
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
-from pateval.leaderboards.board_files import refuse_other_board
-from pateval.leaderboards.collect import Collector
-from pateval.leaderboards.doubt import DOUBT_DRAWS, read_doubt
-from pateval.leaderboards.progress import PartialScores, RunState, binary_detectors, binary_note, run_record
+from pateval.leaderboards.arrays import by_name, cells_of, in_order
+from pateval.leaderboards.board_files import PartialScores, already_there, refuse_other_board, require_parquet
+from pateval.leaderboards.collect import Collector, Work
+from pateval.leaderboards.doubt import DOUBT_DRAWS
 from pateval.leaderboards.result import POOLED, Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, default_rank_by
+from pateval.leaderboards.significance import known_detector
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
 from pateval.output.progress import reporter
-from pateval.validation.arrays import count, flag, positive_integer
+from pateval.validation.arrays import flag
 from pateval.validation.wording import in_words
 from pateval.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
     from pateval.catalog import MetricLike
@@ -46,8 +50,6 @@ if TYPE_CHECKING:
 
 EVENT_DRAWS = 200
 _MOST_DETECTORS_WITH_EVENT_DRAWS = 1_000  # by default: 200 draws of 2,000 steps take about .4 s for each detector
-# Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
-EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")
 
 
 def leaderboard(
@@ -88,6 +90,7 @@ def leaderboard(
     doubt: int | Duration | None = None,
     doubt_draws: int = DOUBT_DRAWS,
     seed: int = 0,
+    control: str | None = None,
     progress: bool | Report | None = None,
 ) -> Leaderboard:
     """Evaluate many detectors on many series under many metrics, and say what is evidence.
@@ -181,6 +184,8 @@ def leaderboard(
         How often the edges are moved.
     seed : int
         Seed of random scores, resamples and moved edges.
+    control : str, optional
+        A detector that all others are compared with where the board is shown, as :meth:`Leaderboard.against` says.
     progress : bool or callable, optional
         True draws a bar on standard error; a callable gets ``(what, done, total)``.
 
@@ -202,48 +207,22 @@ def leaderboard(
     >>> board.summary().column("mean").to_pylist()[0]
     1.0
     """
-    settings = choose(
-        Measures.of(
-            metrics=metrics,
-            early=early,
-            delay=delay,
-            window=window,
-            threshold=threshold,
-            max_gap=max_gap,
-            missing=missing,
-            pooled=pooled,
-            chance=chance,
-            seed=seed,
-        ),
+    said = dict(locals())
+    settings = Settings.of(
+        Measures.of(**{name: said[name] for name in signature(Measures.of).parameters if name in said}),
         is_named=metrics is not None and not (isinstance(metrics, str) and metrics in GROUPS),
         cache=cache,
         event_draws=event_draws,
         doubt=doubt,
         doubt_draws=doubt_draws,
     )
-    reading = Reading(
-        label=label,
-        score=score,
-        series=series,
-        detector=detector,
-        run=run,
-        time=time,
-        time_unit=time_unit,
-        time_zone=time_zone,
-        layout=layout,
-        labels=labels,
-        ignore=ignore,
-        sort=sort,
-        positive=positive,
-        events=events,
-        closed_events=closed_events,
-        defaults=True,
-    )
+    reading = Reading(**{one.name: said[one.name] for one in fields(Reading) if one.name in said}, defaults=True)
     board = make_board(
         data,
         reading,
         settings,
         rank_by=rank_by,
+        control=control,
         executor=executor,
         workers=workers,
         output=output,
@@ -262,62 +241,33 @@ def make_board(
     settings: Settings,
     *,
     rank_by: MetricLike | None = None,
+    control: str | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    output: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
     keep_going: bool = False,
-    progress: bool | Report | None = None,
-    tell: Callable[[str], None] | None = None,
+    overwrite: bool = False,
+    tell: Callable[[str], None] = lambda _line: None,
+    **others: Any,
 ) -> Leaderboard:
     """Read and compute a leaderboard, without writing it; ``tell`` gets the notes of reading before anything else."""
     flag(keep_going, "keep_going")
     chosen = choose_rank_by(rank_by, settings)
+    if others.get("output") is not None:
+        require_parquet(others["output"])
     with WorkerPool(executor, workers, prepare=prepare_worker) as pool:
         plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
-        tell = tell or (lambda _line: None)
         for line in plan.notes:
             tell(line)
+        if control is not None:
+            known_detector(control, plan.detectors)
         # Only now, so that files that cannot be read leave no empty folder behind.
         if settings.cache is not None:
             settings = replace(settings, cache=result_cache.prepare(settings.cache))
-        board = compute(
-            plan,
-            settings,
-            pool=pool,
-            rank_by=chosen,
-            output=output,
-            overwrite=flag(overwrite, "overwrite"),
-            keep_going=keep_going,
-            progress=progress,
-        )
+        others |= {"keep_going": keep_going, "overwrite": flag(overwrite, "overwrite")}
+        board = compute(plan, settings, pool=pool, rank_by=chosen, **others)
     for line in board.notes[len(plan.notes) :]:
         tell(line)
-    return board
-
-
-def choose(
-    measures: Measures,
-    *,
-    is_named: bool = True,
-    cache: str | os.PathLike[str] | None = None,
-    event_draws: int | None = None,
-    doubt: int | Duration | None = None,
-    doubt_draws: int = DOUBT_DRAWS,
-) -> Settings:
-    """Check what is computed beside the measures; ``is_named`` says whether the caller has named the metrics."""
-    return Settings(
-        measures,
-        {metric.id: metric.cache_token() for metric in measures.metrics},
-        cache=None if cache is None else result_cache.checked_folder(cache),
-        code=result_cache.fingerprint(),
-        event_draws=EVENT_DRAWS if event_draws is None else count(event_draws, "event_draws"),
-        most_resampled=_MOST_DETECTORS_WITH_EVENT_DRAWS if event_draws is None else None,
-        event_metrics=tuple(metric for metric in measures.ids if is_named or metric in EVENT_METRICS),
-        doubt=read_doubt(doubt),
-        doubt_draws=count(positive_integer(doubt_draws, "doubt_draws"), "doubt_draws"),
-        doubt_metrics=measures.ids if is_named else (),
-    )
+    return board if control is None else board.against(control)
 
 
 def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
@@ -350,81 +300,81 @@ def compute(
     keep_going: bool = False,
     progress: bool | Report | None = None,
     binary: frozenset[str] | None = None,
+    base: Leaderboard | None = None,
 ) -> Leaderboard:
     """Run a plan and put the results together.
 
     ``binary`` names the detectors whose scores are 0 and 1 only, where the plan is a part of the series that say so.
+    What is known from a ``base``, the board that the results will be put beside, is taken from it: left-out steps,
+    chance, and how many series there are.
     """
     started = clock.perf_counter()
+    plan = by_name(plan)
     rank_by = rank_by or default_rank_by(settings.ids)
-    settings.measures.require_detectors(plan.detectors)
-    settings, skipped = _fitted(settings, plan, rank_by)
-    if output is not None and not overwrite:
-        _refuse_other_board(output, plan, settings)
-    if settings.measures.pooled:
-        board = _pooled_board(plan, settings, rank_by)
-        return replace(board, run=run_record(plan, settings, None, pool, clock.perf_counter() - started))
+    measures = settings.measures
+    measures.require_detectors(plan.detectors)
+    settings, skipped = _fitted(settings, plan, rank_by, () if base is None else base.series)
+    if base is not None and not overwrite and settings.ids[0] in base.metrics:
+        for sentence in already_there(base, ((job.detector, job.series, job.run) for job in plan.jobs)):
+            raise TableError(sentence)
+    if output is not None and not overwrite and base is None:
+        pooled = measures.pooled
+        rows = {(job.detector, POOLED if pooled else job.series, "" if pooled else job.run) for job in plan.jobs}
+        axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
+        refuse_other_board(Path(output), settings.record() | axes, rows)  # before anything is computed
+    if measures.pooled:
+        board, done = _pooled_board(plan, settings, rank_by), {"computed": len(plan.jobs), "from_cache": 0, "failed": 0}
+        return replace(board, run=run_record(plan, settings, pool, clock.perf_counter() - started, done))
     workers = pool.decide_workers(plan.steps, len(plan.jobs))
     elsewhere, here, notes = divided(settings, pool)
     parts = [part for part in ((elsewhere, pool), (here, WorkerPool(workers=1))) if part[0].metrics]
     if binary is None:
-        binary = binary_detectors(plan) if settings.measures.needs_predictions else frozenset()
-    collector = Collector(plan, settings.ids, settings.doubt_metrics, settings.doubt_draws)
+        known = {} if base is None else {name: name in base.predicting for name in base.detectors}
+        binary = binary_detectors(plan, known) if measures.needs_predictions else frozenset()
+    collector = Collector(plan, settings, base)
     with reporter(progress) as report, PartialScores(output, plan) as partial:
-        state = RunState(collector, partial, binary, keep_going, report)
-        state.look_for_missing(make_batches(plan, workers=workers), *parts[0])
+        work = Work(collector, partial, binary, keep_going, report)
+        if measures.missing == "ignore":
+            work.look_for_missing(make_batches(plan, workers=workers), *parts[0])
         for wanted, where in parts:
-            state.compute(make_batches(plan, workers=workers if where is pool else 1), wanted, where)
-        for wanted, where in parts if settings.measures.chance else ():
-            state.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
-        facts = {metric.id: MetricFacts.of(metric) for metric in settings.metrics}
-        clocks = [spacing.interval is not None for spacing in collector.spacings.values() if spacing.steps > 1]
-        board = collector.board(facts, settings, rank_by, *_signatures(settings, plan, binary, clocks))
-    has_buffers = any("early" in metric.global_options for metric in settings.metrics)
-    checks = [
-        *diagnostics.label_differences(plan, collector.labels),
-        *(diagnostics.too_long_buffers(collector.spacings.values(), settings.measures) if has_buffers else ()),
-        *(diagnostics.long_holes(collector.spacings.values(), settings.measures) if has_buffers else ()),
-        *diagnostics.find_warnings(board, collector.coarse_detectors()),
-    ]
-    left_out = diagnostics.left_out_lines(plan, collector.steps, settings.measures.missing)
+            work.compute(make_batches(plan, workers=workers if where is pool else 1), wanted, where)
+        collector.take_chance()
+        for wanted, where in parts if measures.chance else ():
+            work.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
+    board = collector.board(rank_by, *_signatures(settings, plan, binary, collector.clocks()))
+    coarse = diagnostics.coarse_detectors(board.jobs)
+    checks = (
+        *diagnostics.data_checks(plan, collector.labels, diagnostics.spacings_of(board.series_table), measures),
+        *diagnostics.find_warnings(board, coarse),
+    )
+    left_out = diagnostics.left_out_lines(board.jobs, measures.missing)
     return replace(
         board,
+        coarse=in_order(coarse),
         notes=(*board.notes, *notes, *binary_note(binary), *left_out, *skipped),
-        warnings=(*(check.sentence for check in checks), *state.cache_errors(), *partial.warnings),
-        checks=tuple(checks),
-        run=run_record(plan, settings, collector, pool, clock.perf_counter() - started),
+        warnings=(*(check.sentence for check in checks), *work.cache_errors(), *partial.warnings),
+        checks=checks,
+        run=run_record(plan, settings, pool, clock.perf_counter() - started, collector.counts()),
     )
 
 
-def _refuse_other_board(output: str | os.PathLike[str], plan: Plan, settings: Settings) -> None:
-    """Refuse to replace what holds more, before anything is computed."""
-    pooled = settings.measures.pooled
-    rows = {(job.detector, POOLED if pooled else job.series, "" if pooled else job.run) for job in plan.jobs}
-    axes = {"detectors": plan.detectors, "series": [POOLED] if pooled else plan.series, "metrics": settings.ids}
-    refuse_other_board(Path(output), settings.record() | axes, rows)
-
-
-def _fitted(settings: Settings, plan: Plan, rank_by: str) -> tuple[Settings, list[str]]:
+def _fitted(settings: Settings, plan: Plan, rank_by: str, others: Sequence[str] = ()) -> tuple[Settings, list[str]]:
     """Decide what depends on the number of series and detectors, and on the metric that ranks, with notes on it.
 
-    Limits over events are for a single series; labels are doubted for the metric that ranks and those that were named.
+    There are the series of the plan, and ``others``. Limits over events are for a single series; labels are doubted for
+    the metric that ranks and those that were named.
     """
-    notes: list[str] = []
-    if settings.measures.pooled:
-        return settings, notes
-    if settings.doubt:
-        settings = replace(settings, doubt_metrics=tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))))
-    else:
-        settings = replace(settings, doubt_metrics=(), doubt_draws=0)
-    if len(plan.series) > 1:
-        settings = replace(settings, event_draws=0)
-    elif settings.most_resampled is not None and len(plan.detectors) > settings.most_resampled:
-        draws = settings.event_draws
-        asking = f"event_draws={draws} (--event-draws {draws}) computes them"
-        notes = [f"no limits over events for as many as {len(plan.detectors):,} detectors: {asking}"]
-        settings = replace(settings, event_draws=0)
-    return settings, notes
+    draws, notes = EVENT_DRAWS if settings.event_draws is None else settings.event_draws, []
+    if not settings.measures.pooled:
+        if len({*plan.series, *others}) > 1:
+            draws = 0
+        elif settings.event_draws is None and len(plan.detectors) > _MOST_DETECTORS_WITH_EVENT_DRAWS:
+            asking = f"event_draws={draws} (--event-draws {draws}) computes them"
+            notes = [f"no limits over events for as many as {len(plan.detectors):,} detectors: {asking}"]
+            draws = 0
+        doubted = tuple(dict.fromkeys((rank_by, *settings.doubt_metrics))) if settings.doubt else ()
+        settings = replace(settings, doubt_metrics=doubted, doubt_draws=settings.doubt_draws if doubted else 0)
+    return replace(settings, event_draws=draws), notes
 
 
 def _signatures(
@@ -452,33 +402,29 @@ def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
     """A board whose values go over all steps of a detector's series taken for one sample."""
     recordings = ScoredFiles.read(plan, settings.measures).detectors()
     table = evaluate_detectors(recordings, settings.measures)
-    texts: dict[str, int] = {"": 0}
-    values = np.array([[[found[metric] for metric in settings.ids]] for found in table.values()])
-    codes = [
-        [[texts.setdefault(found.reasons.get(metric, ""), len(texts)) for metric in settings.ids]]
-        for found in table.values()
-    ]
-    levels = np.array([[found.chance.get(metric, np.nan) for metric in settings.ids] for found in table.values()])
-    rows = np.arange(len(table), dtype=np.int32)[:, None]
     first = next(iter(table.values()))
-    left_out = first.measures.not_pooled
-    return Leaderboard(
-        tuple(table),
-        (POOLED,),
-        settings.ids,
-        values,
-        np.ones(values.shape[:2], dtype=np.bool_),
-        np.array(codes, dtype=np.int16),
-        tuple(texts),
+    names, left_out = settings.ids, first.measures.not_pooled
+    cells = [
+        (name, POOLED, metric, found[metric], found.reasons.get(metric, ""))
+        for name, found in table.items()
+        for metric in names
+    ]
+    levels = np.array([[found.chance.get(metric, np.nan) for metric in names] for found in table.values()])
+    return Leaderboard.of_cells(
+        cells_of(cells),
         {metric.id: MetricFacts.of(metric) for metric in settings.metrics},
         rank_by=rank_by,
         signatures=first.signatures,
         own_signatures={name: found.signatures for name, found in table.items()},
         measures=settings.measures,
         pooled=len(plan.series),
-        chance=ChanceLevels(levels, rows) if settings.measures.chance else None,
-        digests={
-            (name, POOLED, ""): " ".join(map(result_cache.content_digest, runs)) for name, runs in recordings.items()
+        chance=ChanceLevels(levels, np.arange(len(table), dtype=np.int32)[:, None])
+        if settings.measures.chance
+        else None,
+        jobs={
+            "detector": list(table),
+            "series": [POOLED] * len(table),
+            "digest": [" ".join(map(result_cache.content_digest, recordings[name])) for name in table],
         },
         plan=plan,
         notes=(
@@ -488,3 +434,45 @@ def _pooled_board(plan: Plan, settings: Settings, rank_by: str) -> Leaderboard:
             *binary_note(frozenset(name for name, found in table.items() if found.given)),
         ),
     )
+
+
+def run_record(
+    plan: Plan, settings: Settings, pool: WorkerPool, seconds: float, done: Mapping[str, int]
+) -> dict[str, Any]:
+    """What was run, with what, and how much of it was computed."""
+    return {
+        "inputs": [str(source) if not hasattr(source, "where") else source.where for source in plan.sources],
+        "reading": _reading(plan),
+        **settings.record(),
+        "code": settings.code,
+        "versions": _versions(),
+        "units": len(plan.jobs),
+        **done,
+        "where": f"{pool.workers} processes" if pool.executor is None else type(pool.executor).__name__,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _reading(plan: Plan) -> dict[str, Any]:
+    """Say how each input was read, so that it can be read again."""
+    plain = [replace(layout, guessed="", notes=()) for layout in plan.layouts]
+    known = {layout: number for number, layout in enumerate(dict.fromkeys(plain))}
+    intervals = [one for layout in known for one in (layout.events, layout.ignored) if one is not None]
+    return {
+        "directory": os.getcwd(),
+        "event_files": [where for where in dict.fromkeys(one.where for one in intervals) if os.path.isfile(where)],
+        "layouts": [asdict(layout) for layout in known],
+        "layout_of_input": [known[layout] for layout in plain],
+    }
+
+
+def _versions() -> dict[str, str]:
+    from importlib import metadata
+
+    packages = {"pateval": __version__}
+    for name in ("numpy", "scipy", "pyarrow", "distributed"):
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return packages | {"python": platform.python_version(), "platform": platform.platform()}

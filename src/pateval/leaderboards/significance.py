@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.paired import ALPHA, Power, power_of, signed_ranks
 from pateval.leaderboards import statistics
-from pateval.leaderboards.statistics import FloatArray, IntArray, complete_rows
+from pateval.leaderboards.statistics import FloatArray, complete_rows
 from pateval.output.results import Result
+from pateval.validation.wording import in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ALPHA = 0.05
+    from pateval.leaderboards.result import Leaderboard
+
 MOST_IN_PAIRS = 1_000
 """Detectors up to which every pair is kept: time, memory and files grow with the square of their number."""
 _OF_PAIRS = ["nemenyi_p", "wilcoxon_p", "wilcoxon_holm_p", "rank_biserial", "cliffs_delta", "wins", "ties", "losses"]
@@ -52,6 +55,10 @@ class Significance(Result):
         neighbours in mean rank.
     alpha : float
         Significance level.
+    control : str
+        The detector that the others are compared with, each by a Wilcoxon test of its own, corrected by Holm for as
+        many as there are; empty where every two are compared. Then ``wilcoxon_holm_p`` is NaN between two others, and
+        ``wilcoxon_groups`` has one group: the control and those not told apart from it.
     """
 
     metric: str
@@ -73,6 +80,16 @@ class Significance(Result):
     nemenyi_groups: list[list[str]]
     wilcoxon_groups: list[list[str]]
     alpha: float = ALPHA
+    control: str = ""
+
+    @property
+    def test_text(self) -> str:
+        """Who is not told apart, and by which test: "not told apart (Wilcoxon-Holm, 5 %)"."""
+        if not self.control:
+            return f"not told apart (Wilcoxon-Holm, {100 * self.alpha:g} %)"
+        comparisons = len(self.detectors) - 1 if self.control in self.detectors else 0
+        test = f"Wilcoxon-Holm over {comparisons} comparison{'' if comparisons == 1 else 's'}, {100 * self.alpha:g} %"
+        return f"not told apart from {self.control} ({test})"
 
     @property
     def has_few(self) -> bool:
@@ -82,31 +99,90 @@ class Significance(Result):
     def alike(self, test: str = "wilcoxon") -> npt.NDArray[np.bool_]:
         """Return a matrix of who is not told apart from whom, each with itself.
 
-        By the tests of every pair where they are kept, else by the groups.
+        By the tests of every pair where they are kept, else by the groups. With a control, others are told apart from
+        it or not, and nothing is said of two others.
         """
+        by_control = self.control and test == "wilcoxon"
         p_values = self.nemenyi_p if test == "nemenyi" else self.wilcoxon_holm_p
-        if p_values:
+        if p_values and not by_control:
             return ~(np.array(p_values, dtype=np.float64) < self.alpha)
         places = {name: place for place, name in enumerate(self.detectors)}
         found = np.eye(len(places), dtype=np.bool_)
         for group in self.nemenyi_groups if test == "nemenyi" else self.wilcoxon_groups:
             members = [places[name] for name in group]
-            found[np.ix_(members, members)] = True
+            if by_control:
+                found[places[self.control], members] = found[members, places[self.control]] = True
+            else:
+                found[np.ix_(members, members)] = True
         return found
 
+    def against_control(self) -> dict[str, float]:
+        """Return the corrected p-value of each other detector against the control, where pairs are kept."""
+        if self.control not in self.detectors or not self.wilcoxon_holm_p:
+            return {}
+        p_values = self.wilcoxon_holm_p[self.detectors.index(self.control)]
+        return {name: p for name, p in zip(self.detectors, p_values, strict=True) if name != self.control}
+
     def columns(self) -> dict[str, Any]:
-        """Return the columns of a table with a row per pair of detectors, the better mean rank first."""
+        """Return the columns of a table with a row per pair that was compared, the better mean rank first."""
         size = len(self.nemenyi_p)
         pairs = [(i, j) for i in range(size) for j in range(i + 1, size)]
-        columns: dict[str, list[Any]] = {
+        if self.control:
+            pairs = [pair for pair in pairs if self.control in (self.detectors[pair[0]], self.detectors[pair[1]])]
+        return {
             "metric": [self.metric] * len(pairs),
             "detector": [self.detectors[i] for i, _ in pairs],
             "other": [self.detectors[j] for _, j in pairs],
+            **{name: [getattr(self, name)[i][j] for i, j in pairs] for name in _OF_PAIRS},
         }
-        for name in _OF_PAIRS:
-            matrix = getattr(self, name)
-            columns[name] = [matrix[i][j] for i, j in pairs]
-        return columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain data that JSON can carry; without a control there is none in it."""
+        found = super().to_dict()
+        return found if self.control else {name: value for name, value in found.items() if name != "control"}
+
+
+class Lead(NamedTuple):
+    """The first detector against the second, or the control against the best of the others, and what tests can show."""
+
+    first: str
+    second: str
+    power: Power
+    comparisons: int  # that share the level of the test
+
+    def clause(self) -> str:
+        """Say it as a part of a sentence."""
+        shared = f" (at {100 * ALPHA:g} % for {self.comparisons} comparisons)" if self.comparisons > 1 else ""
+        return f"{self.power.clause(self.first, self.second)}{shared}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data that JSON can carry."""
+        about = {"first": self.first, "second": self.second, "comparisons": self.comparisons}
+        return about | self.power.to_dict()
+
+
+def lead_of(board: Leaderboard, found: Significance) -> Lead | None:
+    """Return what the tests of a board can show of the lead; None where there is none.
+
+    All comparisons share the level, as in the first step of Holm's correction.
+    """
+    places = [board.detectors.index(name) for name in found.detectors]
+    values, _ = complete_rows(board.values[places, :, board.metrics.index(found.metric)].T)
+    number = len(places)
+    if number < 2 or not len(values) or (found.control and found.control not in found.detectors):
+        return None
+    one = found.detectors.index(found.control) if found.control else 0
+    other = 0 if one else 1
+    comparisons = number - 1 if found.control else number * (number - 1) // 2
+    power = power_of(values[:, one] - values[:, other], alpha=found.alpha / comparisons)
+    return Lead(found.detectors[one], found.detectors[other], power, comparisons)
+
+
+def known_detector(name: str, detectors: Sequence[str]) -> str:
+    """Return the name of a control, or refuse one that is not there."""
+    if not isinstance(name, str) or name not in detectors:
+        raise ValueError(f"control names {in_words(name)}; the detectors are {listed(detectors, 12)}")
+    return name
 
 
 def compare_detectors(
@@ -117,24 +193,35 @@ def compare_detectors(
     higher_is_better: bool,
     left_out: Sequence[str] = (),
     alpha: float = ALPHA,
+    control: str = "",
 ) -> Significance:
     """Run all tests on the values of one metric, a table of series by detectors, best mean rank first.
 
-    Rows with a NaN are left out; ``left_out`` names the detectors without any value.
+    Rows with a NaN are left out; ``left_out`` names the detectors without any value. With a ``control`` Wilcoxon's
+    test compares the others with it alone; nobody is where it has no value.
     """
     ranks = statistics.rank_table(table, higher_is_better=higher_is_better)
+    of_control = np.array([name == control for name in detectors], dtype=np.bool_)
+    compared = np.logical_xor.outer(of_control, of_control) if control else None
     difference = statistics.nemenyi_difference(len(detectors), ranks.used, alpha=alpha)
     pairs: dict[str, Any] = dict.fromkeys(_OF_PAIRS, np.empty((0, 0)))
     if len(detectors) <= MOST_IN_PAIRS:
-        pairs = {"nemenyi_p": statistics.nemenyi(ranks), **pairwise(table, higher_is_better=higher_is_better)}
+        found = pairwise(table, higher_is_better=higher_is_better, compared=compared)
+        pairs = {"nemenyi_p": statistics.nemenyi(ranks), **found}
         nemenyi = statistics.groups_alike(pairs["nemenyi_p"], ranks.mean, alpha=alpha)
-        wilcoxon = statistics.groups_alike(pairs["wilcoxon_holm_p"], ranks.mean, alpha=alpha)
+        corrected = pairs["wilcoxon_holm_p"]
     else:
-        nemenyi = statistics.groups_within(ranks.mean, difference)
-        wilcoxon = statistics.groups_within(ranks.mean, np.inf)  # all of them
-        if smallest_p_value(len(detectors), ranks.used) < alpha:
-            _, corrected, _ = _signed_rank_tests(complete_rows(table)[0])
-            wilcoxon = statistics.groups_alike(np.minimum(corrected, corrected.T), ranks.mean, alpha=alpha)
+        apart = np.greater.outer(ranks.mean, ranks.mean + difference)
+        nemenyi = statistics.groups_alike(1.0 - (apart | apart.T), ranks.mean, alpha=alpha)
+        corrected = np.ones(apart.shape)
+        if control or smallest_p_value(len(detectors), ranks.used) < alpha:
+            _, corrected, _ = _signed_rank_tests(complete_rows(table)[0], compared)
+            corrected = np.minimum(corrected, corrected.T)
+    if control:
+        # One row says it all: who is not told apart from the control, itself with them.
+        wilcoxon = [tuple(np.flatnonzero(row >= alpha).tolist()) for row in corrected[of_control]]
+    else:
+        wilcoxon = statistics.groups_alike(corrected, ranks.mean, alpha=alpha)
 
     def named(groups: list[tuple[int, ...]]) -> list[list[str]]:
         return [[detectors[i] for i in group] for group in groups]
@@ -151,51 +238,39 @@ def compare_detectors(
         nemenyi_groups=named(nemenyi),
         wilcoxon_groups=named(wilcoxon),
         alpha=alpha,
+        control=control,
         **{name: matrix.tolist() for name, matrix in pairs.items()},
     )
 
 
 def smallest_p_value(detectors: int, series: int) -> float:
-    """The smallest p-value that any pair can have: 2 / 2**n by the signed-rank test, times the number of pairs by Holm.
-
-    Examples
-    --------
-    >>> smallest_p_value(3, 7)
-    0.046875
-    """
+    """The smallest p-value any pair can have: 2 / 2**n by the signed-rank test, times the number of pairs by Holm."""
     return min(1.0, 2.0 ** (1 - series) * (detectors * (detectors - 1) // 2))
 
 
 _MOST_IN_GROUPS = 15  # detectors: 24 had 12 groups, 40 had 21, 120 had 144 on made scores
-_MOST_SERIES_EXACT_WITH_TIES = 13  # as scipy has it
 _NUMBERS_AT_ONCE = 200_000  # differences in memory at once; the tests need about ten times as much beside them
 
 
-def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> dict[str, npt.NDArray[Any]]:
+def pairwise(
+    table: npt.ArrayLike, *, higher_is_better: bool = True, compared: npt.NDArray[np.bool_] | None = None
+) -> dict[str, npt.NDArray[Any]]:
     """Compare every two detectors over the series where all have a value: matrices by their names in `Significance`.
 
-    The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs. Effects are
-    positive where the row is *better*.
-
-    Examples
-    --------
-    >>> result = pairwise([[0.9, 0.5], [0.8, 0.7], [0.7, 0.4], [0.6, 0.6], [0.9, 0.2]])
-    >>> result["wins"].tolist(), result["ties"].tolist()
-    ([[0, 4], [0, 0]], [[5, 1], [1, 5]])
-    >>> result["rank_biserial"][0, 1]
-    np.float64(1.0)
+    The Wilcoxon signed-rank test leaves level series out; its p-values are corrected by Holm for all pairs, or for
+    those marked in the symmetric matrix ``compared``. Effects are positive where the row is *better*.
     """
     values, _ = complete_rows(table)
     values = values if higher_is_better else -values
     detectors = values.shape[1]
-    raw, corrected, biserial = _signed_rank_tests(values)
+    raw, corrected, biserial = _signed_rank_tests(values, compared)
     delta = np.zeros((detectors, detectors))
     if values.size:
         delta = np.array([cliffs_delta(values, values[:, j]) for j in range(detectors)]).T
         delta[np.tril_indices(detectors)] = 0
-    wins = np.array([(values[:, [i]] > values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
-    ties = np.array([(values[:, [i]] == values).sum(axis=0) for i in range(detectors)], dtype=np.intp)
-    wins, ties = wins.reshape(detectors, detectors), ties.reshape(detectors, detectors)
+    wins, ties = np.zeros((2, detectors, detectors), dtype=np.intp)
+    for i in range(detectors):
+        wins[i], ties[i] = (values[:, [i]] > values).sum(axis=0), (values[:, [i]] == values).sum(axis=0)
     # A difference rather than a sign turned around: no negative zeros in printed tables.
     return {
         "wilcoxon_p": np.minimum(raw, raw.T),
@@ -208,8 +283,13 @@ def pairwise(table: npt.ArrayLike, *, higher_is_better: bool = True) -> dict[str
     }
 
 
-def _signed_rank_tests(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """P-values of all pairs, the same corrected by Holm, and effects, above the diagonal of a matrix each."""
+def _signed_rank_tests(
+    values: FloatArray, compared: npt.NDArray[np.bool_] | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """P-values of all pairs, the same corrected by Holm, and effects, above the diagonal of a matrix each.
+
+    Holm's correction is for the pairs that are compared; the others have none (NaN).
+    """
     detectors = values.shape[1]
     one, other = np.triu_indices(detectors, 1)
     raw, corrected, biserial = np.ones((3, detectors, detectors))
@@ -218,76 +298,14 @@ def _signed_rank_tests(values: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     for first in range(0, one.size if len(values) else 0, step):
         i, j = one[first : first + step], other[first : first + step]
         raw[i, j], biserial[i, j] = signed_ranks((values[:, i] - values[:, j]).T)
-    corrected[one, other] = holm(raw[one, other])
+    family = slice(None) if compared is None else compared[one, other]
+    corrected[one, other] = np.nan
+    corrected[one[family], other[family]] = holm(raw[one[family], other[family]])
     return raw, corrected, biserial
 
 
-def signed_ranks(differences: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Wilcoxon's signed-rank test and its effect size for each row of paired differences.
-
-    Differences of zero are left out. Exact or normal by the rule of scipy's "auto", and by scipy, except for the exact
-    distribution with ties or zeros (up to 13 series): scipy runs through all sign patterns there, which took 6.2 s for
-    15 pairs on 12 series, and counting them takes 0.5 ms. The p-values are two-sided, and 1 where nothing differs,
-    since then nothing speaks against equality. The effect is the matched-pairs rank-biserial correlation: favourable
-    minus unfavourable rank sum, as a share of both; 0 where nothing differs.
-
-    References
-    ----------
-    D. S. Kerby, "The simple difference formula", Comprehensive Psychology 3 (2014).
-
-    Examples
-    --------
-    Differences 1, 2 and -3 have ranks 1, 2 and 3: (1 + 2 - 3) / 6. Three wins of three are one of eight patterns.
-
-    >>> signed_ranks(np.array([[1.0, 2.0, -3.0], [1.0, 2.0, 3.0]]))
-    (array([1.  , 0.25]), array([0., 1.]))
-    """
-    from scipy.stats import rankdata, wilcoxon
-
-    pairs, series = differences.shape
-    zeros = differences == 0
-    # Zeros come first in the ranking: without them everything moves up.
-    ranks = np.where(zeros, 0, rankdata(np.abs(differences), axis=1) - zeros.sum(axis=1, keepdims=True))
-    size = (~zeros).sum(axis=1)
-    favourable, total = (ranks * (differences > 0)).sum(axis=1), size * (size + 1) / 2
-    effects = np.divide(2 * favourable - total, total, out=np.zeros(pairs), where=total > 0)
-    p_values = np.ones(pairs)
-    if series <= _MOST_SERIES_EXACT_WITH_TIES:
-        # Ranks are doubled, so that shared ones are whole; rows with the same ranks have the same distribution.
-        doubled = np.rint(2 * ranks).astype(np.intp)
-        observed = (doubled * (differences > 0)).sum(axis=1)
-        distinct, of_row = np.unique(np.sort(doubled, axis=1), axis=0, return_inverse=True)
-        for number, row in enumerate(distinct):
-            chosen = of_row.reshape(-1) == number
-            p_values[chosen] = _exact_signed_rank(row[row > 0], observed[chosen])
-    else:
-        # scipy chooses one distribution for all rows it is given, so rows with ties or zeros go apart.
-        untied = (np.sort(ranks, axis=1) == np.arange(1, series + 1)).all(axis=1)
-        for rows in (untied, ~untied & (size > 0)):
-            if rows.any():
-                p_values[rows] = wilcoxon(differences[rows], axis=1).pvalue
-    return p_values, effects
-
-
-def _exact_signed_rank(doubled: IntArray, observed: IntArray) -> FloatArray:
-    """Count the sign patterns of some ranks whose sum is at least as extreme as each that was observed."""
-    total = int(doubled.sum())
-    patterns = np.zeros(total + 1)
-    patterns[0] = 1.0
-    for rank in doubled:
-        patterns[rank:] += patterns[: total + 1 - rank].copy()
-    below, above = np.cumsum(patterns)[observed], np.cumsum(patterns[::-1])[::-1][observed]
-    return np.minimum(1.0, 2 * np.minimum(below, above) / 2.0**doubled.size)
-
-
 def holm(p_values: npt.ArrayLike) -> FloatArray:
-    """Correct p-values of a family of tests by Holm's step-down procedure.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
+    """Correct p-values of a family of tests by Holm's step-down procedure."""
     raw = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(raw, kind="stable")
     corrected = np.empty_like(raw)
@@ -299,11 +317,6 @@ def cliffs_delta(first: npt.ArrayLike, second: npt.ArrayLike) -> Any:
     """Cliff's delta: share of pairs where ``first`` is larger, minus the share where it is smaller.
 
     Columns of ``first`` are compared one by one.
-
-    Examples
-    --------
-    >>> float(cliffs_delta([1, 2, 3], [0, 1, 2]))
-    0.5555555555555556
     """
     left = np.asarray(first, dtype=np.float64)
     right = np.sort(np.asarray(second, dtype=np.float64))

@@ -7,13 +7,13 @@ reason.
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
 import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,31 +22,37 @@ from pateval._version import __version__
 from pateval.catalog.metric import Metric
 from pateval.evaluation.bootstrap import event_intervals
 from pateval.evaluation.buffers import EventSpacing
-from pateval.evaluation.chance import chance_key, chance_of, has_own_chance
+from pateval.evaluation.chance import chance_key, chance_of, own_and_shared
 from pateval.evaluation.files import recording_of
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import uses_training_scores
+from pateval.evaluation.together import MOST_STEPS, computes_together, values_together
 from pateval.evaluation.values import Value, values_of
 from pateval.io import TableError
-from pateval.io.batches import CHANCE, LOOK, SCORES, Batch, read_batch
-from pateval.kernels.coarse import coarseness
-from pateval.leaderboards import cache
-from pateval.leaderboards.doubt import doubt_in_steps, moved_labels
-from pateval.validation.arrays import without_gaps
-from pateval.validation.wording import named_error
-from pateval.worker_pool import ATTEMPTS, stopped
+from pateval.io.arrow import has_arrow
+from pateval.io.units import CHANCE, LOOK, SCORES, Batch, read_batch
+from pateval.kernels.precision_recall import coarseness
+from pateval.leaderboards import cache as result_cache
+from pateval.leaderboards.doubt import DOUBT_DRAWS, doubt_in_steps, moved_labels, read_doubt
+from pateval.validation.arrays import count, positive_integer, without_gaps
+from pateval.validation.wording import in_words, named_error
+from pateval.worker_pool import ATTEMPTS, missing_modules, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from pateval.io.plan import Job
+    from pateval.io import ScoredSeries, Unit
+    from pateval.time.clocks import Duration
     from pateval.time.timelines import Recording, StepCounts
     from pateval.validation.arrays import BoolArray, FloatArray
     from pateval.worker_pool import WorkerPool
 
     Compute = Callable[[Measures], Mapping[str, Any]]
+
+# Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
+EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,40 @@ class Settings:
     """What is computed for every series, the same for all workers."""
 
     measures: Measures  # metrics with their options, chance and seed
-    tokens: dict[str, str | None] = field(default_factory=dict)  # what results of a metric are kept under, if at all
+    tokens: dict[str, str | None]  # what results of a metric are kept under, if at all
     cache: str | None = None  # folder of finished results
     code: str = ""  # how this package evaluates; a worker that runs other code refuses
-    event_draws: int = 0  # resamples of events for the confidence limits of a single series
-    most_resampled: int | None = None  # detectors up to which that is done
+    event_draws: int | None = 0  # resamples of events for the limits of a single series; None: as many as is usual
     event_metrics: tuple[str, ...] = ()  # those that get such limits
     doubt: int | str = 0  # how far the edges of events may move, in steps or as a duration
     doubt_draws: int = 0  # how often they are moved
     doubt_metrics: tuple[str, ...] = ()  # those that are computed each time
+
+    @classmethod
+    def of(
+        cls,
+        measures: Measures,
+        *,
+        is_named: bool = True,
+        cache: str | os.PathLike[str] | None = None,
+        event_draws: int | None = None,
+        doubt: int | Duration | None = None,
+        doubt_draws: int = DOUBT_DRAWS,
+    ) -> Settings:
+        """Check what is computed beside the measures; ``is_named`` says whether the caller has named the metrics."""
+        if cache is not None and not isinstance(cache, (str, os.PathLike)):
+            raise TypeError(f"cache must be the path of a folder; got {in_words(cache)}")
+        return cls(
+            measures,
+            {metric.id: metric.cache_token() for metric in measures.metrics},
+            cache=None if cache is None else os.fspath(cache),
+            code=result_cache.fingerprint(),
+            event_draws=None if event_draws is None else count(event_draws, "event_draws"),
+            event_metrics=tuple(metric for metric in measures.ids if is_named or metric in EVENT_METRICS),
+            doubt=read_doubt(doubt),
+            doubt_draws=count(positive_integer(doubt_draws, "doubt_draws"), "doubt_draws"),
+            doubt_metrics=measures.ids if is_named else (),
+        )
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -110,7 +141,7 @@ def _spelling(metric: Metric) -> str:
     return metric.id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SeriesResult:
     """What became of one job."""
 
@@ -125,6 +156,7 @@ class SeriesResult:
     failure: str = ""  # why the job failed
     bad_input: bool = False  # the file is to blame, not the computation
     labels: str = ""  # digest of the labels
+    clock: str = ""  # digest of the times, where values hang on them
     content: str = ""  # digest of all that the values were computed from
     spacing: EventSpacing | None = None  # how events lie, for jobs that are the first of their series
     coarse: bool = False  # the scores have at most two distinct values, or one that most steps share
@@ -157,24 +189,7 @@ def divided(settings: Settings, pool: WorkerPool) -> tuple[Settings, Settings, l
     return settings.restricted(others), settings.restricted(here), [note]
 
 
-def missing_modules(modules: tuple[str, ...]) -> list[str]:
-    """Return those modules that this process cannot import.
-
-    Examples
-    --------
-    >>> missing_modules(("json", "no_such_module"))
-    ['no_such_module']
-    """
-    missing = []
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except Exception:  # whatever a user's file may raise when it is run
-            missing.append(module)
-    return missing
-
-
-def failed(jobs: Iterable[Job], purpose: str, reason: str, *, bad_input: bool = False) -> list[SeriesResult]:
+def failed(jobs: Iterable[Unit], purpose: str, reason: str, *, bad_input: bool = False) -> list[SeriesResult]:
     """Build the results of jobs that came to nothing."""
     return [SeriesResult(job.number, purpose, failure=reason, bad_input=bad_input) for job in jobs]
 
@@ -186,55 +201,93 @@ def lost(batch: Batch, reason: str) -> list[SeriesResult]:
 
 def prepare_worker() -> None:
     """Import what the first batch needs; the rest has been imported with this module."""
-    import pyarrow  # noqa: F401
+    has_arrow()
 
 
 def iterate_batch(batch: Batch, settings: Settings) -> Iterator[SeriesResult]:
-    """Compute the jobs of a batch one by one; stops between two jobs where the caller asked to stop."""
+    """Compute the jobs of a batch, short series several at a time; stops in between where the caller asked to stop."""
     if reason := other_code(settings):
         yield from failed(batch.jobs, batch.purpose, reason)
         return
     waiting = {job.number: job for job in batch.jobs}
     try:
-        for job, item in read_batch(batch):
+        at_once = MOST_STEPS if computes_together(settings.measures) else 1
+        for items in _several(read_batch(batch), at_once):
             if stopped():
                 return
-            del waiting[job.number]
-            try:
-                yield _result(job, _prepared(job, item, batch, settings), batch, settings)
-            except TableError as error:
-                yield from failed([job], batch.purpose, str(error), bad_input=True)
-            except Exception as error:
-                yield from failed([job], batch.purpose, named_error(error))
+            for item in items:
+                del waiting[item.unit.number]
+            yield from _results([SeriesTask(item, batch, settings) for item in items])
     except (TableError, OSError) as error:
         # The file turned out to be damaged while it was read; results of the series before stay valid.
         yield from failed(waiting.values(), batch.purpose, str(error), bad_input=True)
 
 
-def _prepared(job: Job, item: Any, batch: Batch, settings: Settings) -> Recording:
-    """One series as it is evaluated: less the steps that other detectors have no score for, 0 and 1 as predictions."""
-    recording = recording_of(item, settings.measures)
-    left_out = batch.left_out.get(job.number)
-    if left_out is not None:
-        recording = replace(recording, of_others=np.unpackbits(left_out, count=len(recording.labels)).astype(np.bool_))
-    if job.number in batch.binary:
-        recording = replace(recording, predictions=np.equal(cast("FloatArray", recording.scores), 1))
-    return recording
+def _several(items: Iterable[ScoredSeries], most_steps: int) -> Iterator[list[ScoredSeries]]:
+    """Put short series together; what has been read before a file turns out to be damaged is not lost."""
+    together: list[ScoredSeries] = []
+    steps = 0
+    try:
+        for item in items:
+            together.append(item)
+            steps += len(item.labels)
+            if steps >= most_steps:
+                yield together
+                together, steps = [], 0
+    except (TableError, OSError):
+        yield together
+        raise
+    yield together
 
 
-def _result(job: Job, recording: Recording, batch: Batch, settings: Settings) -> SeriesResult:
-    if batch.purpose == LOOK:
-        has_say = recording.absent is not None and not recording.is_mostly_missing
-        return SeriesResult(job.number, LOOK, absent=recording.absent if has_say else None)
-    task = SeriesTask(job, recording, replace(settings, measures=settings.measures.of_detector(job.detector)))
-    if batch.purpose == CHANCE:
-        return task.chance_alone()
-    return task.result(with_chance=job.number in batch.first)
+def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
+    """Take every task through its steps: what several of them lack is computed together."""
+    for task in tasks:
+        task.attempt(task.prepare)
+    for ask, compute in ((SeriesTask.wanted_values, _values_of_all), (SeriesTask.wanted_chance, _chance_of_all)):
+        alike: dict[object, list[Wanted]] = {}
+        for task in tasks:
+            for wanted in task.attempt(partial(ask, task)) or ():
+                alike.setdefault((wanted.missing.ids, wanted.missing.threshold), []).append(wanted)
+        for several in alike.values():
+            _complete(several, compute)
+    for task in tasks:
+        task.attempt(task.finish)
+        yield task.found
+
+
+def _complete(several: Sequence[Wanted], compute: Callable[[Sequence[Wanted]], Sequence[Mapping[str, Any]]]) -> None:
+    """Compute the same metrics for several tasks; where that fails for each alone, to see whose fault it is."""
+    started = time.perf_counter()
+    try:
+        found = compute(several) if several[0].missing.metrics else [{} for _ in several]
+    except Exception as error:
+        if len(several) == 1:
+            several[0].task.fail(error)
+        else:
+            for one in several:
+                _complete([one], compute)
+        return
+    seconds = (time.perf_counter() - started) / len(several)
+    for one, values in zip(several, found, strict=True):
+        one.keep(values, seconds)
+
+
+def _values_of_all(several: Sequence[Wanted]) -> list[dict[str, Value]]:
+    with warnings.catch_warnings():
+        # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
+        warnings.simplefilter("ignore")
+        return values_together([one.task.recording for one in several], several[0].missing, keep_going=True)
+
+
+def _chance_of_all(several: Sequence[Wanted]) -> list[dict[str, float]]:
+    asked = [(one.task.recording, one.task.values) for one in several]
+    return [{metric: value.value for metric, value in found.items()} for found in chance_of(asked, several[0].missing)]
 
 
 def other_code(settings: Settings) -> str:
     """Say which code of this process is not that of the process that asks for numbers, or nothing where it is."""
-    if settings.code != cache.fingerprint():
+    if settings.code != result_cache.fingerprint():
         return f"a worker has other metric code (pateval {__version__}) than this process"
     for metric in settings.metrics:
         if not metric.in_package and _token(metric) != settings.tokens.get(metric.id):
@@ -246,90 +299,137 @@ def other_code(settings: Settings) -> str:
 _token = lru_cache(maxsize=1024)(Metric.cache_token)
 
 
+@dataclass
+class Wanted:
+    """Values that are wanted of a task for one purpose: those that the cache has, and what else must be computed."""
+
+    task: SeriesTask
+    key: str
+    missing: Measures
+    found: dict[str, Any]
+    purpose: str
+
+    def keep(self, computed: Mapping[str, Any], seconds: float) -> None:
+        """Take in what was computed, and keep it in the cache."""
+        result, settings = self.task.found, self.task.settings
+        if not computed:
+            return
+        result.seconds += seconds
+        result.computed = result.computed or self.purpose != "chance"
+        self.found.update(computed)
+        sound = {
+            token: value
+            for metric, value in computed.items()
+            # Metrics that broke are tried again.
+            if (token := settings.tokens.get(metric)) is not None and not getattr(value, "failed", False)
+        }
+        if settings.cache is not None and sound:
+            result.records[self.key] = {**sound, result_cache.SECONDS: seconds}
+            error = result_cache.opened(settings.cache).store(self.key, result.records[self.key])
+            result.cache_error = result.cache_error or error
+
+
 class SeriesTask:
     """One detector on one series: all that is wanted of it and not in the cache yet, computed and kept."""
 
-    def __init__(self, job: Job, recording: Recording, settings: Settings) -> None:
-        self.job, self.recording, self.settings = job, recording, settings
-        self.measures = settings.measures
-        self.content = cache.content_digest(recording)
-        self.seconds = 0.0
-        self.records: dict[str, dict[str, Any]] = {}
-        self.cache_error = ""
-        self.computed = False
+    recording: Recording
 
-    def result(self, *, with_chance: bool) -> SeriesResult:
-        """All that is wanted; what random scores reach on the steps alone only where asked for."""
-        recording, settings = self.recording, self.settings
-        result = SeriesResult(self.job.number, labels=cache.labels_digest(recording), steps=self._left_out())
-        spacing = None
-        if with_chance and recording.labels.ndim == 1:
-            spacing = EventSpacing.of(
+    def __init__(self, item: ScoredSeries, batch: Batch, settings: Settings) -> None:
+        self.item, self.job, self.batch, self.settings = item, item.unit, batch, settings
+        self.measures = settings.measures.of_detector(self.job.detector)
+        self.found = SeriesResult(self.job.number, batch.purpose)
+        self.values: dict[str, Any] = {}
+
+    def attempt(self, step: Callable[[], Any]) -> Any:
+        """Take a step, unless one before has failed."""
+        try:
+            return None if self.found.failure else step()
+        except Exception as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """Come to nothing, for a reason."""
+        bad_input = isinstance(error, TableError)
+        reason = str(error) if bad_input else named_error(error)
+        (self.found,) = failed([self.job], self.batch.purpose, reason, bad_input=bad_input)
+
+    def prepare(self) -> None:
+        """Read the series as it is evaluated: less the steps without a score of others, 0 and 1 as predictions."""
+        recording, batch, number = recording_of(self.item, self.settings.measures), self.batch, self.job.number
+        left_out = batch.left_out.get(number)
+        if left_out is not None:
+            of_others = np.unpackbits(left_out, count=len(recording.labels)).astype(np.bool_)
+            recording = replace(recording, of_others=of_others)
+        if number in batch.binary:
+            recording = replace(recording, predictions=np.equal(cast("FloatArray", recording.scores), 1))
+        self.recording = recording
+
+    @cached_property
+    def content(self) -> str:
+        """Digest of all that the values are computed from."""
+        return result_cache.content_digest(self.recording)
+
+    @property
+    def _counts(self) -> bool:
+        """Whether there is anything to compute: a step that counts, and scores for at least half of them."""
+        recording = self.recording
+        return not recording.is_mostly_missing and (recording.is_left_out is None or not recording.is_left_out.all())
+
+    def wanted_values(self) -> list[Wanted]:
+        """Value or reason of each metric, unless only missing scores are looked for."""
+        if self.batch.purpose == LOOK or not self._counts:
+            return []
+        wanted = self._wanted("values", self._parameters(), self.measures)
+        self.values = wanted.found
+        return [wanted]
+
+    def wanted_chance(self) -> list[Wanted]:
+        """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
+        if not self.values or not self.measures.chance:
+            return []
+        self.values.update({name: Value(*value) for name, value in self.values.items()})
+        own, others = own_and_shared(self.recording, self.measures)
+        self.found.own_chance = own.ids
+        self.found.chance_key = chance_key(self.recording, others, self.values)
+        is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
+        measures = self.measures if is_shared else own
+        if not measures.metrics:
+            return []
+        parameters = [self._parameters(), measures.chance, measures.seed]
+        wanted = self._wanted("chance", parameters, measures, chance_key(self.recording, measures, self.values))
+        self.found.chance = wanted.found
+        return [wanted]
+
+    def finish(self) -> None:
+        """Look at scores and labels, and compute what is wanted of this series alone."""
+        recording, settings, found = self.recording, self.settings, self.found
+        if found.purpose == LOOK:
+            found.absent = None if recording.is_mostly_missing else recording.absent
+        if found.purpose != SCORES:
+            return
+        found.labels, found.content = result_cache.labels_digest(recording), self.content
+        if self.measures.follows_clock:
+            found.clock = result_cache.clock_digest(recording)
+        if recording.is_left_out is not None or recording.absent is not None:
+            found.steps = recording.counts
+        if self.job.number in self.batch.first and not recording.has_channels:
+            found.spacing = EventSpacing.of(
                 self.job.series, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore
             )
-        if recording.is_mostly_missing or (recording.is_left_out is not None and recording.is_left_out.all()):
-            return replace(result, values=values_of(recording, self.measures), content=self.content, spacing=spacing)
-        values = self.values()
-        has_chance = self.measures.chance > 0
+        if not self._counts:
+            found.values = values_of(recording, self.measures)
+            return
+        found.values = {name: Value(*self.values[name]) for name in self.measures.ids}
+        if settings.event_draws and settings.event_metrics:
+            found.limits = self.limits()
+        if settings.doubt:
+            found.doubt = self.on_moved_labels()
         scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
-        result = replace(
-            result,
-            values=values,
-            chance=self.chance(values, shared=with_chance) if has_chance else {},
-            own_chance=self._shared(own=True).ids,
-            chance_key=self.chance_key(values) if has_chance else "",
-            limits=self.limits() if settings.event_draws and settings.event_metrics else {},
-            doubt=self.on_moved_labels() if settings.doubt else {},
-            content=self.content,
-            spacing=spacing,
-            coarse=coarseness(without_gaps(scores)) is not None,
-        )
-        # What was computed and kept on the way.
-        return replace(
-            result,
-            seconds=self.seconds,
-            computed=self.computed,
-            records=self.records,
-            cache_error=self.cache_error,
-        )
-
-    def chance_alone(self) -> SeriesResult:
-        """What random scores reach on the steps of the series."""
-        values = self.values()
-        return SeriesResult(
-            self.job.number,
-            CHANCE,
-            chance=self.chance(values, shared=True),
-            own_chance=self._shared(own=True).ids,
-            chance_key=self.chance_key(values),
-            cache_error=self.cache_error,
-        )
-
-    def values(self) -> dict[str, Value]:
-        """Value or reason of each metric."""
-        found = self._completed("values", self._parameters(), self.measures, self._evaluated)
-        return {metric: Value(*value) if isinstance(value, list) else value for metric, value in found.items()}
-
-    def chance_key(self, values: Mapping[str, Value]) -> str:
-        """Equal where random scores reach the same under all metrics whose chance does not depend on the detector."""
-        return chance_key(self.recording, self._shared(own=False), values)
-
-    def chance(self, values: Mapping[str, Value], *, shared: bool) -> dict[str, float]:
-        """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
-        measures = self.measures if shared else self._shared(own=True)
-        if not measures.metrics:
-            return {}
-        parameters = [self._parameters(), measures.chance, measures.seed]
-        content = chance_key(self.recording, measures, values)
-
-        def drawn(wanted: Measures) -> dict[str, float]:
-            return {metric: value.value for metric, value in chance_of(self.recording, wanted, values).items()}
-
-        return self._completed("chance", parameters, measures, drawn, content)
+        found.coarse = coarseness(without_gaps(scores)) is not None
 
     def limits(self) -> dict[str, tuple[float, float]]:
         """Confidence limits over the events of the series."""
-        draws, seed = self.settings.event_draws, self.measures.seed
+        draws, seed = self.settings.event_draws or 0, self.measures.seed
 
         def computed(wanted: Measures) -> dict[str, list[float]]:
             def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
@@ -349,7 +449,7 @@ class SeriesTask:
         draws, seed = self.settings.doubt_draws, self.measures.seed
 
         def computed(wanted: Measures) -> dict[str, list[float]]:
-            generator = np.random.default_rng([seed, reach, int(cache.labels_digest(self.recording), 16)])
+            generator = np.random.default_rng([seed, reach, int(result_cache.labels_digest(self.recording), 16)])
             moved = [
                 self._evaluated(wanted, replace(self.recording, labels=labels))
                 for labels in moved_labels(self.recording.labels, reach, draws, generator)
@@ -365,35 +465,24 @@ class SeriesTask:
             warnings.simplefilter("ignore")
             return values_of(recording or self.recording, wanted, keep_going=True)
 
-    def _completed(
-        self, purpose: str, parameters: object, wanted: Measures, compute: Compute, content: str | None = None
-    ) -> dict[str, Any]:
+    def _completed(self, purpose: str, parameters: object, measures: Measures, compute: Compute) -> dict[str, Any]:
         """Take what the cache has, compute what is missing, and keep both."""
+        wanted, started = self._wanted(purpose, parameters, measures), time.perf_counter()
+        if wanted.missing.metrics:
+            wanted.keep(compute(wanted.missing), time.perf_counter() - started)
+        return {metric: wanted.found[metric] for metric in measures.ids}
+
+    def _wanted(self, purpose: str, parameters: object, measures: Measures, content: str | None = None) -> Wanted:
+        """Take what the cache has, and say what is missing."""
         folder, tokens = self.settings.cache, self.settings.tokens
-        key = cache.result_key(purpose, parameters, content or self.content, self.recording)
-        kept = {} if folder is None else cache.opened(folder).load(key)
-        found = {
-            metric: kept[token] for metric in wanted.ids if (token := tokens.get(metric)) is not None and token in kept
-        }
-        missing = tuple(metric for metric in wanted.metrics if metric.id not in found)
-        self.seconds += kept[cache.SECONDS] if found else 0.0
-        if missing:
-            started = time.perf_counter()
-            computed = compute(replace(wanted, metrics=missing))
-            seconds = time.perf_counter() - started
-            self.seconds += seconds
-            self.computed = self.computed or purpose != "chance"
-            found |= computed
-            sound = {
-                token: value
-                for metric, value in computed.items()
-                # Metrics that broke are tried again.
-                if (token := tokens.get(metric)) is not None and not getattr(value, "failed", False)
-            }
-            if folder is not None and sound:
-                self.records[key] = {**sound, cache.SECONDS: seconds}
-                self.cache_error = self.cache_error or cache.opened(folder).store(key, self.records[key])
-        return {metric: found[metric] for metric in wanted.ids if metric in found}
+        key = result_cache.result_key(purpose, parameters, content or self.content, self.recording)
+        kept = {} if folder is None else result_cache.opened(folder).load(key)
+        found = {metric: kept[token] for metric in measures.ids if (token := tokens.get(metric)) in kept}
+        self.found.seconds += kept[result_cache.SECONDS] if found else 0.0
+        missing = measures
+        if found:
+            missing = replace(measures, metrics=tuple(one for one in measures.metrics if one.id not in found))
+        return Wanted(self, key, missing, found, purpose)
 
     def _parameters(self) -> list[Any]:
         """Options that change numbers, beside those in the metrics' own tokens."""
@@ -406,15 +495,5 @@ class SeriesTask:
         lengths = [measures.early, measures.delay, measures.window]
         return [*lengths, measures.threshold, measures.max_gap, measures.missing, levels]
 
-    def _shared(self, *, own: bool) -> Measures:
-        """The metrics whose chance hangs on the detector, or the others."""
-        metrics = self.measures.metrics
-        chosen = (one for one in metrics if has_own_chance(one, self.recording, self.measures) == own)
-        return replace(self.measures, metrics=tuple(chosen))
-
     def _only(self, names: Sequence[str]) -> Measures:
         return replace(self.measures, metrics=tuple(self.measures.by_id[name] for name in names))
-
-    def _left_out(self) -> StepCounts | None:
-        recording = self.recording
-        return None if recording.is_left_out is None and recording.absent is None else recording.counts

@@ -13,19 +13,22 @@ import io
 import json
 import math
 import os
-from dataclasses import dataclass, fields, replace
+import re
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pateval.evaluation.measures import Measures
+from pateval.evaluation.files import binary_detectors
 from pateval.io import TableError, saved_plan
+from pateval.io.arrow import arrow
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import board_files
-from pateval.leaderboards.progress import binary_detectors
-from pateval.leaderboards.run import choose, compute
+from pateval.leaderboards.arrays import by_name, with_chance
+from pateval.leaderboards.growth import settings_of
+from pateval.leaderboards.run import compute
 from pateval.leaderboards.tasks import prepare_worker
 from pateval.output.results import Result, columns_of
 from pateval.output.text_table import plain
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 
     from pateval.io.plan import Plan
     from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.tasks import Settings
     from pateval.output.progress import Report
 
 SAMPLE = 200
@@ -197,8 +199,8 @@ def verify(
         if plan is None:
             raise TableError(f"{target}: none of its inputs can be read again; {problems[-1]}")
         pairs, chosen = _chosen_pairs(plan, saved, 0 if all else sample, seed)
-        whole, part = chosen.size == pairs.size, _part(plan, chosen)
-        settings = _settings(target, run, part.detectors, with_doubt=whole)
+        whole, part = chosen.size == pairs.size, by_name(plan, np.isin(_pair_of_job(plan), chosen))
+        settings = settings_of(run, part.detectors, target, with_doubt=whole)
         with WorkerPool(None, workers, prepare=prepare_worker) as pool:
             board = compute(
                 part,
@@ -234,13 +236,7 @@ def verify(
 
 
 def detectable_share(pairs: int, checked: int) -> float:
-    """Return the smallest share of wrong pairs of which a sample meets one with a probability of 95 %.
-
-    Examples
-    --------
-    >>> detectable_share(100, 100), round(detectable_share(10_000, 200), 4)
-    (0.01, 0.0148)
-    """
+    """Return the smallest share of wrong pairs of which a sample meets one with a probability of 95 %."""
     if not checked:
         return 1.0
     miss, wrong = 1.0, 0
@@ -267,61 +263,29 @@ def _pair_of_job(plan: Plan) -> Any:
     return plan.jobs.detector_code.astype(np.int64) * len(plan.series) + plan.jobs.series_code
 
 
-def _part(plan: Plan, pairs: Any) -> Plan:
-    """The jobs of some pairs; names that none of them has would be detectors and series without values."""
-    jobs, chosen = plan.jobs, np.isin(_pair_of_job(plan), pairs)
-    arrays = {
-        field.name: getattr(jobs, field.name)[chosen]
-        for field in fields(jobs)
-        if isinstance(getattr(jobs, field.name), np.ndarray)
-    }
-    names: dict[str, Any] = {}
-    for axis, codes in (("detectors", "detector_code"), ("series", "series_code"), ("runs", "run_code")):
-        used, numbers = np.unique(arrays[codes], return_inverse=True)
-        names[axis] = tuple(getattr(jobs, axis)[code] for code in used)
-        arrays[codes] = numbers.astype(np.int32)
-    return replace(plan, jobs=replace(jobs, **arrays, **names))
-
-
-def _settings(folder: Path, run: Mapping[str, Any], detectors: Sequence[str], *, with_doubt: bool) -> Settings:
-    """What was computed of some detectors; moved labels take as long as all the rest, and are left out of a sample."""
-    doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
-    try:
-        measures = Measures.from_record(run["measures"])
-        own = tuple(pair for pair in measures.thresholds if pair[0] in detectors)
-        measures = replace(measures, thresholds=own)
-        settings = choose(measures, event_draws=run["event_draws"], doubt=doubt["amount"], doubt_draws=doubt["draws"])
-    except (TypeError, ValueError, KeyError) as error:
-        raise TableError(f"{folder}: its metrics cannot be computed here: {one_line(error)}") from error
-    return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt["metrics"]))
-
-
 def _cell_differences(
     saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any], *, complete: bool
 ) -> Iterator[Difference]:
     """Compare values, reasons, signatures, coverage, chance and digests of what was computed again."""
-    import pyarrow.compute as pc
-
-    cells = _cells(saved)
-    known = {
-        _key(row): row for row in cells.filter(pc.is_in(cells["series"], board.scores["series"].unique())).to_pylist()
-    }
+    known = _cells(saved, board.series)
     lines: dict[Difference, None] = {}
-    for row in _cells(board).to_pylist():
-        old, where, metric = known.pop(_key(row), None), _name(row), row["metric"]
+    for key, row in _cells(board, board.series).items():
+        old, where, metric = known.pop(key, None), _name(row), row["metric"]
         if old is None:
             lines[Difference("pair", f"{where}: in the inputs, but not in the leaderboard")] = None
             continue
         if not _same(old["digest"], row["digest"]):
             lines[Difference("input", f"{where}: its input is not the one the leaderboard was computed from")] = None
-        texts = [tuple(_comparable(one[name], run) for one in (old, row)) for name in ("signature", "reason")]
-        for kind, what, (written, right) in (
-            ("definition", f"{metric} is of the definition", texts[0]),
-            ("value", f"{metric} is", (old["value"], row["value"])),
-            ("value", f"{metric} has the reason", texts[1]),
-            ("value", "coverage is", (old.get("coverage"), row.get("coverage"))),
-            ("chance", f"chance of {metric} is", (old["chance"], row["chance"])),
+        for kind, what, name in (
+            ("definition", f"{metric} is of the definition", "signature"),
+            ("value", f"{metric} is", "value"),
+            ("value", f"{metric} has the reason", "reason"),
+            ("value", "coverage is", "coverage"),
+            ("chance", f"chance of {metric} is", "chance"),
         ):
+            written, right = old.get(name), row.get(name)
+            if isinstance(written, str) or isinstance(right, str):
+                written, right = _comparable(written, run), _comparable(right, run)
             if not _same(written, right):
                 lines[Difference(kind, f"{where}: {what} {_text(written)}; {_FROM_INPUTS} {_text(right)}")] = None
     if complete:
@@ -330,39 +294,39 @@ def _cell_differences(
     yield from lines
 
 
-def _cells(board: Leaderboard) -> Any:
-    """The scores of a board with chance and the digest of the input beside each (pyarrow Table)."""
-    import pyarrow as pa
+def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The rows of a board's scores on some series, with chance and the digest of the input in each."""
+    pa = arrow()
+    pc = arrow("compute")
 
-    e, s = np.nonzero(board.present if board.runs is None else board.runs.present)
-    d = e if board.runs is None else board.runs.entries.detector_code[e]
-    runs = [""] * e.size if board.runs is None else [board.runs.entries.names[entry] for entry in e.tolist()]
-    chance = np.full((e.size, len(board.metrics)), np.nan)
-    if board.chance is not None:
-        rows = board.chance.rows[d, s]
-        chance[rows >= 0] = board.chance.levels[rows[rows >= 0]]
-    pairs = zip(d.tolist(), s.tolist(), runs, strict=True)
-    digests = [board.digests.get((board.detectors[one], board.series[other], run)) for one, other, run in pairs]
-    repeated = np.repeat(np.array(digests, dtype=object), len(board.metrics))
-    table = board.scores.append_column("chance", pa.array(chance.ravel()))
-    return table.append_column("digest", pa.array(repeated, pa.string()))
+    cells, found = with_chance(board), dict[tuple[str, ...], dict[str, Any]]()
+    for row in cells.filter(pc.is_in(cells["series"], pa.array(series))).to_pylist():
+        names = row["detector"], row["series"], row.get("run") or ""
+        found[*names, row["metric"]] = row | {"digest": board.digests.get(names)}
+    return found
 
 
 def _whole_differences(saved: Leaderboard, board: Leaderboard, run: Mapping[str, Any]) -> Iterator[Difference]:
     """Compare what only all pairs together tell: moved labels, warnings, and what the board says of itself."""
     if board.doubt is not None and saved.doubt is not None:
-        right, written = (as_csv(one.doubt.value_table(board.series)) for one in (board, saved) if one.doubt)
-        if sentence := first_difference(right, written, _FROM_INPUTS):
+        ours, theirs = (as_csv(doubt.value_table(board.series)) for doubt in (board.doubt, saved.doubt))
+        if sentence := first_difference(ours, theirs, _FROM_INPUTS):
             yield Difference("value", f"{board_files.DOUBT}: {sentence}")
-    described = board_files.describe(board)
+    tables = [board_files.tables_of(one) for one in (board, saved)]
+    for name in (board_files.JOBS, board_files.SERIES):
+        if name in tables[0]:  # digests are compared pair by pair
+            here = [column for column in tables[0][name].column_names if column != "digest"]
+            right, written = (as_csv(found[name].select(here)) for found in tables)
+            if sentence := first_difference(right, written, _FROM_INPUTS):
+                yield Difference("record", f"{name}: {sentence}")
+    described, recorded = (_comparable(one, run) for one in (board_files.describe(board), dict(run)))
     for name in _FOUND_AGAIN:
-        for where, right, written in _unequal(_comparable(described.get(name), run), _comparable(run.get(name), run)):
-            yield Difference("record", f"run.json: {name}{where} is {_text(written)}; {_FROM_INPUTS} {_text(right)}")
+        for where, ours, theirs in _unequal(described.get(name), recorded.get(name)):
+            yield Difference("record", f"run.json: {name}{where} is {_text(theirs)}; {_FROM_INPUTS} {_text(ours)}")
             break
     for name in ("warnings", "failures"):
-        known = _comparable(run.get(name), run)
-        for line in _comparable(described[name], run):
-            if line not in known:
+        for line in described[name]:
+            if line not in recorded.get(name):
                 yield Difference("record", f"run.json: {name} lack a line; {_FROM_INPUTS} {_text(line)}")
                 break
 
@@ -397,16 +361,7 @@ def _table_differences(folder: Path, board: Leaderboard) -> Iterator[Difference]
 
 
 def first_difference(expected: str, written: str, source: str) -> str:
-    r"""Compare a table with what it should be, both as CSV: nothing, or a sentence with the first cell that differs.
-
-    Examples
-    --------
-    >>> right = "detector,mean\na,0.5\nb,\n"
-    >>> first_difference(right, "detector,mean\na,0.50\nb,\n", "the values give")
-    ''
-    >>> first_difference(right, "detector,mean\na,0.6\nb,\n", "the values give")
-    'mean in row 1 (a) is 0.6; the values give 0.5'
-    """
+    """Compare a table with what it should be, both as CSV: nothing, or a sentence with the first cell that differs."""
     if expected == written:
         return ""
     (header, *right), (names, *rows) = (
@@ -448,20 +403,11 @@ def _unequal(expected: Any, given: Any, where: str = "") -> Iterator[tuple[str, 
 
 def _comparable(value: Any, run: Mapping[str, Any]) -> Any:
     """A value without what may differ: the version in signatures, and the folder that relative paths are in."""
-    if isinstance(value, dict):
-        return {key: _comparable(item, run) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_comparable(item, run) for item in value]
-    if not isinstance(value, str):
-        return value
+    text = json.dumps(value)
     for folder in (run["reading"]["directory"], Path.cwd()):
-        value = value.replace(f"{folder}{os.sep}", "")
+        text = text.replace(json.dumps(f"{folder}{os.sep}")[1:-1], "")
     # Definitions go up when numbers change; the version does not matter.
-    return "|".join(part for part in value.split("|") if not part.startswith("pateval:"))
-
-
-def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return row["detector"], row["series"], row.get("run") or "", row["metric"]
+    return json.loads(re.sub(r"\|pateval:[^|\"]*", "", text))
 
 
 def _name(row: Mapping[str, Any]) -> str:

@@ -1,4 +1,20 @@
-"""Which channels an anomaly affects, and which the detector blames."""
+"""Which channels an anomaly affects, and which the detector blames.
+
+Parameters
+----------
+labels : array-like of 0 and 1, steps by channels
+    The truth.
+predictions : array-like of 0 and 1, steps by channels
+    What the detector flagged.
+anomalies : array-like of int, steps by channels, optional
+    Which anomaly each labelled cell belongs to, 0 exactly where the label is 0. By default each maximal run of
+    steps with a labelled channel is one anomaly.
+
+References
+----------
+.. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+   arXiv:2406.17826.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +26,7 @@ import numpy as np
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, IntArray, number_array, require_anomaly
-from pateval.validation.checked import on_channel_predictions
+from pateval.validation.checked import on_predictions
 from pateval.validation.options import BETA
 from pateval.validation.wording import in_words
 
@@ -18,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-@on_channel_predictions()
+@on_predictions("channels")
 def affected_channels(
     labels: BoolArray,
     predictions: BoolArray,
@@ -39,13 +55,6 @@ def affected_channels(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1, steps by channels
-        The truth.
-    predictions : array-like of 0 and 1, steps by channels
-        What the detector flagged.
-    anomalies : array-like of int, steps by channels, optional
-        Which anomaly each labelled cell belongs to, 0 exactly where the label is 0. By default each maximal run of
-        steps with a labelled channel is one anomaly.
     subsystems : iterable, optional
         A name per channel; channels of one name are counted as one, affected or detected where any of them is.
 
@@ -66,11 +75,6 @@ def affected_channels(
     --------
     Predictions outside every anomaly cost nothing, and one predicted step inside an anomaly blames a channel.
 
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
-
     Examples
     --------
     >>> labels = [[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]
@@ -84,7 +88,7 @@ def affected_channels(
     return PRF(*(float(np.mean(column)) for column in zip(*per_anomaly, strict=True)))
 
 
-@on_channel_predictions(beta=BETA)
+@on_predictions("channels", beta=BETA)
 def affected_channels_f_beta(
     labels: BoolArray,
     predictions: BoolArray,
@@ -101,13 +105,6 @@ def affected_channels_f_beta(
 
     Parameters
     ----------
-    labels : array-like of 0 and 1, steps by channels
-        The truth.
-    predictions : array-like of 0 and 1, steps by channels
-        What the detector flagged.
-    anomalies : array-like of int, steps by channels, optional
-        Which anomaly each labelled cell belongs to, 0 exactly where the label is 0. By default each maximal run of
-        steps with a labelled channel is one anomaly.
     subsystems : iterable, optional
         A name per channel; channels of one name are counted as one.
     beta : float, default 0.5
@@ -128,11 +125,6 @@ def affected_channels_f_beta(
     Warnings
     --------
     Predictions outside every anomaly cost nothing, and one predicted step inside an anomaly blames a channel.
-
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
 
     Examples
     --------

@@ -1,4 +1,10 @@
-"""Affiliation: how near predictions and events are, compared with what chance would give."""
+"""Affiliation: how near predictions and events are, compared with what chance would give.
+
+References
+----------
+.. [1] A. Huet, J. M. Navarro, D. Rossi, "Local evaluation of time series anomaly detection algorithms", KDD 2022,
+   doi:10.1145/3534678.3539339.
+"""
 
 from __future__ import annotations
 
@@ -30,25 +36,10 @@ def affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     probability that a step drawn at random from the zone is no nearer; see `affiliation_events`. Precision is the
     mean over the zones with a prediction, recall the mean over all.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     The floor is high: random predictions reach a precision near 0.5 and a recall near 1, so 0.67 is about what luck
     gives, and a detection far from a lone event still scores well because its zone is wide.
-
-    References
-    ----------
-    .. [1] A. Huet, J. M. Navarro, D. Rossi, "Local evaluation of time series anomaly detection algorithms", KDD 2022,
-       doi:10.1145/3534678.3539339.
 
     Examples
     --------
@@ -79,16 +70,6 @@ def affiliation_events(labels: BoolArray, predictions: BoolArray) -> tuple[Float
         Per event, in order; NaN where its zone holds no prediction.
     recall : ndarray of float
         Per event, in order; 0 where its zone holds no prediction.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
-    References
-    ----------
-    .. [1] A. Huet, J. M. Navarro, D. Rossi, "Local evaluation of time series anomaly detection algorithms", KDD 2022,
-       doi:10.1145/3534678.3539339.
 
     Examples
     --------

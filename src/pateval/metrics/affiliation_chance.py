@@ -1,4 +1,10 @@
-"""Affiliation with its precision measured from what chance would give."""
+"""Affiliation with its precision measured from what chance would give.
+
+References
+----------
+.. [1] Z. Zhong et al., "SimAD: a simple dissimilarity-based approach for time-series anomaly detection", IEEE
+   Transactions on Neural Networks and Learning Systems 2025, arXiv:2405.11238.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +31,10 @@ def normalised_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     PRF
         Precision and F1 in [-1, 1], recall in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Emerging: one group's use so far. One half is chance only where events are short beside their zones; see
     `unbiased_affiliation`. Below chance more recall makes F' worse, and predicting nothing (0) is better than that.
-
-    References
-    ----------
-    .. [1] Z. Zhong et al., "SimAD: a simple dissimilarity-based approach for time-series anomaly detection", IEEE
-       Transactions on Neural Networks and Learning Systems 2025, arXiv:2405.11238.
 
     Examples
     --------
@@ -81,11 +77,6 @@ def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     -----
     The authors' program estimates chance from three random predictions, with another result at each call; c is what
     they scatter about.
-
-    References
-    ----------
-    .. [1] Z. Zhong et al., "SimAD: a simple dissimilarity-based approach for time-series anomaly detection", IEEE
-       Transactions on Neural Networks and Learning Systems 2025, arXiv:2405.11238.
 
     Examples
     --------

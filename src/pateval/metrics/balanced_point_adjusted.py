@@ -24,16 +24,6 @@ def balanced_point_adjusted(labels: BoolArray, predictions: BoolArray, *, width:
     width : int, default 2
         Steps by which a predicted step spreads to both sides.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Emerging: a preprint so far, whose text was not at hand: this is what its authors' program does. A lucky step still

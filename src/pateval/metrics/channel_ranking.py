@@ -1,4 +1,17 @@
-"""Whether the channels with the highest scores are those that an anomaly affects."""
+"""Whether the channels with the highest scores are those that an anomaly affects.
+
+Parameters
+----------
+labels : array-like of 0 and 1, steps by channels
+    The truth.
+scores : array-like of float, steps by channels
+    Higher is more anomalous.
+percent : float, default 100
+    How many channels are looked at, in percent of those labelled; 100 or more.
+missing : {"error", "ignore", "normal"}
+    What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
+    others of its step.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +22,7 @@ import numpy as np
 
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import on_channel_scores
+from pateval.validation.checked import documented, on_scores
 from pateval.validation.options import number
 
 if TYPE_CHECKING:
@@ -27,6 +40,7 @@ class ChannelRanking(_ChannelRankingFields, Result):
     __slots__ = ()
 
 
+@documented
 def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error") -> float:
     r"""Mean share of the affected channels that are among those with the highest scores (HitRate@P%).
 
@@ -37,27 +51,10 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
 
     and the mean over the steps with a labelled channel. Where scores are tied it is the mean over all their orders.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1, steps by channels
-        The truth.
-    scores : array-like of float, steps by channels
-        Higher is more anomalous.
-    percent : float, default 100
-        How many channels are looked at, in percent of those labelled; 100 or more.
-    missing : {"error", "ignore", "normal"}
-        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
-        others of its step.
-
     Returns
     -------
     float
         In [0, 1], higher is better.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -87,6 +84,7 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
     return channel_ranking(labels, scores, percent=percent, missing=missing).hit_rate
 
 
+@documented
 def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, missing: str = "error") -> float:
     r"""Mean normalised discounted cumulative gain of the channels ranked by their scores (NDCG@P%).
 
@@ -96,27 +94,10 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, 
 
     and the mean over these steps. Where scores are tied, every rank of the tie carries its mean label.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1, steps by channels
-        The truth.
-    scores : array-like of float, steps by channels
-        Higher is more anomalous.
-    percent : float, default 100
-        How many channels are looked at, in percent of those labelled; 100 or more.
-    missing : {"error", "ignore", "normal"}
-        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
-        others of its step.
-
     Returns
     -------
     float
         In [0, 1], higher is better.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -138,33 +119,16 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, 
     return channel_ranking(labels, scores, percent=percent, missing=missing).ndcg
 
 
-@on_channel_scores(percent=number(100.0))
+@on_scores("channels", percent=number(100.0))
 def channel_ranking(
     labels: BoolArray, scores: FloatArray, *, percent: float = 100, missing: str = "error"
 ) -> ChannelRanking:
     """Both `channel_hit_rate` and `channel_ndcg`, from one ranking.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1, steps by channels
-        The truth.
-    scores : array-like of float, steps by channels
-        Higher is more anomalous.
-    percent : float, default 100
-        How many channels are looked at, in percent of those labelled; 100 or more.
-    missing : {"error", "ignore", "normal"}
-        What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
-        others of its step.
-
     Returns
     -------
     ChannelRanking
         ``hit_rate`` and ``ndcg``.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Examples
     --------

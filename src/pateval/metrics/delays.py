@@ -1,4 +1,14 @@
-"""What operators ask: how soon is an anomaly seen, and how often is the alarm false."""
+"""What operators ask: how soon is an anomaly seen, and how often is the alarm false.
+
+Parameters
+----------
+unit : str, optional
+    Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
+times, time_unit
+    When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
+early, delay : int, default 100
+    How far before and after the onset an alarm still belongs to it, in steps.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +42,6 @@ def mean_detection_delay(
 
     The delay of an event is the distance from its first step to the first predicted step inside it. Events without
     one do not count.
-
-    Parameters
-    ----------
-    unit : str, optional
-        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
-    times, time_unit
-        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
 
     Returns
     -------
@@ -85,22 +88,10 @@ def censored_detection_delay(
     The delay of an event is the distance from its first step to the first predicted step inside it. An event that
     passes undetected is cut off at its end: the operator waited all its L steps in vain.
 
-    Parameters
-    ----------
-    unit : str, optional
-        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
-    times, time_unit
-        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
-
     Returns
     -------
     float
         0 or more, **lower is better**; the mean length of the events where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -138,15 +129,6 @@ def mean_detection_offset(
     An alarm is the first step of a predicted run. Of the alarms from ``early`` steps before an event's first step to
     ``delay`` steps after it, the earliest counts; events without one do not.
 
-    Parameters
-    ----------
-    early, delay : int, default 100
-        How far before and after the onset an alarm still belongs to it, in steps.
-    unit : str, optional
-        Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
-    times, time_unit
-        When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
-
     Returns
     -------
     float
@@ -179,20 +161,10 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
     An alarm is the first step of a predicted run; it is near if it lies from ``early`` steps before the event's first
     step to ``delay`` steps after it.
 
-    Parameters
-    ----------
-    early, delay : int, default 100
-        How far before and after the onset an alarm still belongs to it, in steps.
-
     Returns
     -------
     float
         In [0, 1], higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -235,11 +207,6 @@ def false_alarm_rate(
     -------
     float
         From 0 to ``per / 2`` or so, **lower is better**; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------

@@ -1,4 +1,14 @@
-"""Detection quality: zones near and far around each event, and what predictions do in them."""
+"""Detection quality: zones near and far around each event, and what predictions do in them.
+
+Parameters
+----------
+near : float, default 125
+    Steps around an event that are near it; above 0, and well below the gaps between events.
+
+References
+----------
+.. [1] Y. Li et al., DQE, preprint 2026, arXiv:2603.06131.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +19,7 @@ import numpy as np
 from pateval.labels.events import runs
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_predictions, on_scores
+from pateval.validation.checked import documented, on_predictions, on_scores
 from pateval.validation.options import integer_from, number
 
 if TYPE_CHECKING:
@@ -50,12 +60,8 @@ def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 12
 
     Parameters
     ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
     scores : array-like of float
         From 0 to 1, higher is more anomalous, one value per time step.
-    near : float, default 125
-        Steps around an event that are near it; above 0, and well below the gaps between events.
     thresholds : int, default 100
         Number of thresholds, equally spaced up to 1.
 
@@ -73,10 +79,6 @@ def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 12
     --------
     Emerging: a preprint so far. It depends on the values of the scores and not on their order alone, and it inherits
     what is wrong with `detection_quality_predictions`.
-
-    References
-    ----------
-    .. [1] Y. Li et al., DQE, preprint 2026, arXiv:2603.06131.
 
     Examples
     --------
@@ -96,6 +98,7 @@ def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 12
     return sum(_parts(zones, scores >= level).quality for level in levels if level <= highest) / thresholds
 
 
+@documented
 def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, near: float = 125) -> float:
     r"""Detection quality of predictions: capture, near misses and false alarms, event by event (DQE).
 
@@ -113,24 +116,10 @@ def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, 
 
     .. math:: Q = \operatorname{mean} \sqrt{\tfrac12 (C + N)\, A}
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    predictions : array-like of 0 and 1
-        What the detector flagged, one value per time step.
-    near : float, default 125
-        Steps around an event that are near it; above 0, and well below the gaps between events.
-
     Returns
     -------
     float
         In [0, 1], higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -138,10 +127,6 @@ def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, 
     quality from 0.706 to 0.998. In a narrow gap only the earlier event is paid for near misses. A missed event without
     a near piece scores 0 whatever its false alarms. With ``near`` as long as the gaps, flagging everything scores high:
     0.906 on 100 steps.
-
-    References
-    ----------
-    .. [1] Y. Li et al., DQE, preprint 2026, arXiv:2603.06131.
 
     Examples
     --------
@@ -164,15 +149,6 @@ def detection_quality_parts(labels: BoolArray, predictions: BoolArray, *, near: 
     -------
     DetectionQuality
         ``quality``, ``capture``, ``near_miss`` and ``false_alarm``, each in [0, 1], higher is better.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
-    References
-    ----------
-    .. [1] Y. Li et al., DQE, preprint 2026, arXiv:2603.06131.
 
     Examples
     --------

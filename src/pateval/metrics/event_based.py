@@ -1,4 +1,10 @@
-"""Counting events instead of steps."""
+"""Counting events instead of steps.
+
+References
+----------
+.. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+   arXiv:2406.17826.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +35,6 @@ def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     Precision is the share of predicted steps that are anomalous; recall the share of events with at least one
     predicted step.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -77,16 +73,6 @@ def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     .. math:: P = TP / (TP + FP), \quad R = TP / (TP + FN)
 
     with TP and FN counted in events and FP in predicted runs.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -130,11 +116,6 @@ def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
         Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted. Where every step is anomalous the
         factor is 1.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     One correct step per event is a perfect score: neither coverage nor delay counts.
@@ -165,16 +146,6 @@ def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     .. math:: P = TP / (TP + FP), \quad R = TP / (TP + FN)
 
     with TP and FN counted in events and FP in steps.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -212,19 +183,9 @@ def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float 
     float
         In [0, 1], higher is better; 0 where nothing is predicted.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     One correct step per event is a perfect score: neither coverage nor delay counts.
-
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
 
     Examples
     --------
@@ -250,19 +211,9 @@ def alarming_precision(labels: BoolArray, predictions: BoolArray) -> float:
     float
         In [0, 1], higher is better; 0 where no event is touched.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     It counts repeated alarms and nothing else: false alarms cost nothing, and flagging every step scores 1.
-
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
 
     Examples
     --------

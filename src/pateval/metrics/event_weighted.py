@@ -1,4 +1,19 @@
-"""Point adjustment in which an event counts for some points instead of for its length."""
+"""Point adjustment in which an event counts for some points instead of for its length.
+
+Parameters
+----------
+weight : {"log", "sqrt", "one", "length"}
+    What an event counts; see `event_weighted`.
+base : int, default 3
+    Base of the logarithm, 2 or more.
+delay : int, optional
+    Steps after an event's first step within which a detection is in time; any by default.
+
+References
+----------
+.. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
+   ISSRE 2024, arXiv:2402.10802.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +26,7 @@ from pateval.labels.events import count_inside, runs, within
 from pateval.output.prf import PRF
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import on_predictions, on_scores
+from pateval.validation.checked import documented, on_predictions, on_scores
 from pateval.validation.options import STEPS, integer_from, word_of
 
 if TYPE_CHECKING:
@@ -71,20 +86,6 @@ def event_weighted(
     weight : {"log", "sqrt", "one", "length"}
         What an event of L steps counts: the largest n with ``base**n <= L + base``; the square root of L, rounded down;
         1; L itself, which is point adjustment.
-    base : int, default 3
-        Base of the logarithm, 2 or more.
-    delay : int, optional
-        Steps after an event's first step within which a detection is in time; any by default.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -94,11 +95,6 @@ def event_weighted(
     Notes
     -----
     The authors' program floors an inexact logarithm: with base 3 an event of 240 steps counts 4 there, 5 here.
-
-    References
-    ----------
-    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
-       ISSRE 2024, arXiv:2402.10802.
 
     Examples
     --------
@@ -113,6 +109,7 @@ def event_weighted(
     return PRF.from_counts(points[is_detected].sum(), false_positive, points[~is_detected].sum())
 
 
+@documented
 def event_weighted_best_f1(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -126,30 +123,10 @@ def event_weighted_best_f1(
 
     A step is predicted where its score is at least the threshold; every distinct score is tried.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        Higher is more anomalous, one value per time step.
-    weight : {"log", "sqrt", "one", "length"}
-        What an event counts; see `event_weighted`.
-    base : int, default 3
-        Base of the logarithm, 2 or more.
-    delay : int, optional
-        Steps after an event's first step within which a detection is in time; any by default.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
-
     Returns
     -------
     float
         In [0, 1], higher is better.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -159,11 +136,6 @@ def event_weighted_best_f1(
     -----
     The authors' program also stops inside a tie, in the order of time, and so finds values that no threshold gives.
 
-    References
-    ----------
-    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
-       ISSRE 2024, arXiv:2402.10802.
-
     Examples
     --------
     >>> event_weighted_best_f1([0, 1, 1, 0, 0, 1], [0.1, 0.9, 0.2, 0.8, 0.0, 0.5])
@@ -172,6 +144,7 @@ def event_weighted_best_f1(
     return event_weighted_curve(labels, scores, weight=weight, base=base, delay=delay, missing=missing).best_f1
 
 
+@documented
 def event_weighted_average_precision(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -187,30 +160,10 @@ def event_weighted_average_precision(
 
     over every distinct score t from the highest down, with t' the one before and recall 0 ahead of the first.
 
-    Parameters
-    ----------
-    labels : array-like of 0 and 1
-        The truth, one value per time step.
-    scores : array-like of float
-        Higher is more anomalous, one value per time step.
-    weight : {"log", "sqrt", "one", "length"}
-        What an event counts; see `event_weighted`.
-    base : int, default 3
-        Base of the logarithm, 2 or more.
-    delay : int, optional
-        Steps after an event's first step within which a detection is in time; any by default.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
-
     Returns
     -------
     float
         In [0, 1], higher is better.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -220,11 +173,6 @@ def event_weighted_average_precision(
     Notes
     -----
     The authors' program loses an event of one step at the end of the series.
-
-    References
-    ----------
-    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
-       ISSRE 2024, arXiv:2402.10802.
 
     Examples
     --------
@@ -246,19 +194,9 @@ def pa_average_precision(labels: BoolArray, scores: FloatArray, *, missing: str 
     float
         In [0, 1], higher is better.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Point adjustment rewards luck: one high score pays for a whole event; see `point_adjusted`.
-
-    References
-    ----------
-    .. [1] H. Si et al., "TimeSeriesBench: an industrial-grade benchmark for time series anomaly detection models",
-       ISSRE 2024, arXiv:2402.10802.
 
     Examples
     --------
@@ -282,24 +220,10 @@ def event_weighted_curve(
 
     Between two such thresholds only false alarms are added, so nothing else can decide a best F1 or an area of steps.
 
-    Parameters
-    ----------
-    weight : {"log", "sqrt", "one", "length"}
-        What an event counts; see `event_weighted`.
-    base : int, default 3
-        Base of the logarithm, 2 or more.
-    delay : int, optional
-        Steps after an event's first step within which a detection is in time; any by default.
-
     Returns
     -------
     EventWeightedCurve
         Arrays ``precision`` and ``recall``.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Examples
     --------

@@ -25,16 +25,6 @@ def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window:
     window : int, default 5
         Steps per window; 1 for none.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     A single early step pays for the rest of the event. Events closer together than two windows may become one.

@@ -46,16 +46,6 @@ def operator_interest(
     bound : float, default 0.5
         Interest that a lasting alert keeps, in [0, 1].
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Emerging: a preprint so far. Its three options are a choice, and the curve of a long alert is nearly flat: it then

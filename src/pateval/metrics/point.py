@@ -25,16 +25,6 @@ def point(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{TP + FN}, \quad F_1 = \frac{2 P R}{P + R}.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Steps are not events: one long event outweighs many short ones, and a detection that is one step late counts as

@@ -1,4 +1,10 @@
-"""Point adjustment: credit a whole event for being hit, and the variants that ask for more than one lucky step."""
+"""Point adjustment: credit a whole event for being hit, and the variants that ask for more than one lucky step.
+
+References
+----------
+.. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
+   arXiv:2109.05257.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +32,6 @@ def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     An event of which at least one step is predicted counts as predicted from its first step to its last; steps
     outside the events stay as they are. Then precision, recall and F1 of single steps.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------
@@ -130,25 +126,10 @@ def point_adjusted_k(labels: BoolArray, predictions: BoolArray, *, k: int = 20) 
     k : int, default 20
         Percentage of an event, 0 to 100, that must be exceeded.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     For small k, and for any k below the detector's share of flagged steps, it still rewards luck as `point_adjusted`
     does; `point_adjusted_k_area` does not ask for a choice.
-
-    References
-    ----------
-    .. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
-       arXiv:2109.05257.
 
     Examples
     --------
@@ -172,16 +153,6 @@ def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
     -------
     float
         In [0, 1], higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
-    References
-    ----------
-    .. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
-       arXiv:2109.05257.
 
     Examples
     --------
@@ -216,16 +187,6 @@ def delay_adjusted(labels: BoolArray, predictions: BoolArray, *, delay: int = 7)
     ----------
     delay : int, default 7
         Steps after an event's first step within which a detection is in time.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------

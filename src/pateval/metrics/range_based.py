@@ -45,16 +45,6 @@ def range_based(
         Which positions of a range weigh more: none, the first, the central or the last; the weight falls by one per
         step.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Precision averages over predicted runs whatever their length: many one-step hits outvote one long false alarm.

@@ -1,4 +1,10 @@
-"""Metrics on the order of the scores alone: ROC and precision-recall areas, values at the top k, the UCR score."""
+"""Metrics on the order of the scores alone: ROC and precision-recall areas, values at the top k, the UCR score.
+
+References
+----------
+.. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
+   15(9), 2022, doi:10.14778/3538598.3538602; rule as in TimeEval 1.5.0.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval.kernels.coarse import warn_if_coarse
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import (
+    AVERAGE_PRECISION,
+    TRAPEZOID,
+    AreaRule,
+    precision_recall_area,
+    warn_if_coarse,
+)
 from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs
@@ -74,11 +85,6 @@ def average_precision(labels: BoolArray, scores: FloatArray, *, missing: str = "
     float
         In (0, 1]; 1 is best. Constant scores get the share of anomalous steps, and so, nearly, do random ones.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     Steps are judged one by one: a detection one step early is as wrong as any other.
@@ -108,11 +114,6 @@ def auc_pr(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> 
     -------
     float
         In (0, 1]; 1 is best.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
 
     Warnings
     --------
@@ -148,11 +149,6 @@ def precision_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = Non
     float
         In [0, 1]; 1 is best.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     The default uses the labels to know how many steps to flag, which no detector in use can. Some published values
@@ -186,11 +182,6 @@ def f1_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, miss
     -------
     float
         In [0, 1]; 1 is best. Without ties and with the default ``k`` it equals `precision_at_k`.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
 
     Warnings
     --------
@@ -229,20 +220,10 @@ def precision_at_k_ranges(
     float
         In [0, 1]; 1 is best.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     One long run that covers everything is a true alarm, so constant scores get 1. That the highest score is never
     accepted as threshold is how the reference code works; its paper does not ask for it.
-
-    References
-    ----------
-    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
-       15(9), 2022, doi:10.14778/3538598.3538602; rule as in TimeEval 1.5.0.
 
     Examples
     --------
@@ -266,19 +247,9 @@ def f1_at_k_ranges(labels: BoolArray, scores: FloatArray, *, k: int | None = Non
     float
         In [0, 1]; 1 is best.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     One long run that covers everything touches all events, so constant scores get 1.
-
-    References
-    ----------
-    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
-       15(9), 2022, doi:10.14778/3538598.3538602; rule as in TimeEval 1.5.0.
 
     Examples
     --------
@@ -302,8 +273,6 @@ def ucr_score(labels: BoolArray, scores: FloatArray, *, tolerance: int = 100, mi
         The detector's scores, one per time step, higher is more anomalous.
     tolerance : int, default 100
         How far from the event a hit may lie at least; 0 leaves the length of the event.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------

@@ -29,16 +29,6 @@ def soft_event(labels: BoolArray, predictions: BoolArray, *, tolerance: float = 
     tolerance : float, default 15
         Steps at which a detection is worth nothing; 1 or more.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     Made for events of a single step. The inside of longer ones is matched step by step, so it behaves like `point` with

@@ -1,4 +1,21 @@
-"""Events as epileptologists count seizures: merged, cut, widened, and alarms per day."""
+"""Events as epileptologists count seizures: merged, cut, widened, and alarms per day.
+
+Parameters
+----------
+start_tolerance, end_tolerance : int, default 30 and 60
+    Steps by which a true piece is widened ahead of it and after it.
+minimum_overlap : float, default 0
+    Share of the widened piece that must be exceeded; below 1.
+maximum_length : int, default 300
+    Steps after which a run is cut.
+minimum_gap : int, default 90
+    Runs nearer to each other than this are joined.
+
+References
+----------
+.. [1] J. Dan et al., "SzCORE: seizure community open-source research evaluation framework", Epilepsia 2024,
+   arXiv:2402.13005.
+"""
 
 from __future__ import annotations
 
@@ -46,36 +63,10 @@ def szcore_event(
 
     .. math:: P = \frac{TP}{TP + FP}, \quad R = \frac{TP}{\text{true pieces}}
 
-    Parameters
-    ----------
-    start_tolerance, end_tolerance : int, default 30 and 60
-        Steps by which a true piece is widened ahead of it and after it.
-    minimum_overlap : float, default 0
-        Share of the widened piece that must be exceeded; below 1.
-    maximum_length : int, default 300
-        Steps after which a run is cut.
-    minimum_gap : int, default 90
-        Runs nearer to each other than this are joined.
-
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     The defaults suit seizures with one step per second; on short series they join nearly everything. One predicted step
     may detect several widened pieces, and flagging every step scores up to 1.
-
-    References
-    ----------
-    .. [1] J. Dan et al., "SzCORE: seizure community open-source research evaluation framework", Epilepsia 2024,
-       arXiv:2402.13005.
 
     Examples
     --------
@@ -111,14 +102,6 @@ def szcore_false_alarm_rate(
     per : int or duration, optional
         The unit of time, in steps, or a duration such as ``"1d"``, measured by the median interval of ``times``. By
         default a day: on the clock where ``times`` and their unit are known, and 86,400 steps without, a second each.
-    start_tolerance, end_tolerance : int, default 30 and 60
-        Steps by which a true piece is widened ahead of it and after it.
-    minimum_overlap : float, default 0
-        Share of the widened piece that must be exceeded; below 1.
-    maximum_length : int, default 300
-        Steps after which a run is cut.
-    minimum_gap : int, default 90
-        Runs nearer to each other than this are joined.
     times : array-like, optional
         When each step was recorded: dates, or numbers with ``time_unit``.
     time_unit : str, optional
@@ -129,14 +112,14 @@ def szcore_false_alarm_rate(
     float
         0 or more, **lower is better**; 0 where nothing is predicted.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If an input is not of the form described.
+
     Warnings
     --------
     Silence scores 0. Read it next to the recall of `szcore_event`.
-
-    References
-    ----------
-    .. [1] J. Dan et al., "SzCORE: seizure community open-source research evaluation framework", Epilepsia 2024,
-       arXiv:2402.13005.
 
     Examples
     --------

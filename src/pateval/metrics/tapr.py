@@ -43,11 +43,6 @@ def tapr(labels: BoolArray, predictions: BoolArray, *, theta: float = 0.5, delta
         Higher is better. Recall is in [0, 1]; precision may exceed 1 through zones. Where nothing is predicted
         precision is 0 and recall follows the formula: 0, but ``alpha`` at ``theta=0``.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     ``theta=0`` counts undetected events as detected. Predicted runs weigh the same whatever their length.
@@ -107,11 +102,6 @@ def etapr(
     PRF
         Higher is better. Recall is in [0, 1]; precision may exceed 1 through zones. (0, 0, 0) where nothing is
         predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
 
     Warnings
     --------

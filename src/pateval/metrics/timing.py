@@ -1,4 +1,10 @@
-"""When the first alarm of an event comes, and what that is worth: the timing curve of ESA-ADB."""
+"""When the first alarm of an event comes, and what that is worth: the timing curve of ESA-ADB.
+
+References
+----------
+.. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
+   arXiv:2406.17826.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +50,6 @@ def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
     --------
     timing_quality_events : the offset and the quality of each event.
 
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
-
     Examples
     --------
     >>> timing_quality([0, 0, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0, 0, 0])
@@ -81,11 +82,6 @@ def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     It describes a detector and does not rank it: an alarm at the end of an event counts like one at its first step, and
     missed events and false alarms are ignored.
 
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
-
     Examples
     --------
     >>> timing_after_rate([0, 0, 1, 1, 0, 0, 1, 1], [0, 1, 1, 0, 0, 0, 0, 1])
@@ -115,16 +111,6 @@ def timing_quality_events(
         negative for an alarm that begins ahead; NaN where the event is missed.
     quality : ndarray of float
         Per event, in [0, 1], higher is better; NaN where the event is missed.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
-    References
-    ----------
-    .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
-       arXiv:2406.17826.
 
     Examples
     --------

@@ -1,4 +1,10 @@
-"""Comparing steps with some slack in time, and the distance in time itself."""
+"""Comparing steps with some slack in time, and the distance in time itself.
+
+References
+----------
+.. [1] S. Sørbø, M. Ruocco, "Navigating the metric maze: a taxonomy of evaluation metrics for anomaly detection in
+   time series", Data Mining and Knowledge Discovery 2023, arXiv:2303.01272.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +29,9 @@ def time_tolerant(labels: BoolArray, predictions: BoolArray, *, tolerance: int =
     tolerance : int, default 5
         How far off a step may be, in steps, to either side.
 
-    Returns
-    -------
-    PRF
-        Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     One predicted step covers up to ``2 * tolerance + 1`` anomalous ones: isolated spikes score like full coverage.
-
-    References
-    ----------
-    .. [1] S. Sørbø, M. Ruocco, "Navigating the metric maze: a taxonomy of evaluation metrics for anomaly detection in
-       time series", Data Mining and Knowledge Discovery 2023, arXiv:2303.01272.
 
     Examples
     --------
@@ -69,20 +60,10 @@ def temporal_distance(labels: BoolArray, predictions: BoolArray) -> float:
         0 or more, **lower is better**; 0 for a perfect prediction. Where nothing is predicted, every anomalous step
         adds the length of the series.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-
     Warnings
     --------
     It is a sum: it grows with the length of the series and the number of predictions, so values of different series
     cannot be compared or averaged, and one far false alarm can outweigh everything else.
-
-    References
-    ----------
-    .. [1] S. Sørbø, M. Ruocco, "Navigating the metric maze: a taxonomy of evaluation metrics for anomaly detection in
-       time series", Data Mining and Knowledge Discovery 2023, arXiv:2303.01272.
 
     Examples
     --------

@@ -1,4 +1,15 @@
-"""Precision and recall of runs over all thresholds, after Wagner et al., and the areas under their curve."""
+"""Precision and recall of runs over all thresholds, after Wagner et al., and the areas under their curve.
+
+Parameters
+----------
+weighted : bool, default True
+    Weigh predicted runs by their length in the precision, or all alike.
+
+References
+----------
+.. [1] D. Wagner et al., "TimeSeAD: Benchmarking Deep Multivariate Time-Series Anomaly Detection", Transactions on
+   Machine Learning Research, 2023.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pateval.kernels.areas import steps, trapezoids
-from pateval.kernels.coarse import warn_if_coarse
+from pateval.kernels.precision_recall import warn_if_coarse
 from pateval.labels.events import find_events
 from pateval.output.results import Result
 from pateval.output.text_table import plain
@@ -41,7 +52,7 @@ class TsCurve(Result):
     @property
     def average_precision(self) -> float:
         """Sum of recall gained times precision."""
-        return float(steps(np.append(0.0, self.recall), np.append(1.0, self.precision)))
+        return float(steps(self.recall, self.precision))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the area, and the columns as lists."""
@@ -63,31 +74,16 @@ def ts_auprc(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, mi
     :math:`m_p` the number of events that the run p touches. The precision is weighted by run length unless told
     otherwise.
 
-    Parameters
-    ----------
-    weighted : bool, default True
-        Weigh predicted runs by their length in the precision, or all alike.
-
     Returns
     -------
     float
         In [0, 1]; 1 is best.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
 
     Warnings
     --------
     The straight lines flatter coarse scores: with one event, constant scores get (1 + share of anomalous steps) / 2.
     The reference code (TimeSeAD 0.0.2) leaves all but the first false alarm after the last event out of the weighted
     denominator and so gives up to 0.54 more; here all flagged steps are in it.
-
-    References
-    ----------
-    .. [1] D. Wagner et al., "TimeSeAD: Benchmarking Deep Multivariate Time-Series Anomaly Detection", Transactions on
-       Machine Learning Research, 2023.
 
     Examples
     --------
@@ -109,30 +105,15 @@ def ts_average_precision(
 
     with the recall and precision of `ts_auprc`, from the highest distinct score to the lowest.
 
-    Parameters
-    ----------
-    weighted : bool, default True
-        Weigh predicted runs by their length in the precision, or all alike.
-
     Returns
     -------
     float
         In [0, 1]; 1 is best.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     The reference code (TimeSeAD 0.0.2) leaves all but the first false alarm after the last event out of the weighted
     denominator; here all flagged steps are in it.
-
-    References
-    ----------
-    .. [1] D. Wagner et al., "TimeSeAD: Benchmarking Deep Multivariate Time-Series Anomaly Detection", Transactions on
-       Machine Learning Research, 2023.
 
     Examples
     --------
@@ -146,25 +127,10 @@ def ts_average_precision(
 def ts_curve(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, missing: str = "error") -> TsCurve:
     """Recall and precision of runs at every distinct score, as `ts_auprc` defines them.
 
-    Parameters
-    ----------
-    weighted : bool, default True
-        Weigh predicted runs by their length in the precision, or all alike.
-
     Returns
     -------
     TsCurve
         Thresholds (descending), recall, precision; ``.area`` and ``.average_precision``.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
-    References
-    ----------
-    .. [1] D. Wagner et al., "TimeSeAD: Benchmarking Deep Multivariate Time-Series Anomaly Detection", Transactions on
-       Machine Learning Research, 2023.
 
     Examples
     --------

@@ -1,4 +1,19 @@
-"""Range-AUC and VUS: areas under curves whose labels are softened around events, at one width or over many."""
+"""Range-AUC and VUS: areas under curves whose labels are softened around events, at one width or over many.
+
+Parameters
+----------
+window : int, default 100
+    The width; the labels are softened over ``window // 2`` steps on each side of an event.
+thresholds : int or None, default 250
+    How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
+variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
+    Whose reading of the definition; the notes of `vus_roc` define it.
+
+References
+----------
+.. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
+   Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval.kernels.coarse import warn_if_coarse
+from pateval.kernels.precision_recall import warn_if_coarse
 from pateval.kernels.soft_labels import (
     VARIANTS,
     ThresholdSums,
@@ -84,8 +99,6 @@ def vus_roc(
         The largest width W; at width w the labels are softened over w // 2 steps on each side of an event. The
         argument z of the papers' "zone" is W = 2 z. One of more than 1,000 steps that is longer than the series is cut
         at its length, in all of these metrics.
-    thresholds : int or None, default 250
-        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
     variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
         Whose reading of the definition, see Notes.
 
@@ -157,31 +170,17 @@ def vus_pr(
     ----------
     window : int, default 100
         The largest width W.
-    thresholds : int or None, default 250
-        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition; the notes of `vus_roc` define it.
 
     Returns
     -------
     float
         In [0, 1]; 1 is best. 1 if every step is anomalous.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     The variants differ widely on the same input (0.67 against 0.49 has been seen): name the one you report. Larger
     windows give higher values. In the variants ``"original"`` and ``"timeeval"``, whose area is made of trapezoids,
     constant scores get more than half the area.
-
-    References
-    ----------
-    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
-       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
 
     Examples
     --------
@@ -211,15 +210,6 @@ def range_auc_roc(
 
     The notes of `vus_roc` define the curve; the area is made of trapezoids from (0, 0) to (1, 1).
 
-    Parameters
-    ----------
-    window : int, default 100
-        The width; the labels are softened over ``window // 2`` steps on each side of an event.
-    thresholds : int or None, default 250
-        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition.
-
     Returns
     -------
     float
@@ -233,11 +223,6 @@ def range_auc_roc(
     Warnings
     --------
     The value depends strongly on the window, which is why `vus_roc` averages over it.
-
-    References
-    ----------
-    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
-       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
 
     Examples
     --------
@@ -261,33 +246,14 @@ def range_auc_pr(
 
     The notes of `vus_roc` define the curve and its area.
 
-    Parameters
-    ----------
-    window : int, default 100
-        The width; the labels are softened over ``window // 2`` steps on each side of an event.
-    thresholds : int or None, default 250
-        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition.
-
     Returns
     -------
     float
         In [0, 1]; 1 is best. 1 if every step is anomalous.
 
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
     Warnings
     --------
     The value depends strongly on the window, which is why `vus_pr` averages over it; the variants differ as there.
-
-    References
-    ----------
-    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
-       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
 
     Examples
     --------
@@ -318,25 +284,11 @@ def vus_areas(
     ----------
     window : int, default 100
         The largest width.
-    thresholds : int or None, default 250
-        How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition; the notes of `vus_roc` define it.
 
     Returns
     -------
     VusAreas
         Two arrays, ``roc`` and ``pr``. If every step is anomalous, ``roc`` is undefined and holds NaN.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
-
-    References
-    ----------
-    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
-       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
 
     Examples
     --------
@@ -357,18 +309,11 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
     ----------
     window : int, default 100
         The largest width.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition.
 
     Returns
     -------
     PRF
         Each in [0, 1]; 1 is best. All 0 if nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If no step is anomalous.
 
     Warnings
     --------

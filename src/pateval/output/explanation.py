@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.output.results import Result
-from pateval.output.text_table import aligned, cut_in_the_middle, plain
+from pateval.output.text_table import aligned, beside_names, cut_in_the_middle, plain
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Timeline
 from pateval.time.words import clock_words, duration_words
@@ -119,6 +119,29 @@ class EventWeights(Result):
     false_negative: float
 
 
+@dataclass(frozen=True)
+class EventKind(Result):
+    """What a detector gets on the events of one kind.
+
+    Attributes
+    ----------
+    name : str
+        The class, or "short", "medium" or "long" with the lengths in steps.
+    events, found : int
+        How many events there are of which a step counts, and in how many of them a step is predicted.
+    recall : float
+        The latter as a share of the former.
+    value : float
+        Of the metric, with the events of other kinds left out.
+    """
+
+    name: str
+    events: int
+    found: int
+    recall: float
+    value: float
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
     """What `explain` found; prints as a table with a timeline.
@@ -140,6 +163,8 @@ class Explanation(Result):
         Which of the recorded steps are explained, and how they lie in time.
     predictions_from : str
         How scores became predictions, in words; empty where predictions were given.
+    kinds : tuple of EventKind
+        The kinds of events, each judged as if there were no others, where they were asked for: recall and `pate_f1`.
     """
 
     points: StepWeights
@@ -154,6 +179,7 @@ class Explanation(Result):
     delay: int | Duration | tuple[int | Duration, ...]
     explained_steps: Timeline
     predictions_from: str = ""
+    kinds: tuple[EventKind, ...] = ()
 
     def event_places(self) -> tuple[IntArray, IntArray]:
         """Where the events begin and end among all steps that are explained, whatever their series.
@@ -192,9 +218,9 @@ class Explanation(Result):
         }
         figures = ("precision", "recall", "f1", "true_positive", "false_positive", "false_negative")
         found |= {name: getattr(self, name) for name in figures}
-        columns, rows = self.records()
-        events = [dict(zip(columns, row, strict=True)) for row in rows]
-        written: dict[str, Any] = plain(found | {"predictions": self.predictions_from or "given", "events": events})
+        found |= {"predictions": self.predictions_from or "given", "events": self.row_dicts()}
+        found |= {"kinds": [kind.to_dict() for kind in self.kinds]} if self.kinds else {}
+        written: dict[str, Any] = plain(found)
         return written
 
     def timeline(self, width: int = _WIDTH) -> str:
@@ -325,7 +351,14 @@ class Explanation(Result):
             for code in (TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY)
             if (self.points.codes == code).any()
         )
-        return "\n".join([head, "", self.strip(), legend, "", *table])
+        return "\n".join([head, "", self.strip(), legend, "", *table, *self._kind_lines()])
+
+    def _kind_lines(self) -> list[str]:
+        """A table of the kinds of events, for people, where there are any."""
+        if not self.kinds:
+            return []
+        cells = [[kind.name, kind.events, kind.found, f"{kind.recall:.0%}", kind.value] for kind in self.kinds]
+        return ["", beside_names(["kind of event", "events", "found", "recall", "pate_f1"], cells, width=_WIDTH)]
 
 
 def _marks(codes: npt.NDArray[np.int8], width: int) -> str:

@@ -85,13 +85,7 @@ def csv_text(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Return a text as a cell of a CSV file, in quotes where it needs them.
-
-    Examples
-    --------
-    >>> print(csv_cell("a"), csv_cell("a,b"))
-    a "a,b"
-    """
+    """Return a text as a cell of a CSV file, in quotes where it needs them."""
     shown = csv_text(text)
     return '"' + shown.replace('"', '""') + '"' if "," in shown or '"' in shown else shown
 

@@ -45,11 +45,12 @@ def paper_table(
     caption: str,
     label: str = "",
     others: Sequence[str] = (),
+    control: str = "",
 ) -> str:
     """Return the table with its caption.
 
     ``names`` says what detectors and columns are called in it; ``others`` are detectors with predictions or thresholds
-    of their own, for whom the signatures hold but for these.
+    of their own, for whom the signatures hold but for these; ``control`` is who the letters compare all others with.
     """
     shown_as = dict(names or {})
     known = [*detectors, *(column.id for column in columns)]
@@ -63,11 +64,12 @@ def paper_table(
         for place, detector in enumerate(detectors)
     ]
     own = [latex_text(f"With predictions or thresholds of their own: {', '.join(others)}.")] if others else []
+    against = rf" from {latex_text(shown_as.get(control, control))}" if control else ""
     chance = [["chance", *map(_chance, columns)]] if any(column.chance for column in columns) else []
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption[{latex_text(caption)}]{{{latex_text(caption)}. {' '.join([*_legend(columns), *own])}}}",
+        rf"\caption[{latex_text(caption)}]{{{latex_text(caption)}. {' '.join([*_legend(columns, against), *own])}}}",
         *([rf"\label{{{label}}}"] if label else []),
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
@@ -134,7 +136,7 @@ def _chance(column: PaperColumn) -> str:
     return "" if not texts else texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
 
 
-def _legend(columns: Sequence[PaperColumn]) -> Iterator[str]:
+def _legend(columns: Sequence[PaperColumn], against: str) -> Iterator[str]:
     """What marks and figures mean, in sentences, and what was computed."""
     cells = [cell for column in columns for cell in column.cells]
     yield "Bold: best of a column; underlined: second."
@@ -147,7 +149,7 @@ def _legend(columns: Sequence[PaperColumn]) -> Iterator[str]:
     if any(cell.above_chance is False for cell in cells):
         yield "*: not above chance."
     if any(cell.letters for cell in cells):
-        yield r"Same letter: not told apart (Wilcoxon-Holm, 5\,\%)."
+        yield rf"Same letter: not told apart{against} (Wilcoxon-Holm, 5\,\%)."
     signatures = [column.signature for column in columns if column.signature]
     if signatures:
         # A signature is one long word: it may be broken behind its bars.

@@ -144,13 +144,7 @@ def _transposed(columns: Mapping[str, Any]) -> Rows:
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Turn rows into columns by name.
-
-    Examples
-    --------
-    >>> columns_of(["metric", "value"], [["pate", 0.5], ["vus_pr", 0.4]])
-    {'metric': ['pate', 'vus_pr'], 'value': [0.5, 0.4]}
-    """
+    """Turn rows into columns by name."""
     cells = list(rows)
     return {name: [row[place] for row in cells] for place, name in enumerate(names)}
 
@@ -161,13 +155,7 @@ def columns_of_records(records: Sequence[Mapping[str, Any]]) -> dict[str, list[A
 
 
 def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Build a data frame from columns of equal length, as `Result.to_frame` does.
-
-    Examples
-    --------
-    >>> build_frame({"metric": ["pate"], "value": [0.5]}, "pyarrow").to_pylist()
-    [{'metric': 'pate', 'value': 0.5}]
-    """
+    """Build a data frame from columns of equal length, as `Result.to_frame` does."""
     import narwhals as nw
 
     return nw.from_dict(dict(columns), backend=cast(Any, choose_backend(backend))).to_native()

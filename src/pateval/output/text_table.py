@@ -69,10 +69,7 @@ def render(
     names, cells = list(columns), [list(row) for row in rows]
     if style not in TEXT_FORMATS:
         return _as_json(names, cells) if style == "json" else _as_csv(names, cells)
-    texts, sides = [[cell_text(cell, decimals) for cell in row] for row in cells], numeric_columns(names, cells)
-    if style == "table" and width is not None:
-        return fitted(names, texts, sides, width)
-    return TEXT_FORMATS[style](names, texts, sides)
+    return _drawn(names, cells, numeric_columns(names, cells), style, width, decimals)
 
 
 def beside_names(
@@ -82,11 +79,21 @@ def beside_names(
 
     The parameters are those of `render`; the format is ``table``, ``markdown`` or ``latex``.
     """
-    texts = [[cell_text(cell) for cell in row] for row in rows]
-    sides = [place > 0 for place in range(len(columns))]
+    return _drawn(columns, rows, [place > 0 for place in range(len(columns))], style, width)
+
+
+def _drawn(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    to_the_right: Sequence[bool],
+    style: str,
+    width: int | None,
+    decimals: int = 4,
+) -> str:
+    texts = [[cell_text(cell, decimals) for cell in row] for row in rows]
     if style == "table" and width is not None:
-        return fitted(columns, texts, sides, width)
-    return TEXT_FORMATS[style](columns, texts, sides)
+        return fitted(columns, texts, to_the_right, width)
+    return TEXT_FORMATS[style](columns, texts, to_the_right)
 
 
 def aligned(
@@ -193,35 +200,18 @@ def how_many_fit(columns: Sequence[str], rows: Sequence[Sequence[str]], width: i
     return next((count for count in range(len(columns), 1, -1) if _total(least[:count]) <= width), 1)
 
 
-def folded(text: str, width: int | None = TERMINAL_WIDTH, *, indent: str = "") -> str:
-    """Break a sentence into lines of at most ``width`` characters, all but the first indented; None leaves it as it is.
-
-    Examples
-    --------
-    >>> print(folded("one two three", 8))
-    one two
-    three
-    """
+def folded(text: str, width: int | None = TERMINAL_WIDTH, *, head: str = "", indent: str = "") -> str:
+    """Break a text behind a head into lines of at most ``width`` characters, the further ones indented; None is any."""
     if width is None:
-        return text
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        return head + text
+    return textwrap.fill(
+        text, width, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def hanging(head: str, text: str, width: int | None = TERMINAL_WIDTH) -> str:
-    """Put a text behind a head, its further lines below its first one.
-
-    Examples
-    --------
-    >>> print(hanging("faults  ", "one two three", 16))
-    faults  one two
-            three
-    """
-    if width is None:
-        return head + text
-    blank = " " * len(head)
-    return textwrap.fill(
-        text, width, initial_indent=head, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False
-    )
+    """Put a text behind a head, its further lines below its first one."""
+    return folded(text, width, head=head, indent=" " * len(head))
 
 
 def cut_in_the_middle(text: str, longest: int) -> str:

@@ -15,7 +15,7 @@ import warnings
 from importlib import import_module
 from typing import NamedTuple, cast
 
-from pateval.kernels.coarse import CoarseScoresWarning
+from pateval.kernels.precision_recall import CoarseScoresWarning
 from pateval.paper.document import ExperimentSettings, MissingInputError, Report
 
 __all__ = ["EXPERIMENTS", "Experiment", "ExperimentSettings", "MissingInputError", "Report", "compute"]
@@ -30,16 +30,16 @@ class Experiment(NamedTuple):
 
 
 EXPERIMENTS = {
-    "properties": Experiment("properties", "first figure and table", "What metrics consider: claimed, and measured."),
+    "properties": Experiment("definitions", "first figure and table", "What metrics consider: claimed, and measured."),
     "scenarios": Experiment("scenarios", "both scenario tables and figures", "Ten synthetic detections, all metrics."),
-    "categories": Experiment("weights", "categorisation figure", "Categories and weights of every step."),
+    "categories": Experiment("definitions", "categorisation figure", "Categories and weights of every step."),
     "readings": Experiment("readings", "equations 2, 5 and 8", "PATE as the text reads, and as it was run."),
     "real-world": Experiment("real_world", "table and figure of two series", "Weather and ECG, four detectors each."),
     "impact": Experiment("impact", "big table", "Five trained detectors, each run, with the paper's protocol."),
     "ranks": Experiment("ranks", "rank figure", "Mean ranks under each metric, with critical differences."),
     "ablation": Experiment("ranks", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
-    "lengths": Experiment("weights", "appendix figure", "Weights beside an event against its length."),
-    "early-late": Experiment("weights", "appendix figure", "Too early and too late are not the same."),
+    "lengths": Experiment("definitions", "appendix figure", "Weights beside an event against its length."),
+    "early-late": Experiment("definitions", "appendix figure", "Too early and too late are not the same."),
     "segments": Experiment("segments", "figure of score segments", "Stretches of the scores of trained detectors."),
     "chance": Experiment("chance", "a row the big table lacks", "What detectors without knowledge get."),
     "consistency": Experiment("consistency", "big table, times", "Printed numbers held against labels and each other."),

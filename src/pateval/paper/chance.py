@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -55,17 +55,15 @@ def chance(settings: ExperimentSettings) -> Report:
             "draws": settings.seeds,
         },
         tables=[
-            PageTable("big-table", "The big table with the rows it lacks", _big_rows(found), decimals=3),
+            PageTable("big-table", "The big table with the rows it lacks", list(_big_rows(found)), decimals=3),
             PageTable("sizes", "The labels", list(map(_size_row, at_hand.values()))),
-            *(_catalogue_table(everything, kind, list(at_hand)) for kind in KINDS),
+            *(_catalogue_table(everything, kind) for kind in KINDS),
         ],
         figures=[Figure("chance", caption, partial(draw, found, of_the_paper))] if of_the_paper else [],
         verdicts=[
-            *(
-                Verdict("metric", None, {"metric": metric, "random": random, "below": below[metric]})
-                for metric in paper.IMPACT_VALUES
-                if of_the_paper
-            ),
+            Verdict("metric", None, {"metric": metric, "random": random, "below": datasets})
+            for metric, datasets in below.items()
+            if of_the_paper
         ],
         missing=missing,
     )
@@ -131,14 +129,13 @@ def _all_metrics(label_set: LabelSet, kind: str, seeds: int) -> dict[str, float]
     return dict(zip(catalogue, np.mean(draws, axis=0).tolist(), strict=True))
 
 
-def _catalogue_table(everything: Means, kind: str, datasets: list[str]) -> PageTable:
-    rows = [
-        {"metric": metric, **{name: everything[name, kind][metric] for name in datasets}}
-        for metric in everything[datasets[0], kind]
-    ]
-    return PageTable(
-        f"all-metrics-{kind.replace(' ', '-')}", f"Every metric of the catalogue: {kind}", rows, decimals=3
-    )
+def _catalogue_table(everything: Means, kind: str) -> PageTable:
+    rows: dict[str, dict[str, float]] = {}
+    for (dataset, its_kind), values in everything.items():
+        for metric, value in values.items() if its_kind == kind else ():
+            rows.setdefault(metric, {})[dataset] = value
+    caption = f"Every metric of the catalogue: {kind}"
+    return PageTable.of(f"all-metrics-{kind.replace(' ', '-')}", caption, rows, "metric", decimals=3)
 
 
 def _size_row(label_set: LabelSet) -> Row:
@@ -151,35 +148,25 @@ def _size_row(label_set: LabelSet) -> Row:
     }
 
 
-def _big_rows(found: Means) -> list[Row]:
-    rows: list[Row] = []
+def _big_rows(found: Means) -> Iterator[Row]:
     for (dataset, kind), values in found.items():
-        rows.append({"data set": dataset, "detector": kind, "source": "ours", **values})
-        if kind == KINDS[-1] and dataset in paper.DATASETS:
-            rows += [
-                {
-                    "data set": dataset,
-                    "detector": detector,
-                    "source": "printed",
-                    **{metric: paper.impact_cell(dataset, detector, metric) for metric in PAPER_METRICS},
-                }
-                for detector in paper.DETECTORS
-            ]
-    return rows
+        yield {"data set": dataset, "detector": kind, "source": "ours", **values}
+        for detector in paper.DETECTORS if kind == KINDS[-1] and dataset in paper.DATASETS else ():
+            printed = {metric: paper.impact_cell(dataset, detector, metric) for metric in PAPER_METRICS}
+            yield {"data set": dataset, "detector": detector, "source": "printed", **printed}
 
 
 def draw(found: Means, shown: list[str]) -> Any:
     """Printed values as markers, chance as lines, a panel per data set of the paper."""
     axes = plots.panels(len(shown), size=(6.6, 0.7 + 1.8 * len(shown)), share_x=True)[:, 0]
     metrics = list(paper.IMPACT_VALUES)
+    dashed: dict[str, Any] = {"color": ALARM, "linestyle": (0, (3, 1.5)), "linewidth": 2.2, "zorder": 2}
     for ax, dataset in zip(axes, shown, strict=True):
         shade_chance(ax, found[dataset, "random"], dataset)
         for place, metric in enumerate(metrics):
             value = found[dataset, "one step per event"][metric]
-            if not math.isnan(value):
-                looks: dict[str, Any] = {"color": ALARM, "linestyle": (0, (3, 1.5)), "linewidth": 2.2, "zorder": 2}
-                label = "one step per event" if place == 0 else None
-                ax.hlines(value, place - 0.42, place + 0.42, label=label, **looks)
+            label = "one step per event" if place == 0 else None
+            ax.hlines(value, place - 0.42, place + 0.42, label=label, **dashed)
         for detector in paper.DETECTORS:
             x, looks = marks_of(detector)
             printed = [paper.impact_cell(dataset, detector, metric) for metric in metrics]

@@ -21,7 +21,7 @@ import numpy as np
 from pateval import plots
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
-from pateval.paper.inputs import PAPER, LabelSet, first_runs, labels_at_hand, protocol_folder
+from pateval.paper.inputs import LabelSet, labels_at_hand, score_runs
 from pateval.plots.styling import ALARM, CATEGORY_COLOURS, INK, legend_above
 
 _HALF_UNIT = 0.005
@@ -79,17 +79,8 @@ def consistency(settings: ExperimentSettings) -> Report:
     at_hand, missing = labels_at_hand(paper.DATASETS, settings)
     if not at_hand:
         raise MissingInputError(f"consistency needs the labels of at least one data set of the paper: {missing[0]}")
-    triples = printed_triples(at_hand, settings)
-    shares = [
-        {
-            "data set": name,
-            "printed %": paper.BENCHMARK_TIMES[name].anomalous_percent,
-            "counted %": 100 * float(label_set.labels.mean()),
-            "printed steps": paper.BENCHMARK_TIMES[name].steps,
-            "steps": label_set.labels.size,
-        }
-        for name, label_set in at_hand.items()
-    ]
+    triples = list(printed_triples(at_hand, settings))
+    shares = list(map(_share_row, at_hand.values()))
     caption = "Shares of flagged steps that each printed triple allows, and what the rule flags in our scores."
     ratios = {name: times.pate / times.auc_pr for name, times in paper.BENCHMARK_TIMES.items()}
     return Report(
@@ -112,45 +103,33 @@ def consistency(settings: ExperimentSettings) -> Report:
     )
 
 
-def printed_triples(at_hand: dict[str, LabelSet], settings: ExperimentSettings) -> list[PrintedTriple]:
+def _share_row(label_set: LabelSet) -> Row:
+    """The share of anomalous steps and their number as printed, and as counted."""
+    printed, labels = paper.BENCHMARK_TIMES[label_set.name], label_set.labels
+    shares = {"printed %": printed.anomalous_percent, "counted %": 100 * float(labels.mean())}
+    return {"data set": label_set.name, **shares, "printed steps": printed.steps, "steps": labels.size}
+
+
+def printed_triples(at_hand: dict[str, LabelSet], settings: ExperimentSettings) -> Iterator[PrintedTriple]:
     """Every detector on every data set whose labels are at hand."""
-    flagged = dict(_flagged_shares(settings))
-    triples = []
+    flagged = {
+        (dataset, detector): float(first.flagged.mean())
+        for dataset, runs in score_runs(settings, paper.DATASETS)
+        for detector, (first, *_) in runs.items()
+        if first.flagged is not None
+    }
+    adjusted, area, plain = (paper.IMPACT_VALUES[metric] for metric in ("PA-F1", "PA-AUC-ROC", "Standard-F1"))
     for dataset, label_set in at_hand.items():
         truth = label_set.whole_windows()
         anomalous = int(np.count_nonzero(truth))
-        for place, detector in enumerate(paper.DETECTORS):
-            adjusted, area, plain = (
-                paper.IMPACT_VALUES[metric][dataset][place] for metric in ("PA-F1", "PA-AUC-ROC", "Standard-F1")
-            )
-            printed = (adjusted, area, plain)
+        triples = zip(adjusted[dataset], area[dataset], plain[dataset], strict=True)
+        for detector, printed in zip(paper.DETECTORS, triples, strict=True):
             bounds = triple_bounds(printed, anomalous, truth.size - anomalous)
-            triples.append(PrintedTriple(dataset, detector, printed, bounds, flagged.get((dataset, detector))))
-    return triples
-
-
-def _flagged_shares(settings: ExperimentSettings) -> Iterator[tuple[tuple[str, str], float]]:
-    """Share of steps that the paper's rule flags in our scores, by data set and detector, where there are any."""
-    folder = protocol_folder(settings, PAPER)
-    for dataset in paper.DATASETS if folder is not None else ():
-        for detector, scored in first_runs(folder, dataset).items():  # type: ignore[arg-type]  # not None here
-            if scored.flagged is not None:
-                yield (dataset, detector), float(scored.flagged.mean())
+            yield PrintedTriple(dataset, detector, printed, bounds, flagged.get((dataset, detector)))
 
 
 def triple_bounds(printed: Triple, anomalous: int, normal: int) -> Bounds:
-    """What a printed (PA-F1, PA-AUC-ROC, F1) asks of predictions on labels with so many anomalous and normal steps.
-
-    Examples
-    --------
-    A detector that finds all ten anomalous steps with no false alarm is possible; an adjusted F1 of .94 with an area
-    of .91 is not, where anomalies are rare: the area leaves .82 of the steps found and the false alarms.
-
-    >>> triple_bounds((1.0, 1.0, 1.0), 10, 90).possible
-    True
-    >>> triple_bounds((0.94, 0.91, 0.13), 4_000, 96_000).possible
-    False
-    """
+    """What a printed (PA-F1, PA-AUC-ROC, F1) asks of predictions on labels with so many anomalous and normal steps."""
     false_alarms = np.arange(normal + 1, dtype=np.float64)
     (low_f1, high_f1), (low_area, high_area), (low_plain, high_plain) = (
         (max(value - _HALF_UNIT, 0.0), min(value + _HALF_UNIT, 1.0)) for value in printed

@@ -43,10 +43,6 @@ class MissingInputError(ValueError):
     """An experiment cannot run without data or scores that are not there; the message says how to get them."""
 
 
-def _silent(line: str) -> None:
-    del line
-
-
 @dataclass(frozen=True)
 class ExperimentSettings:
     """What a user may choose; every experiment takes what concerns it.
@@ -81,7 +77,7 @@ class ExperimentSettings:
     seeds: int = 5
     train: bool = False
     device: str | None = None
-    tell: Callable[[str], None] = _silent
+    tell: Callable[[str], None] = lambda _: None
 
 
 # When a number agrees with the printed one: by the name of the rule, given both and a limit.
@@ -290,12 +286,9 @@ def write(report: Report, folder: Path, *, command: str, started: float) -> list
     for figure in report.figures:
         with plots.style():
             axes = figure.draw()
-        made.append(plots.save(axes, place / f"{figure.name}.png"))
-        drawn = plots.save(axes, place / f"{figure.name}.svg")
-        if drawn.stat().st_size > _LARGEST_SVG:
-            drawn.unlink()
-        else:
-            made.append(drawn)
+        made += [plots.save(axes, place / f"{figure.name}.{kind}") for kind in ("png", "svg")]
+        if made[-1].stat().st_size > _LARGEST_SVG:
+            made.pop().unlink()
     made_by = _provenance(command, time.perf_counter() - started)
     record = {"format": _FORMAT, "title": report.title, "summary": report.summary, "verdicts": report.statements}
     write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", place / RECORD)
@@ -314,23 +307,16 @@ def overview_text(folder: Path) -> str:
     """The page over all experiments whose results a folder holds: what reproduces, what does not, and why."""
     from pateval.paper import EXPERIMENTS
 
-    kept = {name: folder / name / RECORD for name in EXPERIMENTS if (folder / name / RECORD).is_file()}
-    read = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in kept.items()}
-    records = {name: record for name, record in read.items() if record.get("format") == _FORMAT}
-    listed = [
-        {
-            "experiment": Markup(f"[{name}]({name}/{PAGE})"),
-            "of the paper": EXPERIMENTS[name].place,
-            "result": record["summary"],
-        }
-        for name, record in records.items()
-    ]
-    absent = [
-        {"experiment": name, "of the paper": EXPERIMENTS[name].place, "state": "not run yet"}
-        for name in EXPERIMENTS
-        if name not in records
-    ]
-    said = [(name, verdict) for name, record in records.items() for verdict in record["verdicts"]]
+    listed, absent, said = [], [], []
+    for name, experiment in EXPERIMENTS.items():
+        path = folder / name / RECORD
+        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        if record.get("format") != _FORMAT:
+            absent.append({"experiment": name, "of the paper": experiment.place, "state": "not run yet"})
+            continue
+        linked = Markup(f"[{name}]({name}/{PAGE})")
+        listed.append({"experiment": linked, "of the paper": experiment.place, "result": record["summary"]})
+        said += [(name, verdict) for verdict in record["verdicts"]]
     return _rendered(
         "overview.md",
         listed=PageTable("", "", listed).markdown(),

@@ -6,10 +6,11 @@ configured percentile of training and test scores together. `own_protocol` stand
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from statistics import median
 from typing import Any
 
@@ -21,20 +22,19 @@ from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_ve
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
 from pateval.paper.chance import chance_values, flagged_percent, marks_of, shade_chance
-from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
-from pateval.paper.gaps import CLOSE, SHARES, Gap, Values, find_gaps
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
+from pateval.paper.gaps import CLOSE, SHARES, Gap, Place, Values, find_gaps
 from pateval.paper.inputs import (
     HELD_OUT,
     PAPER,
     PAPER_METRICS,
+    Runs,
     Scored,
     ZScore,
-    datasets_in,
     labels_at_hand,
     measured,
-    protocol_folder,
-    read_runs,
-    score_folder,
+    required_runs,
+    score_runs,
     squared_zscore,
     train,
 )
@@ -43,6 +43,7 @@ from pateval.thresholds import quantile_threshold
 
 DATASETS = ("SMD", "MSL", "SMAP", "SWaT", "PSM")
 LIMITS = (0.01, CLOSE, 0.05)
+PLAIN = ("random", "squared z-score")  # what has not seen the data, and what needs no network
 # Machines vary enough for a spread over subsets to mean something, and only of SMD some are missing. With 14 of 19
 # machines values spread about as far as with 19 of 28: 1/14 - 1/19 = .019, 1/19 - 1/28 = .017.
 SUBSET_DATASET, KEPT_MACHINES, DRAWS, ALL_MACHINES = "SMD", 14, 20, 28
@@ -53,45 +54,47 @@ class OnDataset:
     """Everything about one data set.
 
     How many series the score files have; by detector the runs that were read and the values of each; values of random
-    scores, a constant and the squared z-score on the same steps; by detector and metric the standard deviation over
-    subsets of machines, seed 0; and cells further than .03 from the printed value.
+    scores, a constant and the squared z-score on the same steps; by detector and metric, where the paper prints a
+    value, it and ours, and the standard deviation over subsets of machines, seed 0; and what is not close.
     """
 
     name: str
     series: int
-    scored: dict[str, list[Scored]]
+    scored: Runs
     runs: dict[str, list[Values]]
     baselines: dict[str, Values]
-    spread: dict[tuple[str, str], float]
+    cells: dict[Place, Cell]
+    spread: dict[Place, float]
     gaps: list[Gap]
 
-    @property
-    def cells(self) -> dict[tuple[str, str], tuple[float, list[float]]]:
-        """By detector and metric, where the paper prints a value: it, and ours of each run."""
+    @cached_property
+    def medians(self) -> dict[str, Values]:
+        """By detector the median of each metric over its runs."""
         return {
-            (detector, metric): (printed, [values[metric] for values in runs])
+            detector: {metric: median(values[metric] for values in runs) for metric in PAPER_METRICS}
             for detector, runs in self.runs.items()
-            for metric in paper.IMPACT_VALUES
-            if (printed := paper.impact_cell(self.name, detector, metric)) is not None
         }
+
+    @property
+    def most_runs(self) -> int:
+        """How many runs a detector has, at most."""
+        return max(map(len, self.runs.values()))
 
 
 def impact(settings: ExperimentSettings) -> Report:
     """Evaluate every run in the score files, trained first where the user asks for it."""
     if settings.train:
         train(settings)
-    folder = score_folder(settings, "impact")
-    if not (present := datasets_in(folder, DATASETS)):
-        raise MissingInputError(f"impact needs score files of {', '.join(DATASETS)}; the folder has none of them")
+    held_out = dict(score_runs(settings, DATASETS, HELD_OUT))
+    runs = {PAPER: required_runs("impact", settings, DATASETS), HELD_OUT: held_out}
     zscores = {name: squared_zscore(name, settings) for name in DATASETS}
-    found = [_on_dataset(name, read_runs(folder, name), zscores[name], settings) for name in present]
-    own = own_protocol.compute(settings, zscores)
+    found = [_on_dataset(name, scored, zscores[name], settings) for name, scored in runs[PAPER].items()]
+    own = own_protocol.compute(held_out, settings, zscores)
     trainings = [
         row
-        for place in (folder, protocol_folder(settings, HELD_OUT))
-        if place is not None
-        for name in datasets_in(place, DATASETS)
-        for row in _training_rows(place.name, read_runs(place, name), zscores[name])
+        for protocol, on_datasets in runs.items()
+        for name, scored in on_datasets.items()
+        for row in _training_rows(protocol, scored, zscores[name])
     ]
     whole, absent = labels_at_hand(("SMD", "PSM"), settings)
     on_all_labels = {
@@ -102,6 +105,7 @@ def impact(settings: ExperimentSettings) -> Report:
         for name, labels in whole.items()
     }
     compared = [one for one in found if one.cells]
+    tables = [*_tables(found, on_all_labels, trainings), *own_protocol.tables(own)]
     return Report(
         "impact",
         {
@@ -112,67 +116,52 @@ def impact(settings: ExperimentSettings) -> Report:
             "shares": SHARES,
             "own": bool(own.rows),
             "resamples": own_protocol.RESAMPLES,
-            "race": sorted({f"{row['detector']} on {row['data set']}" for row in trainings if row["race"]}),
         },
-        tables=[*_tables(found, on_all_labels, trainings), *own_protocol.tables(own)],
-        figures=[
-            *(
-                Figure(
-                    f"impact-{one.name.lower()}",
-                    f"{one.name}: printed values (hollow) and ours (filled, bars from the lowest to the highest seed); "
-                    "shaded: not above random scores.",
-                    partial(draw, one),
-                )
-                for one in compared
-            ),
-            *own_protocol.figures(own),
-        ],
-        verdicts=[
-            *map(_verdict, compared),
-            Verdict("collapse", None, {"trainings": trainings, "correlation": ZSCORE_CORRELATION}),
-            *own_protocol.verdicts(own),
-        ],
+        tables=[table for table in tables if table.rows],
+        figures=[*map(_figure, compared), *own_protocol.figures(own)],
+        verdicts=[*map(_verdict, compared), _collapse_verdict(trainings), *own_protocol.verdicts(own)],
         missing=[*_missing(found, zscores), *absent, *own.missing],
     )
 
 
-def _on_dataset(
-    dataset: str, scored: dict[str, list[Scored]], zscore: ZScore | None, settings: ExperimentSettings
-) -> OnDataset:
+def _on_dataset(dataset: str, scored: Runs, zscore: ZScore | None, settings: ExperimentSettings) -> OnDataset:
     runs: dict[str, list[Values]] = {}
     for detector, all_runs in scored.items():
         settings.tell(f"{dataset}: {detector}, {len(all_runs)} runs")
-        runs[detector] = [measured(run.labels, run.scores, run.flagged) for run in all_runs]
+        runs[detector] = [run.measured() for run in all_runs]
     first = next(iter(scored.values()))[0]
     series = np.unique(first.series).size
-    spread: dict[tuple[str, str], float] = {}
+    spread: dict[Place, float] = {}
     if dataset == SUBSET_DATASET and series > KEPT_MACHINES:
         settings.tell(f"{dataset}: {DRAWS} subsets of {KEPT_MACHINES} machines")
         for all_runs in scored.values():
             spread |= _over_subsets(all_runs[0])
     settings.tell(f"{dataset}: baselines")
     baselines = {kind: chance_values(dataset, kind, first.labels, settings.seeds) for kind in ("random", "constant")}
-    if zscore is not None and np.array_equal(zscore.labels[: first.labels.size], first.labels):
-        scores = zscore.test[: first.labels.size]
+    if zscore is not None and (scores := zscore.on(first.labels)) is not None:
         fraction = flagged_percent(dataset) / 100
         threshold = quantile_threshold(scores, fraction=fraction, train_scores=zscore.training)
         baselines["squared z-score"] = measured(first.labels, scores, scores > threshold)
-    gaps = list(find_gaps(dataset, scored, runs, spread))
-    return OnDataset(dataset, series, scored, runs, baselines, spread, gaps)
+    cells = {}
+    for (detector, all_values), metric in itertools.product(runs.items(), paper.IMPACT_VALUES):
+        if (printed := paper.impact_cell(dataset, detector, metric)) is not None:
+            # Close where the only run is, or the median of several and two of them at least.
+            (only, *others) = ours = [values[metric] for values in all_values]
+            cell = Cell(printed, ours, "seeds", CLOSE) if others else Cell(printed, only, "within", CLOSE)
+            cells[detector, metric] = cell
+    gaps = list(find_gaps(dataset, scored, cells, spread))
+    return OnDataset(dataset, series, scored, runs, baselines, cells, spread, gaps)
 
 
-def _over_subsets(scored: Scored) -> dict[tuple[str, str], float]:
+def _over_subsets(scored: Scored) -> dict[Place, float]:
     """Standard deviation over subsets of machines; the threshold is that of all of them."""
-    names = np.unique(scored.series)
-    place = np.searchsorted(names, scored.series)
+    names, place = np.unique(scored.series, return_inverse=True)
     draw = np.random.default_rng(0)
     found = []
     for _ in range(DRAWS):
         chosen = np.zeros(names.size, dtype=np.bool_)
         chosen[draw.permutation(names.size)[:KEPT_MACHINES]] = True
-        kept = chosen[place]
-        flagged = None if scored.flagged is None else scored.flagged[kept]
-        found.append(measured(scored.labels[kept], scored.scores[kept], flagged))
+        found.append(scored.measured(chosen[place]))
     return {
         (scored.detector, metric): float(np.std([values[metric] for values in found], ddof=1))
         for metric in PAPER_METRICS
@@ -181,76 +170,82 @@ def _over_subsets(scored: Scored) -> dict[tuple[str, str], float]:
 
 def _within(one: OnDataset, limit: float) -> tuple[int, int]:
     """How many printed cells the median over runs comes within a limit of, and how many of those chance also gets."""
-    reached = [place for place, (printed, found) in one.cells.items() if abs(median(found) - printed) <= limit]
-    plain = [one.baselines[kind] for kind in ("random", "squared z-score") if kind in one.baselines]
+    plain = [one.baselines[kind] for kind in PLAIN if kind in one.baselines]
     by_chance = [
-        (detector, metric)
-        for detector, metric in reached
-        if any(abs(values[metric] - one.cells[detector, metric][0]) <= limit for values in plain)
+        any(abs(values[metric] - cell.printed) <= limit for values in plain)
+        for (detector, metric), cell in one.cells.items()
+        if abs(one.medians[detector][metric] - cell.printed) <= limit
     ]
-    return len(reached), len(by_chance)
+    return len(by_chance), sum(by_chance)
 
 
 def _count_rows(one: OnDataset) -> Iterator[Row]:
     """Printed cells within each limit: of every seed, of the median over seeds, and of what has not seen the data."""
-    seeds = range(max(map(len, one.runs.values())))
-    found: dict[str, dict[tuple[str, str], float]] = {
-        f"seed {seed}": {place: values[seed] for place, (_, values) in one.cells.items() if seed < len(values)}
-        for seed in seeds
+    rows = {
+        f"seed {seed}": {detector: runs[seed] for detector, runs in one.runs.items() if seed < len(runs)}
+        for seed in range(one.most_runs)
     }
-    found["median over seeds"] = {place: median(values) for place, (_, values) in one.cells.items()}
-    for kind in ("random", "squared z-score"):
-        if kind in one.baselines:
-            found[kind] = {place: one.baselines[kind][place[1]] for place in one.cells}
-    for run, values in found.items():
-        away = [abs(value - one.cells[place][0]) for place, value in values.items()]
+    rows["median over seeds"] = one.medians
+    rows |= {kind: dict.fromkeys(one.runs, one.baselines[kind]) for kind in PLAIN if kind in one.baselines}
+    for run, by_detector in rows.items():
+        away = [
+            abs(by_detector[detector][metric] - cell.printed)
+            for (detector, metric), cell in one.cells.items()
+            if detector in by_detector
+        ]
         counted = {f"within {limit}": sum(distance <= limit for distance in away) for limit in LIMITS}
         yield {"data set": one.name, "run": run, "cells": len(away), **counted}
     too = {f"within {limit}": _within(one, limit)[1] for limit in LIMITS}
     yield {"data set": one.name, "run": "median, and chance too", "cells": len(one.cells), **too}
 
 
+def _figure(one: OnDataset) -> Figure:
+    hollow = "printed values (hollow) and ours (filled: the median over seeds, bars: all)"
+    caption = f"{one.name}: {hollow}; shaded: not above random scores."
+    return Figure(f"impact-{one.name.lower()}", caption, partial(draw, one))
+
+
 def _verdict(one: OnDataset) -> Verdict:
-    one_seed = max(map(len, one.runs.values())) == 1
-    cells = [
-        Cell(printed, found[0], "within", CLOSE) if len(found) == 1 else Cell(printed, found, "seeds", CLOSE)
-        for printed, found in one.cells.values()
-    ]
+    one_seed = one.most_runs == 1
     values = {"one": one, "close": CLOSE, "reached": _within(one, CLOSE), "one_seed": one_seed}
-    return Verdict("dataset", cells, values, one_seed=one_seed)
+    return Verdict("dataset", list(one.cells.values()), values, one_seed=one_seed)
 
 
-def _training_rows(protocol: str, scored: dict[str, list[Scored]], zscore: ZScore | None) -> Iterator[Row]:
+def _training_rows(protocol: str, scored: Runs, zscore: ZScore | None) -> Iterator[Row]:
     """Of every run: what its record says, and how much its scores are those of the squared z-score."""
-    for runs in scored.values():
-        for run in runs:
-            records = {entry["seed"]: entry.get("training") for entry in run.record.get("runs", ())}
-            record = records.get(run.run)
-            correlation = None
-            if zscore is not None and np.array_equal(zscore.labels[: run.labels.size], run.labels):
-                correlation = float(spearmanr(run.scores, zscore.test[: run.scores.size]).statistic)
-            yield {
-                "protocol": protocol,
-                "data set": run.dataset,
-                "detector": run.detector,
-                "seed": run.run,
-                "verdict": training_verdict(record) if record else "no record: made by an older version",
-                "correlation": correlation,
-                "collapsed": bool(record and judge_record(record)) or (correlation or 0.0) >= ZSCORE_CORRELATION,
-                "race": run.had_race,
-            }
+    for run in itertools.chain(*scored.values()):
+        plain = None if zscore is None else zscore.on(run.labels)
+        correlation = None if plain is None else float(spearmanr(run.scores, plain).statistic)
+        alike = (correlation or 0.0) >= ZSCORE_CORRELATION
+        yield {
+            "protocol": protocol,
+            "data set": run.dataset,
+            "detector": run.detector,
+            "seed": run.run,
+            "verdict": training_verdict(run.record),
+            "correlation": correlation,
+            "collapsed": bool(run.record and judge_record(run.record)) or alike,
+        }
+
+
+def _collapse_verdict(trainings: list[Row]) -> Verdict:
+    collapsed: dict[tuple[Any, ...], list[int]] = {}
+    for row in trainings:
+        if row["collapsed"]:
+            collapsed.setdefault((row["protocol"], row["data set"], row["detector"]), []).append(row["seed"])
+    values = {"collapsed": collapsed, "runs": len(trainings), "correlation": ZSCORE_CORRELATION}
+    return Verdict("collapse", None, values)
 
 
 def _missing(found: list[OnDataset], zscores: dict[str, ZScore | None]) -> Iterator[str]:
     for one in found:
-        most = max(map(len, one.scored.values()))
         for detector, name in paper.DETECTOR_NAMES.items():
             runs = one.scored.get(detector, [])
             if not runs:
                 how = f"'pateval detect {name} --data {one.name} --protocol {PAPER}' makes one"
                 yield f"{one.name}: no score file of {detector}; {how}"
-            elif len(runs) < most:
-                yield f"{one.name}: {len(runs)} of {most} seeds of {detector} are here"
+            elif len(runs) < one.most_runs:
+                yield f"{one.name}: {len(runs)} of {one.most_runs} seeds of {detector} are here"
             if any(run.threshold is None for run in runs):
                 yield f"{one.name}: {detector} has no training scores, and so no threshold"
         if "squared z-score" not in one.baselines:
@@ -270,54 +265,32 @@ def _missing(found: list[OnDataset], zscores: dict[str, ZScore | None]) -> Itera
 def _tables(
     found: list[OnDataset], on_all_labels: dict[str, dict[str, Values]], trainings: list[Row]
 ) -> list[PageTable]:
-    names = [one.name for one in found]
-    others = {name: by_kind for name, by_kind in on_all_labels.items() if name not in names}
+    others = {name: on_all_labels[name] for name in on_all_labels if name not in [one.name for one in found]}
+    others_caption = "Chance where there are labels and no features"
+    named = ("data set", "detector")
     counts = [row for one in found if one.cells for row in _count_rows(one)]
-    shares = {
-        (gap.dataset, gap.detector, share): values
-        for one in found
-        for gap in one.gaps
-        for share, values in gap.shares.items()
-    }
-    share_rows = [
-        {"data set": dataset, "detector": detector, "flagged %": share, **values}
-        for (dataset, detector, share), values in shares.items()
-    ]
-    tables = [
+    gaps = [gap.row() for one in found for gap in one.gaps]
+    gaps_caption = f"Cells that are not within {CLOSE:.2f}, and what experiments with seed 0 say"
+    shares = {one.name: {gap.detector: gap.shares for gap in one.gaps if gap.shares} for one in found}
+    shares_caption = "Metrics of predictions where other shares are flagged, seed 0"
+    seeds = {one.name: {detector: _over_seeds(runs) for detector, runs in one.runs.items()} for one in found}
+    machines = [row for one in found for row in _machine_rows(one)]
+    subsets = f"{DRAWS} subsets of {KEPT_MACHINES} machines"
+    return [
         *(_big_table(one, on_all_labels.get(one.name, {})) for one in found),
-        PageTable.of(
-            "chance-only",
-            "Chance where there are labels and no features",
-            others,
-            "data set",
-            "detector",
-            decimals=3,
-            in_csv=False,
-        ),
+        PageTable.of("chance-only", others_caption, others, *named, decimals=3, in_csv=False),
         PageTable("counts", "Printed cells within three limits, and how many chance gets", counts),
-        PageTable(
-            "gaps",
-            f"Cells of seed 0 further than {CLOSE:.2f} away, and what the experiments say",
-            [gap.row() for one in found for gap in one.gaps],
-            decimals=3,
-        ),
-        PageTable("shares", "Metrics of predictions where other shares are flagged, seed 0", share_rows, in_page=False),
-        PageTable("seeds", "Median over seeds, from the lowest to the highest", _seed_rows(found), in_csv=False),
-        PageTable(
-            "machines",
-            f"{SUBSET_DATASET}: deviation over {DRAWS} subsets of {KEPT_MACHINES} machines (* the gap is above two)",
-            [row for one in found for row in _machine_rows(one)],
-        ),
-        PageTable(
-            "training", "Every run: its record, its rank correlation with the squared z-score, and the race", trainings
-        ),
+        PageTable("gaps", gaps_caption, gaps, decimals=3),
+        PageTable.of("shares", shares_caption, shares, *named, "flagged %", in_page=False),
+        PageTable.of("seeds", "Median over seeds, from the lowest to the highest", seeds, *named, in_csv=False),
+        PageTable("machines", f"{SUBSET_DATASET}: deviation over {subsets} (* the gap is above two)", machines),
+        PageTable("training", "Every run: its record, and its rank correlation with the squared z-score", trainings),
         PageTable("values", "All values of all runs", list(_value_rows(found, on_all_labels)), in_page=False),
     ]
-    return [table for table in tables if table.rows]
 
 
 def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
-    """Ours of seed 0, with the printed value and the difference where there is one."""
+    """The median over seeds, with the printed value and the difference where there is one."""
 
     def cell(detector: str, metric: str, value: float) -> str:
         printed = paper.impact_cell(one.name, detector, metric)
@@ -325,40 +298,30 @@ def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
             return "-"
         return f"{value:.3f}" if printed is None else f"{value:.3f} ({printed:.2f}; {value - printed:+.3f})"
 
-    rows = {detector: runs[0] for detector, runs in one.runs.items()} | one.baselines | on_all_labels
-    return PageTable(
-        f"table-{one.name.lower()}",
-        f"{one.name}, {one.series} series: ours (seed 0; printed; difference)",
-        [
-            {"detector": name, **{metric: cell(name, metric, value) for metric, value in values.items()}}
-            for name, values in rows.items()
-        ],
-        in_csv=False,
-    )
+    shown = {
+        name: {metric: cell(name, metric, value) for metric, value in values.items()}
+        for name, values in (one.medians | one.baselines | on_all_labels).items()
+    }
+    caption = f"{one.name}, {one.series} series: ours (median over seeds; printed; difference)"
+    return PageTable.of(f"table-{one.name.lower()}", caption, shown, "detector", in_csv=False)
 
 
-def _seed_rows(found: list[OnDataset]) -> list[Row]:
+def _over_seeds(runs: list[Values]) -> Row:
+    """How many runs there are, and the median of each metric with its range."""
+
     def spread(values: list[float]) -> str:
-        if len(values) == 1 or math.isnan(values[0]):
-            return "-" if math.isnan(values[0]) else f"{values[0]:.3f}"
-        return f"{median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+        if math.isnan(values[0]):
+            return "-"
+        reach = f" ({min(values):.3f} to {max(values):.3f})" if len(values) > 1 else ""
+        return f"{median(values):.3f}{reach}"
 
-    return [
-        {
-            "data set": one.name,
-            "detector": detector,
-            "seeds": len(runs),
-            **{metric: spread([values[metric] for values in runs]) for metric in PAPER_METRICS},
-        }
-        for one in found
-        for detector, runs in one.runs.items()
-    ]
+    return {"seeds": len(runs)} | {metric: spread([values[metric] for values in runs]) for metric in PAPER_METRICS}
 
 
 def _machine_rows(one: OnDataset) -> Iterator[Row]:
-    for detector, runs in one.runs.items() if one.spread else ():
+    for detector, values in one.medians.items() if one.spread else ():
         row = {"detector": detector}
-        for metric, value in runs[0].items():
+        for metric, value in values.items():
             deviation = one.spread[detector, metric]
             printed = paper.impact_cell(one.name, detector, metric)
             beyond = printed is not None and abs(value - printed) > 2 * deviation
@@ -391,7 +354,7 @@ def draw(one: OnDataset) -> Any:
         values = np.array([[found[metric] for metric in paper.IMPACT_VALUES] for found in runs])
         x, looks = marks_of(detector)
         ax.vlines(x, values.min(axis=0), values.max(axis=0), color=looks["color"], linewidth=1.5, zorder=2)
-        ax.plot(x - 0.035, values[0], zorder=3, label=detector, **looks)
+        ax.plot(x - 0.035, np.median(values, axis=0), zorder=3, label=detector, **looks)
         printed = [paper.impact_cell(one.name, detector, metric) for metric in paper.IMPACT_VALUES]
         ax.plot(x + 0.035, printed, zorder=4, markerfacecolor="none", markeredgewidth=1.1, **looks)
     ax.plot([], [], linestyle="none", marker="o", markerfacecolor="none", color=QUIET, label="hollow: printed")

@@ -31,12 +31,9 @@ from pateval.runner import Candidate, DetectionProgress, detect
 from pateval.thresholds import quantile_threshold
 from pateval.validation.arrays import BoolArray, FloatArray
 
-# Where a checkout keeps scores, and the folders in it: trained as the paper's were (kept under either name), and by our
-# own protocol.
+# Where a checkout keeps scores, and the folders in it: trained as the paper's were, and by our own protocol.
 _IN_CHECKOUT = Path("results/scores")
-PAPER, AUTHORS, HELD_OUT = "paper", "authors", "held-out"
-# Versions whose seeds, trained side by side with CUDA graphs, overwrote each other's work space.
-_VERSIONS_WITH_RACE = ("0.1.0",)
+PAPER, HELD_OUT = "paper", "held-out"
 # The big table's metrics by their printed names, with PATE-AP beside them, and those of predictions among them.
 PAPER_METRICS = {
     "PATE": f"pate(early={IMPACT_BUFFER},delay={IMPACT_BUFFER})",
@@ -53,22 +50,19 @@ TRAINED = ("usad", "transformer", "lstm", "anomaly_transformer", "dcdetector")
 TRAINED_ON = ("SMD", "SMAP", "MSL", "PSM", "SWaT")
 
 
-def measured(labels: BoolArray, scores: FloatArray, flagged: BoolArray | None) -> dict[str, float]:
-    """The big table's metrics, by name, all steps one series; NaN for those on predictions where there are none."""
+def measured(
+    labels: BoolArray, scores: FloatArray, flagged: BoolArray | None, steps: slice | BoolArray = slice(None)
+) -> dict[str, float]:
+    """The big table's metrics, by name, the chosen steps one series; NaN for those on predictions without any."""
     wanted = {name: metric for name, metric in PAPER_METRICS.items() if flagged is not None or name not in THRESHOLDED}
-    values = evaluate(labels, scores, flagged, metrics=list(wanted.values())).values()
+    predictions = None if flagged is None else flagged[steps]
+    values = evaluate(labels[steps], scores[steps], predictions, metrics=list(wanted.values())).values()
     by_name = dict(zip(wanted, map(float, values), strict=True))
     return {name: by_name.get(name, float("nan")) for name in PAPER_METRICS}
 
 
 def starts_of(series: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Where each series begins.
-
-    Examples
-    --------
-    >>> starts_of(np.array(["a", "a", "b"])).tolist()
-    [0, 2]
-    """
+    """Where each series begins."""
     return np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
 
 
@@ -131,7 +125,7 @@ def labels_at_hand(names: Sequence[str], settings: ExperimentSettings) -> tuple[
 class Scored:
     """Scores of one run of a detector, as the paper names it, on one data set, all series laid end to end.
 
-    The ``run`` is its seed, the ``record`` what is known about the score file; ``training`` are the scores of the
+    The ``run`` is its seed, the ``record`` what its training left, None without one; ``training`` are the scores of the
     training steps, None where they were not kept.
     """
 
@@ -141,19 +135,15 @@ class Scored:
     labels: BoolArray
     scores: FloatArray
     series: npt.NDArray[Any]
-    record: dict[str, Any]
+    record: dict[str, Any] | None
     training: npt.NDArray[np.float32] | None
 
     def threshold_at(self, percent: float, *, with_test: bool = True) -> float | None:
         """The score that so many per cent of training scores, and of test scores with them, exceed; None if unknown."""
-        kept = self.record.get("thresholds", {})  # files from before training scores were kept know a few levels
-        if str(float(percent)) in kept:
-            return float(kept[str(float(percent))])
         if self.training is None:
             return None
-        if with_test:
-            return float(quantile_threshold(self.scores, fraction=percent / 100, train_scores=self.training))
-        return float(quantile_threshold(self.training, fraction=percent / 100))
+        scores, more = (self.scores, self.training) if with_test else (self.training, None)
+        return float(quantile_threshold(scores, fraction=percent / 100, train_scores=more))
 
     @functools.cached_property
     def threshold(self) -> float | None:
@@ -168,35 +158,50 @@ class Scored:
         """Steps strictly above the threshold, as the paper's code has it."""
         return None if self.threshold is None else self.scores > self.threshold
 
-    @property
-    def had_race(self) -> bool:
-        """Whether it was trained beside other seeds by a version that let them overwrite each other."""
-        version = (self.record.get("pateval") or {}).get("version")
-        return version in _VERSIONS_WITH_RACE and bool(self.record["settings"].get("cuda_graph"))
+    def measured(self, steps: slice | BoolArray = slice(None)) -> dict[str, float]:
+        """The big table's metrics, of all steps or of those chosen."""
+        return measured(self.labels, self.scores, self.flagged, steps)
 
 
-def protocol_folder(settings: ExperimentSettings, protocol: str) -> Path | None:
+# By detector, as the paper names it.
+Runs = dict[str, list[Scored]]
+
+
+def score_runs(
+    settings: ExperimentSettings, wanted: Sequence[str] | None = None, protocol: str = PAPER
+) -> Iterator[tuple[str, Runs]]:
+    """All runs of a protocol by data set, in the order wanted or of the alphabet; nothing where there are no files."""
+    folder = _protocol_folder(settings, protocol)
+    if folder is not None:
+        present = sorted({path.parent.name for path in folder.glob("*/*.parquet")})
+        for dataset in present if wanted is None else [name for name in wanted if name in present]:
+            yield dataset, read_runs(folder, dataset)
+
+
+def required_runs(name: str, settings: ExperimentSettings, wanted: Sequence[str]) -> dict[str, Runs]:
+    """All runs of the paper's protocol on the data sets wanted, or an error that says how to get score files."""
+    if _protocol_folder(settings, PAPER) is None:
+        raise MissingInputError(
+            f"{name} needs score files of trained detectors, and there are none: run in a checkout of the project, or "
+            "give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
+        )
+    found = dict(score_runs(settings, wanted))
+    if not found:
+        raise MissingInputError(f"{name} needs score files of {', '.join(wanted)}; the folder has none of them")
+    return found
+
+
+def _protocol_folder(settings: ExperimentSettings, protocol: str) -> Path | None:
     """The folder of one protocol below the folder of scores; None where it holds no score files.
 
     The paper's protocol is found in the folder itself too.
     """
     base = _IN_CHECKOUT if settings.scores is None else settings.scores
-    places = (base, base / PAPER, base / AUTHORS) if protocol == PAPER else (base / protocol,)
+    places = (base, base / PAPER) if protocol == PAPER else (base / protocol,)
     return next((place for place in places if any(place.glob("*/*.parquet"))), None)
 
 
-def score_folder(settings: ExperimentSettings, name: str) -> Path:
-    """The folder of the paper's protocol, or an error that says how to get score files."""
-    folder = protocol_folder(settings, PAPER)
-    if folder is None:
-        raise MissingInputError(
-            f"{name} needs score files of trained detectors, and there are none: run in a checkout of the project, or "
-            "give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
-        )
-    return folder
-
-
-def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
+def read_runs(folder: Path, dataset: str) -> Runs:
     """All runs of all detectors of the paper on one data set, in the paper's order."""
     return {
         shown: list(_runs_in(path, shown, dataset))
@@ -205,43 +210,18 @@ def read_runs(folder: Path, dataset: str) -> dict[str, list[Scored]]:
     }
 
 
-def first_runs(folder: Path, dataset: str) -> dict[str, Scored]:
-    """All detectors of the paper on one data set; of several runs the first."""
-    return {detector: runs[0] for detector, runs in read_runs(folder, dataset).items()}
-
-
 def _runs_in(path: Path, detector: str, dataset: str) -> Iterator[Scored]:
-    columns, record = read_table(path).columns, read_metadata(path)
-    for run in np.unique(columns["run"]).tolist() if "run" in columns else [None]:
-        rows: Any = slice(_steps_in_whole_windows(record)) if run is None else columns["run"] == run
+    columns = read_table(path).columns
+    records = {fit["seed"] or 0: fit["training"] for fit in read_metadata(path)["runs"]}
+    runs = columns["run"] if "run" in columns else np.full(len(columns["label"]), next(iter(records)))
+    for run in np.unique(runs).tolist():
+        labels, scores, series = (columns[name][runs == run] for name in ("label", "score", "series"))
         try:
             training = read_training_scores(path, run=run)
         except ValueError:
             training = None
-        yield Scored(
-            detector,
-            dataset,
-            record.get("seed") or 0 if run is None else run,
-            columns["label"][rows].astype(np.bool_),
-            columns["score"][rows].astype(np.float64),
-            columns["series"][rows],
-            record,
-            training,
-        )
-
-
-def _steps_in_whole_windows(record: dict[str, Any]) -> int | None:
-    """Files from before the protocols had names hold all steps; the paper's protocol drops the last, short window."""
-    if record.get("format") or "test_steps" not in record:
-        return None
-    window = int(record["settings"]["window"])
-    return int(record["test_steps"]) // window * window
-
-
-def datasets_in(folder: Path, wanted: Sequence[str] | None = None) -> list[str]:
-    """Names of the data sets there are score files of, in the order wanted or of the alphabet."""
-    present = sorted({path.parent.name for path in folder.glob("*/*.parquet")})
-    return present if wanted is None else [name for name in wanted if name in present]
+        truth, values = labels.astype(np.bool_), scores.astype(np.float64)
+        yield Scored(detector, dataset, run, truth, values, series, records[run], training)
 
 
 def joined_data(dataset: str, settings: ExperimentSettings) -> Series | None:
@@ -259,6 +239,10 @@ class ZScore(NamedTuple):
     labels: BoolArray
     test: FloatArray
     training: FloatArray
+
+    def on(self, labels: BoolArray) -> FloatArray | None:
+        """Scores of the steps that score files have; None where the data at hand are others."""
+        return self.test[: labels.size] if np.array_equal(self.labels[: labels.size], labels) else None
 
 
 def squared_zscore(dataset: str, settings: ExperimentSettings) -> ZScore | None:

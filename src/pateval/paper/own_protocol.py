@@ -6,8 +6,9 @@ training scores alone. Every series is evaluated by itself; seeds are runs, and 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,17 +19,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.paper import paper_tables as paper
 from pateval.paper.chance import flagged_percent
 from pateval.paper.document import ExperimentSettings, Figure, PageTable, Row, Verdict
-from pateval.paper.inputs import (
-    HELD_OUT,
-    PAPER_METRICS,
-    Scored,
-    ZScore,
-    datasets_in,
-    measured,
-    protocol_folder,
-    read_runs,
-    starts_of,
-)
+from pateval.paper.inputs import HELD_OUT, PAPER_METRICS, Runs, Scored, ZScore, measured, starts_of
 from pateval.plots.styling import PALE, QUIET, line_style
 from pateval.thresholds import quantile_threshold
 from pateval.validation.arrays import BoolArray, FloatArray
@@ -45,17 +36,13 @@ Run = tuple[BoolArray, FloatArray, BoolArray | None]
 
 @dataclass(frozen=True)
 class OwnRow:
-    """One detector on one data set: values of its runs by series by `METRICS`; NaN where a metric is undefined.
-
-    ``race`` says whether a run was trained beside other seeds that overwrote it.
-    """
+    """One detector on one data set: values of its runs by series by `METRICS`; NaN where a metric is undefined."""
 
     dataset: str
     detector: str
     seeds: tuple[int, ...]
     series: tuple[str, ...]
     values: FloatArray
-    race: bool = False
 
     def of(self, metric: str) -> FloatArray:
         """Runs by series, of one metric."""
@@ -81,31 +68,25 @@ class OwnProtocol:
     @property
     def datasets(self) -> dict[str, dict[str, OwnRow]]:
         """Rows by data set and detector."""
-        found: dict[str, dict[str, OwnRow]] = {}
-        for row in self.rows:
-            found.setdefault(row.dataset, {})[row.detector] = row
-        return found
+        by_dataset = itertools.groupby(self.rows, key=lambda row: row.dataset)
+        return {name: {row.detector: row for row in rows} for name, rows in by_dataset}
 
 
-def compute(settings: ExperimentSettings, zscores: Mapping[str, ZScore | None]) -> OwnProtocol:
+def compute(
+    on_datasets: Mapping[str, Runs], settings: ExperimentSettings, zscores: Mapping[str, ZScore | None]
+) -> OwnProtocol:
     """Evaluate every run of the score files of our protocol, and the baselines on the same series."""
-    folder = protocol_folder(settings, HELD_OUT)
-    if folder is None:
+    if not on_datasets:
         how = "'pateval reproduce impact --train --scores FOLDER' makes them"
         return OwnProtocol((), (f"Our own protocol needs score files below {HELD_OUT}/: {how}",))
     rows: list[OwnRow] = []
     missing: list[str] = []
-    for dataset in datasets_in(folder, tuple(zscores)):
-        scored = read_runs(folder, dataset)
+    for dataset, scored in on_datasets.items():
         for detector, runs in scored.items():
             settings.tell(f"{dataset}, own protocol: {detector}, {len(runs)} seeds")
-            missing += [
-                f"{dataset}, own protocol: {detector}, seed {run.run} has no training scores"
-                for run in runs
-                if run.training is None
-            ]
-            row = _row(runs[0], detector, [(run.labels, run.scores, _flagged(run)) for run in runs])
-            rows.append(replace(row, race=any(run.had_race for run in runs)))
+            absent = [run.run for run in runs if run.training is None]
+            missing += [f"{dataset}, own protocol: {detector}, seed {seed} has no training scores" for seed in absent]
+            rows.append(_row(runs[0], detector, [(run.labels, run.scores, _flagged(run)) for run in runs]))
         settings.tell(f"{dataset}, own protocol: baselines")
         first = next(iter(scored.values()))[0]
         rows += _baselines(first, zscores[dataset], settings, missing)
@@ -114,21 +95,14 @@ def compute(settings: ExperimentSettings, zscores: Mapping[str, ZScore | None]) 
 
 def _flagged(run: Scored) -> BoolArray | None:
     """Steps above the configured percentile of the training scores alone."""
-    percent = threshold_ratio(paper.DETECTOR_NAMES[run.detector], run.dataset)
-    threshold = run.threshold_at(percent, with_test=False)
+    threshold = run.threshold_at(threshold_ratio(paper.DETECTOR_NAMES[run.detector], run.dataset), with_test=False)
     return None if threshold is None else run.scores > threshold
 
 
 def _row(first: Scored, detector: str, runs: list[Run]) -> OwnRow:
     starts = starts_of(first.series)
     parts = [slice(low, high) for low, high in zip(starts, [*starts[1:], first.series.size], strict=True)]
-    values = [
-        [
-            list(measured(labels[part], scores[part], None if flagged is None else flagged[part]).values())
-            for part in parts
-        ]
-        for labels, scores, flagged in runs
-    ]
+    values = [[list(measured(*run, part).values()) for part in parts] for run in runs]
     names = tuple(map(str, first.series[starts]))
     return OwnRow(first.dataset, detector, tuple(range(len(runs))), names, np.array(values))
 
@@ -145,11 +119,11 @@ def _baselines(
     yield _row(first, "constant", [(labels, np.zeros(labels.size), np.zeros(labels.size, dtype=np.bool_))])
     if zscore is None:
         missing.append(f"The squared z-score on {dataset}, own protocol, needs the data: name their folder with --root")
-    elif not np.array_equal(zscore.labels, labels):
+    elif (scores := zscore.on(labels)) is None:
         missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files")
     else:
         threshold = quantile_threshold(zscore.training, fraction=share)
-        yield _row(first, _BASELINE, [(labels, zscore.test, zscore.test > threshold)])
+        yield _row(first, _BASELINE, [(labels, scores, scores > threshold)])
 
 
 def tables(own: OwnProtocol) -> list[PageTable]:
@@ -157,31 +131,24 @@ def tables(own: OwnProtocol) -> list[PageTable]:
     made = []
     for dataset, rows in own.datasets.items():
         series = len(next(iter(rows.values())).series)
-        made.append(
-            PageTable(
-                f"own-{dataset.lower()}",
-                f"{dataset}, own protocol: mean over {series} series and all seeds [95 % interval over series] ± "
-                "deviation over seeds",
-                [
-                    {"detector": name, "seeds": len(row.seeds), "race": row.race}
-                    | {one: _cell(row, one) for one in METRICS}
-                    for name, row in rows.items()
-                ],
-                in_csv=False,
-            )
-        )
-    compared = [name for name in (*paper.DETECTORS, "random") if any(name in rows for rows in own.datasets.values())]
+        over = f"mean over {series} series and all seeds [95 % interval over series] ± deviation over seeds"
+        shown = {
+            name: {"seeds": len(row.seeds)} | {one: _cell(row, one) for one in METRICS} for name, row in rows.items()
+        }
+        caption = f"{dataset}, own protocol: {over}"
+        made.append(PageTable.of(f"own-{dataset.lower()}", caption, shown, "detector", in_csv=False))
     differences = [
         {"detector": name, **{dataset: _difference(rows, name) for dataset, rows in own.datasets.items()}}
-        for name in compared
+        for name in (*paper.DETECTORS, "random")
+        if any(name in rows for rows in own.datasets.values())
     ]
     caption = f"Own protocol: {_RANKED_BY} less that of the squared z-score on the same series [95 % interval]"
     made += [
         PageTable("own-differences", caption, differences, in_csv=False),
-        PageTable("own-seeds", "Own protocol: mean over series, for each seed", _long(own, "seed"), in_page=False),
-        PageTable("own-series", "Own protocol: every series, mean over seeds", _long(own, "series"), in_page=False),
+        PageTable("own-seeds", "Own protocol: mean over series, for each seed", [*_long(own, "seed")], in_page=False),
+        PageTable("own-series", "Own protocol: every series, mean over seeds", [*_long(own, "series")], in_page=False),
     ]
-    return [table for table in made if table.rows]
+    return made
 
 
 def _cell(row: OwnRow, metric: str) -> str:
@@ -199,22 +166,13 @@ def _difference(rows: dict[str, OwnRow], detector: str) -> str:
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]" + ("" if low <= 0 <= high else " *")
 
 
-def _long(own: OwnProtocol, unit: str) -> list[Row]:
+def _long(own: OwnProtocol, unit: str) -> Iterator[Row]:
     """A row per detector and seed, mean over series; or per detector and series, mean over seeds."""
-    return [
-        {
-            "data set": row.dataset,
-            "detector": row.detector,
-            unit: name,
-            **{metric: float(f"{value:.6g}") for metric, value in zip(METRICS, values, strict=True)},
-        }
-        for row in own.rows
-        for name, values in zip(
-            row.seeds if unit == "seed" else row.series,
-            row.values.mean(axis=1 if unit == "seed" else 0).tolist(),
-            strict=True,
-        )
-    ]
+    for row in own.rows:
+        names, means = (row.seeds, row.values.mean(axis=1)) if unit == "seed" else (row.series, row.values.mean(axis=0))
+        for name, values in zip(names, means.tolist(), strict=True):
+            rounded = {metric: float(f"{value:.6g}") for metric, value in zip(METRICS, values, strict=True)}
+            yield {"data set": row.dataset, "detector": row.detector, unit: name, **rounded}
 
 
 def verdicts(own: OwnProtocol) -> Iterator[Verdict]:
@@ -227,9 +185,7 @@ def verdicts(own: OwnProtocol) -> Iterator[Verdict]:
             if name in rows:
                 _, low, high = rows[name].interval(_RANKED_BY, rows[_BASELINE])
                 told["above" if low > 0 else "below" if high < 0 else "alike"].append(name)
-        race = [name for name, row in rows.items() if row.race]
-        values = {"dataset": dataset, "series": len(rows[_BASELINE].series), "race": race, **told}
-        yield Verdict("own", None, values)
+        yield Verdict("own", None, {"dataset": dataset, "series": len(rows[_BASELINE].series), **told})
 
 
 def figures(own: OwnProtocol) -> list[Figure]:

@@ -18,15 +18,12 @@ _PRINTED = json.loads(files("pateval.paper").joinpath("printed.json").read_text(
 
 # Ten synthetic scenarios, one event, a binary detector. Values S1 to S10 by metric id: the ten columns of the first
 # table, and PATE-F1 of the second, whose other columns repeat the first.
-SCENARIO_STEPS: int = _PRINTED["scenarios"]["steps"]
-SCENARIO_EVENT: tuple[int, int] = tuple(_PRINTED["scenarios"]["event"])
-SCENARIO_BUFFER: int = _PRINTED["scenarios"]["buffer"]
-SCENARIO_FLAGGED: dict[str, tuple[int, int]] = {
-    name: tuple(stretch) for name, stretch in _PRINTED["scenarios"]["flagged"].items()
-}
-SCENARIO_VALUES: dict[str, tuple[float, ...]] = {
-    metric: tuple(values) for metric, values in _PRINTED["scenarios"]["values"].items()
-}
+_SCENARIOS = _PRINTED["scenarios"]
+SCENARIO_STEPS: int = _SCENARIOS["steps"]
+SCENARIO_EVENT: tuple[int, int] = tuple(_SCENARIOS["event"])
+SCENARIO_BUFFER: int = _SCENARIOS["buffer"]
+SCENARIO_FLAGGED: dict[str, tuple[int, int]] = {name: tuple(ends) for name, ends in _SCENARIOS["flagged"].items()}
+SCENARIO_VALUES: dict[str, tuple[float, ...]] = {name: tuple(row) for name, row in _SCENARIOS["values"].items()}
 
 # First table: its rows, and the functions of the catalogue that each stands for. What is ticked is kept there, as the
 # claims of the paper beside what each metric rewards.
@@ -63,13 +60,7 @@ BENCHMARK_TIMES = {name: BenchmarkTimes(**times) for name, times in _PRINTED["ti
 
 
 def flagged(*stretches: tuple[int, int], steps: int = SCENARIO_STEPS) -> BoolArray:
-    """Mark half-open stretches of steps.
-
-    Examples
-    --------
-    >>> flagged((1, 3), steps=4).tolist()
-    [False, True, True, False]
-    """
+    """Mark half-open stretches of steps."""
     marked = np.zeros(steps, dtype=np.bool_)
     for start, stop in stretches:
         marked[start:stop] = True
@@ -77,36 +68,17 @@ def flagged(*stretches: tuple[int, int], steps: int = SCENARIO_STEPS) -> BoolArr
 
 
 def scenarios() -> dict[str, tuple[BoolArray, BoolArray]]:
-    """Labels and predictions of the ten scenarios.
-
-    Examples
-    --------
-    >>> labels, predictions = scenarios()["S4"]
-    >>> int(labels.sum()), int((labels & predictions).sum())
-    (20, 10)
-    """
+    """Labels and predictions of the ten scenarios."""
     return {name: (flagged(SCENARIO_EVENT), flagged(stretch)) for name, stretch in SCENARIO_FLAGGED.items()}
 
 
 def impact_table(metric: str) -> list[list[float]]:
-    """The big table under one metric: a row per data set, a column per detector.
-
-    Examples
-    --------
-    >>> impact_table("PATE")[0]
-    [0.06, 0.07, 0.16, 0.25, 0.27]
-    """
+    """The big table under one metric: a row per data set, a column per detector."""
     return [IMPACT_VALUES[metric][dataset] for dataset in DATASETS]
 
 
 def impact_cell(dataset: str, detector: str, metric: str) -> float | None:
-    """One cell of the big table; None where the paper prints none.
-
-    Examples
-    --------
-    >>> impact_cell("MSL", "USAD", "PA-F1"), impact_cell("SMAP", "USAD", "PA-F1")
-    (0.91, None)
-    """
+    """One cell of the big table; None where the paper prints none."""
     if dataset not in DATASETS or metric not in IMPACT_VALUES or detector not in DETECTORS:
         return None
     return IMPACT_VALUES[metric][dataset][DETECTORS.index(detector)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from pateval import plots
 from pateval.leaderboards.significance import Significance, compare_detectors
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
-from pateval.paper.inputs import PAPER, datasets_in, first_runs, measured, protocol_folder, read_runs, score_folder
-from pateval.pate.sizes import pate_at_sizes
+from pateval.paper.inputs import required_runs, score_runs
+from pateval.pate.score import pate_at_sizes
 from pateval.plots.styling import line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -32,14 +33,7 @@ Curves = dict[str, FloatArray]
 
 
 def rank_test(metric: str, table: Sequence[Sequence[float]]) -> Significance:
-    """Mean ranks of a table of data sets by detectors, with Nemenyi's critical difference and groups.
-
-    Examples
-    --------
-    >>> test = rank_test("PATE", paper.impact_table("PATE"))
-    >>> test.detectors[0], test.mean_ranks[0], round(test.nemenyi_difference, 2)
-    ('Transformer', 1.25, 3.05)
-    """
+    """Mean ranks of a table of data sets by detectors, with Nemenyi's critical difference and groups."""
     values = np.array(table)
     order = np.argsort(rankdata(-values, axis=1).mean(axis=0), kind="stable")
     names = [paper.DETECTORS[place] for place in order]
@@ -57,22 +51,17 @@ def ranks(settings: ExperimentSettings) -> Report:
     values = _our_values(settings)
     ours = {metric: rank_test(metric, [list(row.values()) for row in rows.values()]) for metric, rows in values.items()}
     datasets = list(next(iter(values.values()), {}))
-    tables = [PageTable("printed", "Mean ranks from the printed table", _rank_rows(printed, stated=True), decimals=3)]
-    figures = [
-        Figure("ranks", "Mean ranks from the printed table; the metric decides who leads.", partial(draw, printed)),
-        *(
-            Figure(
-                f"critical-difference-{metric.lower()}",
-                f"{metric}, printed table.",
-                partial(plots.critical_difference, printed[metric], test="nemenyi"),
-            )
-            for metric in ("PATE", "PA-F1")
-        ),
-    ]
+    rows = list(_rank_rows(printed, stated=True))
+    tables = [PageTable("printed", "Mean ranks from the printed table", rows, decimals=3)]
+    caption = "Mean ranks from the printed table; the metric decides who leads."
+    figures = [Figure("ranks", caption, partial(draw, printed))]
+    for metric in ("PATE", "PA-F1"):
+        diagram = partial(plots.critical_difference, printed[metric], test="nemenyi")
+        figures.append(Figure(f"critical-difference-{metric.lower()}", f"{metric}, printed table.", diagram))
     if ours:
         caption = f"Mean ranks from our scores on {', '.join(datasets)}"
         tables += [
-            PageTable("ours", caption, _rank_rows(ours, stated=False), decimals=3),
+            PageTable("ours", caption, list(_rank_rows(ours, stated=False)), decimals=3),
             PageTable.of("our-values", "The values behind our ranks", values, "metric", "data set", decimals=3),
         ]
         figures.append(Figure("ranks-ours", f"{caption}.", partial(draw, ours)))
@@ -80,25 +69,24 @@ def ranks(settings: ExperimentSettings) -> Report:
     return Report(
         "ranks",
         {"datasets": datasets, "verdicts": verdicts},
-        tables=tables,
-        figures=figures,
-        verdicts=[*verdicts, Verdict("told_apart", None, {"tests": printed})],
+        tables,
+        figures,
+        [*verdicts, Verdict("told_apart", None, {"tests": printed})],
     )
 
 
 def _our_values(settings: ExperimentSettings) -> dict[str, dict[str, dict[str, float]]]:
-    """By metric, data set and detector: values of the first run, where all five and their thresholds are there."""
-    folder = protocol_folder(settings, PAPER)
+    """By metric, data set and detector: the median over runs, where all five and their thresholds are there."""
     values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in paper.IMPACT_VALUES}
-    for dataset in [] if folder is None else datasets_in(folder):
-        scored = first_runs(folder, dataset)  # type: ignore[arg-type]  # not None here
-        if len(scored) < len(paper.DETECTORS) or any(run.flagged is None for run in scored.values()):
+    for dataset, scored in score_runs(settings):
+        every_run = [run for runs in scored.values() for run in runs]
+        if len(scored) < len(paper.DETECTORS) or any(run.flagged is None for run in every_run):
             settings.tell(f"{dataset}: not all five detectors with their thresholds are here; left out")
             continue
         settings.tell(f"scoring {dataset}")
-        found = {detector: measured(run.labels, run.scores, run.flagged) for detector, run in scored.items()}
+        found = {detector: [run.measured() for run in runs] for detector, runs in scored.items()}
         for metric, by_dataset in values.items():
-            by_dataset[dataset] = {detector: found[detector][metric] for detector in paper.DETECTORS}
+            by_dataset[dataset] = {name: median(run[metric] for run in found[name]) for name in paper.DETECTORS}
     return {metric: by_dataset for metric, by_dataset in values.items() if by_dataset}
 
 
@@ -110,24 +98,20 @@ def _rank_verdict(test: Significance) -> Verdict:
         rule: tuple(rankdata(table, method=method, axis=1).mean(axis=0)[places].tolist())
         for rule, method in TIES.items()
     }
-    stated = paper.MEAN_RANKS[test.metric]
-    cells = [Cell(rank, mean_ranks(test)[detector], "rounds") for detector, rank in stated.items()]
-    return Verdict(
-        "stated", cells, {"metric": test.metric, "stated": stated, "found": mean_ranks(test), "by_rule": by_rule}
-    )
+    stated, found = paper.MEAN_RANKS[test.metric], mean_ranks(test)
+    cells = [Cell(rank, found[detector], "rounds") for detector, rank in stated.items()]
+    return Verdict("stated", cells, {"metric": test.metric, "stated": stated, "found": found, "by_rule": by_rule})
 
 
-def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> list[Row]:
-    rows: list[Row] = []
+def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> Iterator[Row]:
     for metric, test in tests.items():
         mine = {detector: mean_ranks(test)[detector] for detector in paper.DETECTORS}
-        rows.append({"metric": metric, "ranks": "from the table" if stated else "from our values", **mine})
+        yield {"metric": metric, "ranks": "from the table" if stated else "from our values", **mine}
         if stated and metric in paper.MEAN_RANKS:
             given = {detector: paper.MEAN_RANKS[metric].get(detector) for detector in paper.DETECTORS}
             away = {name: None if value is None else mine[name] - value for name, value in given.items()}
-            rows.append({"metric": metric, "ranks": "stated in the text", **given})
-            rows.append({"metric": metric, "ranks": "difference", **away})
-    return rows
+            yield {"metric": metric, "ranks": "stated in the text", **given}
+            yield {"metric": metric, "ranks": "difference", **away}
 
 
 def draw(tests: dict[str, Significance]) -> Any:
@@ -143,8 +127,7 @@ def draw(tests: dict[str, Significance]) -> Any:
 
 def ablation(settings: ExperimentSettings) -> Report:
     """Evaluate every run in the score files at every buffer size, early = delay, and rank the means."""
-    folder = score_folder(settings, "ablation")
-    curves, counts, missing = _all_curves(folder, settings)
+    curves, counts, missing = _all_curves(settings)
     averaged = [name for name in paper.DATASETS if name in curves]
     if not averaged:
         raise MissingInputError(
@@ -154,81 +137,66 @@ def ablation(settings: ExperimentSettings) -> Report:
     mean = {name: np.mean([curves[dataset][name] for dataset in averaged], axis=0) for name in curves[averaged[0]]}
     curves = {"mean": mean, **curves}
     ranked = dict(zip(mean, rankdata(-np.array(list(mean.values())), axis=0), strict=True))
-    leaders, one_seed = _leaders(mean), counts == {1}
+    # At each size the two with the highest mean, beside those that the paper names.
+    order = np.argsort(-np.array(list(mean.values())), axis=0, kind="stable")[:2]
+    leaders = [Cell(sorted(LEADERS), sorted(list(mean)[place] for place in two)) for two in order.T]
+    one_seed = counts == {1}
+    below = {
+        name: {who: in_words(rows[who] < rows[RANDOM]) for who in paper.DETECTORS} for name, rows in curves.items()
+    }
+    of_the_spiky = {who: {name: by_detector[who] for name, by_detector in below.items()} for who in SPIKY}
     shown = f"Mean PATE over {' and '.join(averaged)}"
+    crosses = "Shaded: below random scores; crosses mark detectors there."
+    figures = [
+        Figure("sizes", f"{shown} against the buffer size. {crosses}", partial(draw_sizes, mean, f"m{shown[1:]}")),
+        Figure("ranks", "Ranks of the mean at each buffer size; 1 is the highest PATE.", partial(draw_ranks, ranked)),
+    ]
+    for name in list(curves)[1:]:
+        drawn = partial(draw_sizes, curves[name], f"PATE on {name}")
+        figures.append(Figure(f"sizes-{name.lower()}", f"{name}: PATE against the buffer size.", drawn))
     return Report(
         "ablation",
         {
             "leaders": LEADERS,
             "leading": sum(cell.agrees for cell in leaders),
             "sizes": len(SIZES),
-            "below": {name: _below(curves, name)["mean"] for name in SPIKY},
+            "below": {name: where["mean"] for name, where in of_the_spiky.items()},
             "averaged": averaged,
             "extra": [name for name in curves if name not in (*averaged, "mean")],
-            "runs": "one seed each" if one_seed else f"{min(counts)} to {max(counts)} seeds, averaged",
+            "runs": sorted(counts),
             "draws": settings.seeds,
         },
-        tables=_size_tables(curves, ranked, shown),
-        figures=[
-            Figure(
-                "sizes",
-                f"{shown} against the buffer size. Shaded: below random scores; crosses mark detectors there.",
-                partial(draw_sizes, mean, f"m{shown[1:]}"),
-            ),
-            Figure(
-                "ranks", "Ranks of the mean at each buffer size; 1 is the highest PATE.", partial(draw_ranks, ranked)
-            ),
-            *(
-                Figure(
-                    f"sizes-{name.lower()}",
-                    f"{name}: PATE against the buffer size.",
-                    partial(draw_sizes, curves[name], f"PATE on {name}"),
-                )
-                for name in curves
-                if name != "mean"
-            ),
-        ],
+        tables=_size_tables(curves, ranked, below, shown),
+        figures=figures,
         verdicts=[
             Verdict("leaders", leaders, {"leaders": LEADERS, "averaged": averaged, "one_seed": one_seed}, one_seed),
             Verdict("order", None, {"changes": _changes(ranked)}),
-            *(Verdict("below", None, {"detector": name, "below": _below(curves, name)}) for name in SPIKY),
+            *(Verdict("below", None, {"detector": name, "below": where}) for name, where in of_the_spiky.items()),
         ],
         missing=missing,
     )
 
 
-def _all_curves(folder: Any, settings: ExperimentSettings) -> tuple[dict[str, Curves], set[int], list[str]]:
+def _all_curves(settings: ExperimentSettings) -> tuple[dict[str, Curves], set[int], list[str]]:
     """By data set the curves of all detectors and of random scores; the numbers of runs; and what is missing."""
-    present = datasets_in(folder, (*paper.DATASETS, *_EXTRA))
-    missing = [f"{name}: there are no score files." for name in paper.DATASETS if name not in present]
+    on_datasets = required_runs("ablation", settings, (*paper.DATASETS, *_EXTRA))
+    missing = [f"{name}: there are no score files." for name in paper.DATASETS if name not in on_datasets]
     curves: dict[str, Curves] = {}
     counts = set()
-    for dataset in present:
-        scored = read_runs(folder, dataset)
+    for dataset, scored in on_datasets.items():
         if absent := [detector for detector in paper.DETECTORS if detector not in scored]:
             missing.append(f"{dataset}: there are no score files of {', '.join(absent)}.")
             continue
         curves[dataset] = {}
         for detector, runs in scored.items():
             settings.tell(f"{dataset}: {detector}, {len(SIZES)} sizes, {len(runs)} runs")
-            curves[dataset][detector] = np.mean([_curve(run.labels, run.scores) for run in runs], axis=0)
+            curves[dataset][detector] = np.mean([pate_at_sizes(run.labels, run.scores, SIZES) for run in runs], axis=0)
             counts.add(len(runs))
         settings.tell(f"{dataset}: random scores, {settings.seeds} draws")
         labels = max((runs[0].labels for runs in scored.values()), key=len)
         draws = [np.random.default_rng(seed).random(labels.size) for seed in range(settings.seeds)]
-        curves[dataset][RANDOM] = np.mean([_curve(labels, scores) for scores in draws], axis=0)
+        curves[dataset][RANDOM] = np.mean([pate_at_sizes(labels, scores, SIZES) for scores in draws], axis=0)
     return curves, counts, missing
-
-
-def _curve(labels: BoolArray, scores: FloatArray) -> FloatArray:
-    return pate_at_sizes(labels, scores, SIZES)
-
-
-def _leaders(mean: Curves) -> list[Cell]:
-    """At each size the two detectors with the highest mean, beside those that the paper names."""
-    names = list(mean)
-    order = np.argsort(-np.array(list(mean.values())), axis=0, kind="stable")[:2]
-    return [Cell(sorted(LEADERS), sorted(names[place] for place in two)) for two in order.T]
 
 
 def _changes(ranked: Curves) -> list[str]:
@@ -242,12 +210,9 @@ def _changes(ranked: Curves) -> list[str]:
     ]
 
 
-def _below(curves: dict[str, Curves], detector: str) -> dict[str, str]:
-    """By data set, and in the mean: sizes at which a detector lies below random scores."""
-    return {name: in_words(rows[detector] < rows[RANDOM]) for name, rows in curves.items()}
-
-
-def _size_tables(curves: dict[str, Curves], ranked: Curves, shown: str) -> list[PageTable]:
+def _size_tables(
+    curves: dict[str, Curves], ranked: Curves, below: dict[str, dict[str, str]], shown: str
+) -> list[PageTable]:
     mean = curves["mean"]
     marked = {
         size: {name: f"{row[size]:.3f}" + "*" * bool(row[size] < mean[RANDOM][size]) for name, row in mean.items()}
@@ -256,9 +221,6 @@ def _size_tables(curves: dict[str, Curves], ranked: Curves, shown: str) -> list[
     by_size = {
         name: {size: {who: float(row[size]) for who, row in rows.items()} for size in SIZES}
         for name, rows in {"ranked": ranked, **curves}.items()
-    }
-    below = {
-        name: {who: in_words(rows[who] < rows[RANDOM]) for who in paper.DETECTORS} for name, rows in curves.items()
     }
     return [
         PageTable.of("mean", f"{shown} (* below random scores)", marked, "buffer size", in_csv=False),

@@ -27,7 +27,7 @@ from pateval.io import read_table
 from pateval.labels.events import find_events
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
-from pateval.paper.inputs import PAPER, datasets_in, first_runs, protocol_folder, starts_of
+from pateval.paper.inputs import score_runs, starts_of
 from pateval.plots.styling import QUIET, legend_above, line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -43,12 +43,17 @@ READINGS = {
 BUFFER = paper.IMPACT_BUFFER
 THRESHOLDS = 100
 _ROUNDING = 1e-12
+_WANTED = ("SMD", "MSL")
 # Small cases of 60 steps with buffers of 10, one for each place: what they show, events, alarms.
 EXAMPLES: dict[str, tuple[str, list[tuple[int, int]], list[tuple[int, int]]]] = {
     "zones": ("an alarm between two events, whose zones cut each other", [(20, 26), (30, 36)], [(26, 34)]),
     "beside": ("an alarm after an event that is missed", [(20, 40)], [(40, 44)]),
     "coverage": ("an event found in two runs", [(20, 40)], [(22, 24), (30, 38)]),
 }
+
+
+# PATE by data set, detector and reading.
+Found = dict[str, dict[str, dict[str, float]]]
 
 
 class Zones(NamedTuple):
@@ -135,20 +140,10 @@ def _first_runs(zones: Zones, hit: BoolArray) -> npt.NDArray[np.intp]:
 
 
 def f1_by_reading(labels: BoolArray, predicted: BoolArray, early: int, delay: int) -> dict[str, float]:
-    """PATE-F1 under each reading.
-
-    Examples
-    --------
-    >>> labels, predicted = paper.flagged((20, 40), steps=60), paper.flagged((35, 40), steps=60)
-    >>> {name: round(value, 3) for name, value in f1_by_reading(labels, predicted, 10, 10).items()}["program"]
-    0.437
-    """
+    """PATE-F1 under each reading."""
     zones = find_zones(labels, early, delay)
-    found = {}
-    for reading in READINGS:
-        true_positive, false_positive, false_negative = weighted_counts(zones, predicted, reading)
-        found[reading] = 2 * true_positive / (2 * true_positive + false_positive + false_negative)
-    return found
+    counts = {reading: weighted_counts(zones, predicted, reading) for reading in READINGS}
+    return {reading: 2 * hits / (2 * hits + alarms + missed) for reading, (hits, alarms, missed) in counts.items()}
 
 
 def pate_by_reading(
@@ -178,7 +173,9 @@ def readings(settings: ExperimentSettings) -> Report:
     """Compute PATE under each reading on the scenarios and on NAB, SMD and MSL."""
     scenarios = list(_scenario_rows())
     found, missing = _on_datasets(settings)
-    parted = _parted(found)
+    parted = list(_parted(found))
+    of_every_detector = "PATE of every detector, mean over series"
+    cells = {reading: [Cell(row["printed"], row[reading], "rounds") for row in scenarios] for reading in READINGS}
     return Report(
         "readings",
         {"thresholds": THRESHOLDS, "buffer": BUFFER, "parted": parted},
@@ -186,20 +183,11 @@ def readings(settings: ExperimentSettings) -> Report:
             PageTable("examples", "PATE-F1 of a small case for each place", list(_example_rows()), decimals=3),
             PageTable("scenarios", "The paper's scenarios under each reading", scenarios, decimals=3),
             PageTable("parted", "How far values and orders part from the program's", parted, decimals=4),
-            PageTable.of(
-                "detectors", "PATE of every detector, mean over series", found, "data set", "detector", decimals=4
-            ),
+            PageTable.of("detectors", of_every_detector, found, "data set", "detector", decimals=4),
         ],
         figures=[Figure("readings", "PATE as the text reads against PATE as it was run.", partial(draw, found))],
         verdicts=[
-            *(
-                Verdict(
-                    "scenarios",
-                    [Cell(row["printed"], row[reading], "rounds") for row in scenarios],
-                    {"whose": f"the {reading}"},
-                )
-                for reading in (PROGRAM, TEXT)
-            ),
+            *(Verdict("scenarios", cells[reading], {"whose": f"the {reading}"}) for reading in (PROGRAM, TEXT)),
             *(Verdict("parted", None, {"row": row}) for row in parted if row["reading"] == TEXT),
         ],
         missing=missing,
@@ -221,9 +209,9 @@ def _scenario_rows() -> Iterator[Row]:
             yield {"scenario": name, "metric": metric, "printed": printed, **values}
 
 
-def _on_datasets(settings: ExperimentSettings) -> tuple[dict[str, dict[str, dict[str, float]]], list[str]]:
+def _on_datasets(settings: ExperimentSettings) -> tuple[Found, list[str]]:
     """By data set and detector: PATE under each reading, mean over the series that hold an anomaly."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    found: Found = {}
     missing = []
     published = (settings.root or data_root()) / "scores" / "NAB"
     if files := sorted(published.glob("*.parquet")):
@@ -231,16 +219,13 @@ def _on_datasets(settings: ExperimentSettings) -> tuple[dict[str, dict[str, dict
         found["NAB"] = {path.stem: _mean(read_table(path).columns) for path in files}
     else:
         missing.append("NAB's published scores are not below the data folder, in scores/NAB")
-    folder = protocol_folder(settings, PAPER)
-    for dataset in ("SMD", "MSL"):
-        if folder is None or dataset not in datasets_in(folder):
-            missing.append(f"{dataset}: there are no score files")
-            continue
+    for dataset, runs in score_runs(settings, _WANTED):
         settings.tell(f"{dataset}: five detectors")
         found[dataset] = {
             detector: _mean({"label": run.labels, "score": run.scores, "series": run.series})
-            for detector, run in first_runs(folder, dataset).items()
+            for detector, (run, *_) in runs.items()
         }
+    missing += [f"{dataset}: there are no score files" for dataset in _WANTED if dataset not in found]
     return found, missing
 
 
@@ -251,33 +236,26 @@ def _mean(columns: Any) -> dict[str, float]:
     return {reading: float(np.mean([values[reading] for values in found])) for reading in READINGS}
 
 
-def _parted(found: dict[str, dict[str, dict[str, float]]]) -> list[Row]:
+def _parted(found: Found) -> Iterator[Row]:
     """How far each reading parts from the program's: differences of values, and of the order of detectors."""
-    rows: list[Row] = []
     for dataset, by_detector in found.items():
-        program = np.array([values[PROGRAM] for values in by_detector.values()])
-        for reading in READINGS:
-            if reading == PROGRAM:
-                continue
-            other = np.array([values[reading] for values in by_detector.values()])
+        program, *others = (np.array([values[one] for values in by_detector.values()]) for one in READINGS)
+        for reading, other in zip(list(READINGS)[1:], others, strict=True):
             pairs = np.triu_indices(program.size, 1)
             orders = [np.sign(np.subtract.outer(one, one))[pairs] for one in (program, other)]
-            rows.append(
-                {
-                    "data set": dataset,
-                    "reading": reading,
-                    "mean difference": float(np.mean(other - program)),
-                    "largest difference": float(np.max(np.abs(other - program))),
-                    "pairs that change places": int(np.count_nonzero(orders[0] * orders[1] < 0)),
-                    "pairs": pairs[0].size,
-                    "Kendall's tau": float(kendalltau(program, other).statistic),
-                    "leader": "the same" if int(np.argmax(program)) == int(np.argmax(other)) else "another",
-                }
-            )
-    return rows
+            yield {
+                "data set": dataset,
+                "reading": reading,
+                "mean difference": float(np.mean(other - program)),
+                "largest difference": float(np.max(np.abs(other - program))),
+                "pairs that change places": int(np.count_nonzero(orders[0] * orders[1] < 0)),
+                "pairs": pairs[0].size,
+                "Kendall's tau": float(kendalltau(program, other).statistic),
+                "leader": "the same" if int(np.argmax(program)) == int(np.argmax(other)) else "another",
+            }
 
 
-def draw(found: dict[str, dict[str, dict[str, float]]]) -> Any:
+def draw(found: Found) -> Any:
     """A point per detector, the data sets apart, over the diagonal."""
     ax = plots.panels(size=(4.6, 4.2))[0, 0]
     ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=1)

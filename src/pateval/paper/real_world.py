@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval import plots
 from pateval.compat import PATE
-from pateval.datasets import data_root, load
-from pateval.datasets.univariate import read_ecg_record as read_record
+from pateval.datasets import Series, data_root, load
+from pateval.datasets.layouts import read_ecg_record as read_record
 from pateval.detectors import make
 from pateval.detectors.windows import series_matrix
 from pateval.labels.events import find_events, runs
@@ -28,9 +28,6 @@ from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
-
-if TYPE_CHECKING:
-    from pateval.datasets import Series
 
 WEATHER_SERIES = "005_UCR_Anomaly_DISTORTEDCIMIS44AirTemperature1"
 WEATHER_TRAIN, WEATHER_SLICE, WEATHER_ANOMALY, WEATHER_BUFFER = 4000, slice(800, 1800), 5391, 100
@@ -123,33 +120,15 @@ def real_world(settings: ExperimentSettings) -> Report:
         Verdict(one.name, [cell for row in one.cells.values() for cell in row.values()], {"title": one.title})
         for one in papers
     ]
+    tables = [*map(_table, examples), PageTable("cells", "All cells", list(_long_rows(examples)), in_page=False)]
+    drawn = "the series, its event with the buffers around it, and the scores of the detectors"
+    named = {"segment": ECG_SEGMENT, "stand_in": ECG_STAND_IN, "beat": ECG_BEAT}
     return Report(
         "real-world",
-        {
-            "whole": whole,
-            "stand_ins": len(stand_ins),
-            "segment": ECG_SEGMENT,
-            "stand_in": ECG_STAND_IN,
-            "beat": ECG_BEAT,
-        },
-        tables=[
-            *(
-                PageTable(
-                    example.name.replace(" ", "-"),
-                    f"{example.title}: ours (printed; * differs)",
-                    [_row(example, detector) for detector in example.scores],
-                    in_csv=False,
-                )
-                for example in examples
-            ),
-            PageTable("cells", "All cells", list(_long_rows(examples)), in_page=False),
-        ],
+        {"whole": whole, "stand_ins": len(stand_ins), **named},
+        tables=tables,
         figures=[
-            Figure(
-                example.name.replace(" ", "-"),
-                f"{example.title}: the series, its event with the buffers around it, and the scores of the detectors.",
-                partial(draw, example),
-            )
+            Figure(example.name.replace(" ", "-"), f"{example.title}: {drawn}.", partial(draw, example))
             for example in examples
             if example in papers or example is nearest
         ],
@@ -157,7 +136,7 @@ def real_world(settings: ExperimentSettings) -> Report:
             *whole,
             *(verdict for one in papers if one.name == "weather" for verdict in _weather_cells(one)),
             *(_label_verdicts(starts, nearest) if starts else ()),
-            *(_stand_in_verdict(stand_ins, one) for one in stand_ins if one is nearest),
+            *([_stand_in_verdict(stand_ins, nearest)] if nearest else ()),
         ],
         missing=missing,
     )
@@ -179,7 +158,7 @@ def weather(values: object) -> Example:
         "lof": make("lof", window=50, neighbors=30, max_windows=None).fit(train),
         "random": make("random", seed=42, legacy=True).fit(train),
     }
-    return Example("weather", series[part], labels[part], _scores(models, series[part], labels[part]), WEATHER_BUFFER)
+    return _scored("weather", models, series[part], labels[part], WEATHER_BUFFER)
 
 
 def ecg(
@@ -216,23 +195,20 @@ def ecg(
         "autoencoder": make("autoencoder", window=100, seed=ECG_SEED, device=device).fit(normal),
         "random": make("random", seed=ECG_SEED, legacy=True).fit(normal),
     }
+    firsts = [None if parts is None else part.start for part in slices]
     return [
-        Example(
-            "ecg",
-            series[part],
-            truth[part],
-            _scores(models, series[part], truth[part]),
-            ECG_BUFFER,
-            None if parts is None else part.start,
-        )
-        for part in slices
+        _scored("ecg", models, series[part], truth[part], ECG_BUFFER, first)
+        for part, first in zip(slices, firsts, strict=True)
     ]
 
 
-def _scores(models: Mapping[str, Any], series: FloatArray, labels: BoolArray) -> dict[str, FloatArray]:
-    """Scores of a slice: those of a perfect detector first."""
+def _scored(
+    name: str, models: Mapping[str, Any], series: FloatArray, labels: BoolArray, buffer: int, first: int | None = None
+) -> Example:
+    """A slice with the scores of all detectors, those of a perfect one first."""
     perfect = {"perfect": make("perfect").fit(series).score(series, labels=labels)}
-    return perfect | {detector: model.score(series) for detector, model in models.items()}
+    scores = perfect | {detector: model.score(series) for detector, model in models.items()}
+    return Example(name, series, labels, scores, buffer, first)
 
 
 def _univariate(values: object, steps: int) -> FloatArray:
@@ -274,14 +250,7 @@ def measure(labels: BoolArray, scores: npt.ArrayLike, buffer: int) -> dict[str, 
 
 
 def beat(start: int) -> BoolArray:
-    """Labels of the ECG slice with one beat of 75 steps.
-
-    Examples
-    --------
-    >>> labels = beat(463)
-    >>> labels.size, int(labels.sum()), int(labels.argmax())
-    (1050, 75, 463)
-    """
+    """Labels of the ECG slice with one beat of 75 steps."""
     return paper.flagged((start, start + ECG_BEAT), steps=ECG_STEPS)
 
 
@@ -391,16 +360,16 @@ def _cells(printed_as: str, detector: str, found: dict[str, float]) -> dict[str,
 
 def _weather_cells(example: Example) -> Iterator[Verdict]:
     """The cells that differ: areas under the precision-recall curve where one step is anomalous."""
-    for detector, scores in example.scores.items():
-        for metric, cell in example.cells[detector].items():
-            if not cell.agrees:
-                values = {
-                    "detector": _DETECTORS.get(detector, detector),
-                    "metric": _METRICS[metric],
-                    "rank": int(np.count_nonzero(scores >= scores[example.labels].max())),
-                    "precision": average_precision(example.labels, scores),
-                }
-                yield Verdict("weather_cell", [cell], values)
+    for detector, metric, cell in _named_cells(example):
+        if not cell.agrees:
+            scores = example.scores[detector]
+            values = {
+                "detector": _DETECTORS.get(detector, detector),
+                "metric": metric,
+                "rank": int(np.count_nonzero(scores >= scores[example.labels].max())),
+                "precision": average_precision(example.labels, scores),
+            }
+            yield Verdict("weather_cell", [cell], values)
 
 
 def _label_verdicts(starts: list[int], nearest: Example | None) -> Iterator[Verdict]:
@@ -419,23 +388,32 @@ def _stand_in_verdict(stand_ins: list[Example], nearest: Example) -> Verdict:
     return Verdict("stand_in", (), {"trained": trained, "places": places, "away": nearest.away})
 
 
-def _row(example: Example, detector: str) -> Row:
+def _named_cells(example: Example) -> Iterator[tuple[str, str, Cell]]:
+    """Detector, name of the metric, and cell."""
+    for detector, cells in example.cells.items():
+        for metric, cell in cells.items():
+            yield detector, _METRICS[metric], cell
+
+
+def _table(example: Example) -> PageTable:
     def shown(cell: Cell, printed: str) -> str:
         return f"{cell.found:.3f}{printed}" + ("" if cell.agrees else " *")
 
-    cells = example.cells[detector]
-    row = {_METRICS[metric]: shown(cell, f" ({cell.printed:.2f})") for metric, cell in cells.items()}
-    if example.printed_as == "ecg":
-        zero = cells["pate"]._replace(found=example.found[detector][ZERO_INCLUDED])
-        row["PATE, zero buffer included"] = shown(zero, "")
-    return {"detector": _DETECTORS.get(detector, detector), **row}
+    rows = {}
+    for detector, cells in example.cells.items():
+        row = {_METRICS[metric]: shown(cell, f" ({cell.printed:.2f})") for metric, cell in cells.items()}
+        if example.printed_as == "ecg":
+            zero = cells["pate"]._replace(found=example.found[detector][ZERO_INCLUDED])
+            row["PATE, zero buffer included"] = shown(zero, "")
+        rows[_DETECTORS.get(detector, detector)] = row
+    caption = f"{example.title}: ours (printed; * differs)"
+    return PageTable.of(example.name.replace(" ", "-"), caption, rows, "detector", in_csv=False)
 
 
 def _long_rows(examples: list[Example]) -> Iterator[Row]:
     for example in examples:
-        for detector, cells in example.cells.items():
-            for metric, cell in cells.items():
-                yield {"series": example.name, "detector": detector, "metric": _METRICS[metric], **cell.row()}
+        for detector, metric, cell in _named_cells(example):
+            yield {"series": example.name, "detector": detector, "metric": metric, **cell.row()}
 
 
 def draw(example: Example) -> Any:

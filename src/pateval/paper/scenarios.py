@@ -43,18 +43,10 @@ _SHOWN = (0, 100)
 Cells = dict[tuple[str, str], Cell]
 
 
-def scenarios(settings: ExperimentSettings) -> Report:
+def scenarios(_: ExperimentSettings) -> Report:
     """Score the ten scenarios, and look into what differs."""
-    del settings
     cases = paper.scenarios()
     cells = _cells()
-    vus = {
-        variant: {
-            name: [metric(*case, window=2 * BUFFER, variant=variant) for metric in (vus_roc, vus_pr)]
-            for name, case in cases.items()
-        }
-        for variant in _VARIANTS
-    }
     under = {
         title: {name: pate(*case, early=buffers, delay=buffers) for name, case in cases.items()}
         for title, buffers in _BUFFERS.items()
@@ -64,6 +56,10 @@ def scenarios(settings: ExperimentSettings) -> Report:
         {"scenario": name, "printed": printed, **{title: values[name] for title, values in under.items()}}
         for name, printed in zip(cases, paper.SCENARIO_VALUES["pate"], strict=True)
     ]
+    every_cell = [
+        {"scenario": scenario, "metric": METRICS[metric][0], **cell.row()} for (scenario, metric), cell in cells.items()
+    ]
+    told_apart = "Ours: scenarios that other metrics hold alike, PATE tells apart."
     return Report(
         "scenarios",
         {"agreeing": whole.agreeing, "total": len(cells), "steps": paper.SCENARIO_STEPS, "metrics": METRICS.values()},
@@ -71,28 +67,16 @@ def scenarios(settings: ExperimentSettings) -> Report:
             _table(cells, "metrics", "First table: ten metrics", _FIRST_TABLE),
             _table(cells, "pate-f1", "Second table: PATE-F1 and the metrics on predictions", _SECOND_TABLE),
             PageTable("buffers", "PATE under three choices of buffers", buffers, decimals=3),
-            PageTable(
-                "cells",
-                "Every cell: printed, ours, difference",
-                [
-                    {"scenario": scenario, "metric": METRICS[metric][0], **cell.row()}
-                    for (scenario, metric), cell in cells.items()
-                ],
-                in_page=False,
-            ),
+            PageTable("cells", "Every cell: printed, ours, difference", every_cell, in_page=False),
         ],
         figures=[
             Figure("scores", "Scores of the binary detector in S1 to S10, with the event and its zones.", draw_scores),
             Figure("predictions", "What each flagged step counts as, with PATE-F1.", partial(draw_predictions, cells)),
-            Figure(
-                "values",
-                "Ours: scenarios that other metrics hold alike, PATE tells apart.",
-                partial(draw_values, cells),
-            ),
+            Figure("values", told_apart, partial(draw_values, cells)),
         ],
         verdicts=[
             whole,
-            *(_difference(place, cell, vus) for place, cell in cells.items() if not cell.agrees),
+            *(_difference(*place, cell) for place, cell in cells.items() if not cell.agrees),
             _buffer_verdict(under),
         ],
     )
@@ -109,19 +93,15 @@ def _cells() -> Cells:
     return cells
 
 
-def _difference(place: tuple[str, str], cell: Cell, vus: dict[str, dict[str, list[float]]]) -> Verdict:
-    """A cell that differs; the only one is VUS-ROC of S5."""
-    scenario, metric = place
-    printed = list(zip(paper.SCENARIO_VALUES["vus_roc"], paper.SCENARIO_VALUES["vus_pr"], strict=True))
-    given = {
-        variant: sum(
-            round(ours, 2) == value
-            for pair, two in zip(values.values(), printed, strict=True)
-            for ours, value in zip(pair, two, strict=True)
-        )
-        for variant, values in vus.items()
-    }
-    said = {variant: (values["S1"][0], values["S5"][0], given[variant]) for variant, values in vus.items()}
+def _difference(scenario: str, metric: str, cell: Cell) -> Verdict:
+    """A cell that differs; the only one is VUS-ROC of S5, where the versions of VUS part."""
+    printed = np.array([paper.SCENARIO_VALUES["vus_roc"], paper.SCENARIO_VALUES["vus_pr"]])
+    said = {}
+    for variant in _VARIANTS:
+        options: dict[str, Any] = {"window": 2 * BUFFER, "variant": variant}
+        values = np.array([[vus(*case, **options) for case in paper.scenarios().values()] for vus in (vus_roc, vus_pr)])
+        # VUS-ROC of S1 and of S5, and how many of the printed cells this version gives.
+        said[variant] = (values[0, 0], values[0, 4], np.count_nonzero(np.round(values, 2) == printed))
     return Verdict("cell", [cell], {"scenario": scenario, "metric": METRICS[metric][1], "cell": cell, "variants": said})
 
 
@@ -142,7 +122,7 @@ def _table(cells: Cells, name: str, caption: str, metrics: tuple[str, ...]) -> P
     for scenario in paper.SCENARIO_FLAGGED:
         row = {METRICS[metric][1]: cells[scenario, metric] for metric in metrics}
         shown = {
-            title: f"{cell.printed:.2f}" if cell.agrees else f"{cell.printed:.2f} → **{cell.found:.2f}**"
+            title: f"{cell.printed:.2f}" + ("" if cell.agrees else f" → **{cell.found:.2f}**")
             for title, cell in row.items()
         }
         largest = max(abs(cell.found - cell.printed) for cell in row.values())
@@ -157,7 +137,9 @@ def draw_scores() -> Any:
     for base, (_, predictions) in enumerate(reversed(paper.scenarios().values())):
         heights = base + 0.7 * predictions[slice(*_SHOWN)]
         ax.stairs(heights, edges, baseline=base, color=line_style(0).colour, linewidth=1.3, zorder=3)
-    return _finished(ax, "anomaly score, 0 or 1, by scenario")
+    ax.set_ylabel("anomaly score, 0 or 1, by scenario")
+    legend_above(ax)
+    return ax
 
 
 def draw_predictions(cells: Cells) -> Any:
@@ -174,20 +156,15 @@ def draw_predictions(cells: Cells) -> Any:
             category = np.where(category == "early", "outside", category)
         for kind in dict.fromkeys(category[predictions].tolist()):
             steps = np.flatnonzero((category == kind) & predictions)
-            draw_spans(
-                ax,
-                *axis.spans(steps[:1], steps[-1:] + 1),
-                low=low,
-                high=low + 0.6 / len(cases),
-                facecolors=CATEGORY_COLOURS[kind],
-                edgecolors="white",
-                label=None if kind in named else kind,
-                zorder=3,
-            )
+            spans, label = axis.spans(steps[:1], steps[-1:] + 1), None if kind in named else kind
+            looks: dict[str, Any] = {"facecolors": CATEGORY_COLOURS[kind], "edgecolors": "white", "zorder": 3}
+            draw_spans(ax, *spans, low=low, high=low + 0.6 / len(cases), label=label, **looks)
             named.add(kind)
         ax.annotate(f"{cells[name, 'pate_f1'].found:.2f}", (1.01, low + 0.3 / len(cases)), va="center", **aside)
     ax.annotate("PATE-F1", (1.01, 1.01), **aside)
-    return _finished(ax, "flagged steps, by prediction")
+    ax.set_ylabel("flagged steps, by prediction")
+    legend_above(ax)
+    return ax
 
 
 def draw_values(cells: Cells) -> Any:
@@ -215,9 +192,3 @@ def _rows_over_the_event(names: list[str], *, centre: float) -> tuple[Any, Any]:
     for height in range(len(names)):
         ax.axhline(height, color="#E4E4E4", linewidth=0.6, zorder=0.3)
     return ax, axis
-
-
-def _finished(ax: Any, label: str) -> Any:
-    ax.set_ylabel(label)
-    legend_above(ax)
-    return ax

@@ -10,8 +10,8 @@ import numpy as np
 from pateval import plots
 from pateval.labels.events import count_inside, find_events
 from pateval.metrics import point_adjusted
-from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
-from pateval.paper.inputs import Scored, datasets_in, first_runs, score_folder, starts_of
+from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
+from pateval.paper.inputs import Scored, required_runs, starts_of
 from pateval.paper.paper_tables import IMPACT_BUFFER
 from pateval.paper.ranks import SPIKY
 from pateval.pate.score import pate
@@ -30,34 +30,28 @@ Stretches = list[tuple[int, int]]
 
 def segments(settings: ExperimentSettings) -> Report:
     """Choose the stretches with most events and look at them."""
-    folder = score_folder(settings, "segments")
-    scored = {name: first_runs(folder, name) for name in datasets_in(folder, WANTED)}
-    if not any(scored.values()):
-        raise MissingInputError(f"segments needs score files of {', '.join(WANTED)}; the folder has none of them")
+    scored = {
+        name: {detector: first for detector, (first, *_) in runs.items()}
+        for name, runs in required_runs("segments", settings, WANTED).items()
+    }
     limits = {name: choose_stretches(_shortest(detectors)) for name, detectors in scored.items()}
     rows = [_row(run, limits[name]) for name, detectors in scored.items() for run in detectors.values()]
     inside = {name: {row["detector"]: row[_INSIDE] for row in rows if row["data set"] == name} for name in scored}
+    drawn = [
+        {"data set": name, "first step": start, "last step": stop - 1}
+        for name, stretches in limits.items()
+        for start, stop in stretches
+    ]
+    shown = "stretches of the scores of the five detectors"
     return Report(
         "segments",
         {"inside": inside, "length": LENGTH, "long": _LONG, "stretches": STRETCHES, "cut": _CUT},
         tables=[
             PageTable("segments", "The detectors in the stretches drawn", rows, decimals=3),
-            PageTable(
-                "stretches",
-                "The stretches",
-                [
-                    {"data set": name, "first step": start, "last step": stop - 1}
-                    for name, stretches in limits.items()
-                    for start, stop in stretches
-                ],
-            ),
+            PageTable("stretches", "The stretches", drawn),
         ],
         figures=[
-            Figure(
-                f"segments-{name.lower()}",
-                f"{name}: stretches of the scores of the five detectors.",
-                partial(draw, detectors, limits[name]),
-            )
+            Figure(f"segments-{name.lower()}", f"{name}: {shown}.", partial(draw, detectors, limits[name]))
             for name, detectors in scored.items()
         ],
         verdicts=[_verdict(name, inside[name]) for name in scored],
@@ -98,29 +92,27 @@ def _row(scored: Scored, stretches: Stretches) -> Row:
     pieces = np.repeat(np.arange(len(stretches)), [stop - start for start, stop in stretches])
     labels = scored.labels[steps]
     events = find_events(labels, starts_of(pieces))
-    value = pate(labels, scored.scores[steps], early=IMPACT_BUFFER, delay=IMPACT_BUFFER, series=pieces)
-    row = {
+    adjusted = share = length = inside = float("nan")
+    touched = 0
+    if scored.flagged is not None:
+        flagged = scored.flagged[steps]
+        alarms = find_events(flagged, starts_of(pieces))
+        adjusted, share = point_adjusted(labels, flagged).f1, float(flagged[labels].mean())
+        touched = int(np.count_nonzero(count_inside(flagged, events.starts, events.stops)))
+        if len(alarms):
+            length = float(alarms.lengths.mean())
+            inside = float(np.mean(count_inside(labels, alarms.starts, alarms.stops) > 0))
+    return {
         "data set": scored.dataset,
         "detector": scored.detector,
-        "PATE": value,
-        "PA-F1": float("nan"),
-        "events touched": 0,
+        "PATE": pate(labels, scored.scores[steps], early=IMPACT_BUFFER, delay=IMPACT_BUFFER, series=pieces),
+        "PA-F1": adjusted,
+        "events touched": touched,
         "events": len(events),
-        "share of event steps flagged": float("nan"),
-        "steps per alarm": float("nan"),
-        _INSIDE: float("nan"),
+        "share of event steps flagged": share,
+        "steps per alarm": length,
+        _INSIDE: inside,
     }
-    if scored.flagged is None:
-        return row
-    flagged = scored.flagged[steps]
-    alarms = find_events(flagged, starts_of(pieces))
-    row["PA-F1"] = point_adjusted(labels, flagged).f1
-    row["events touched"] = int(np.count_nonzero(count_inside(flagged, events.starts, events.stops)))
-    row["share of event steps flagged"] = float(flagged[labels].mean())
-    if len(alarms):
-        row["steps per alarm"] = float(alarms.lengths.mean())
-        row[_INSIDE] = float(np.mean(count_inside(labels, alarms.starts, alarms.stops) > 0))
-    return row
 
 
 def _verdict(dataset: str, inside: dict[str, float]) -> Verdict:

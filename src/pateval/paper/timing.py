@@ -103,7 +103,9 @@ def timing(settings: ExperimentSettings) -> Report:
         for cell in climb(name, function, kind, share, settings)
     )
     rows = _benchmark_rows(metrics, settings)
-    names = list(metrics)
+    names, every_cell = list(metrics), [cell._asdict() for cell in times]
+    sides = "perfect predictions (left), continuous scores (right)"
+    more = "with more anomalies there are more steps in events and zones to order"
     return Report(
         "timing",
         {
@@ -117,38 +119,19 @@ def timing(settings: ExperimentSettings) -> Report:
         tables=[
             *([PageTable("benchmarks", "At the benchmarks' sizes, seconds", rows, decimals=3)] if rows else []),
             *(_made_table(times, kind, names) for kind in (PERFECT, CONTINUOUS)),
-            PageTable("slopes", "Fitted slopes from 10⁴ steps on", _slope_rows(times, names)),
-            PageTable(
-                "cells",
-                "Every cell, with a note where it was not run",
-                [cell._asdict() for cell in times],
-                in_page=False,
-            ),
+            _slope_table(times, names),
+            PageTable("cells", "Every cell, with a note where it was not run", every_cell, in_page=False),
         ],
         figures=[
-            Figure(
-                "timing",
-                "Times against length at 5 % anomalous: perfect predictions (left), continuous scores (right).",
-                partial(draw, times, names),
-            ),
-            Figure(
-                "shares",
-                "PATE with one pair of buffers: with more anomalies there are more steps in events and zones to order.",
-                partial(draw_shares, times),
-            ),
+            Figure("timing", f"Times against length at 5 % anomalous: {sides}.", partial(draw, times, names)),
+            Figure("shares", f"PATE with one pair of buffers: {more}.", partial(draw_shares, times)),
         ],
         verdicts=_verdicts(times, rows, with_authors=AUTHORS in metrics),
     )
 
 
 def made_labels(steps: int, share: float) -> BoolArray:
-    """Labels with evenly spaced events of 100 steps, or shorter ones where the series is short.
-
-    Examples
-    --------
-    >>> float(made_labels(10_000, 0.05).mean())
-    0.05
-    """
+    """Labels with evenly spaced events of 100 steps, or shorter ones where the series is short."""
     wanted = max(1, round(steps * share))
     length = min(_EVENT, wanted)
     count = max(1, wanted // length)
@@ -166,13 +149,11 @@ def made_scores(labels: BoolArray, kind: str) -> FloatArray:
 
 
 def _metrics(settings: ExperimentSettings) -> dict[str, Timed]:
-    metrics: dict[str, Timed] = {
-        PATE: _clocked(lambda labels, scores: pate(labels, scores, early=BUFFER, delay=BUFFER)),
-        PATE_FOUR: _clocked(pate),
-        AUC_PR: _clocked(auc_pr),
-        VUS_PR: _clocked(
-            lambda labels, scores: vus_pr(labels, scores, window=paper.IMPACT_VUS_WINDOW, variant="original")
-        ),
+    metrics: dict[str, Callable[..., Any]] = {
+        PATE: partial(pate, early=BUFFER, delay=BUFFER),
+        PATE_FOUR: pate,
+        AUC_PR: auc_pr,
+        VUS_PR: partial(vus_pr, window=paper.IMPACT_VUS_WINDOW, variant="original"),
     }
     if importlib.util.find_spec("sklearn") is not None:
         from sklearn.metrics import auc, precision_recall_curve
@@ -181,41 +162,33 @@ def _metrics(settings: ExperimentSettings) -> dict[str, Timed]:
             precision, recall, _ = precision_recall_curve(labels, scores)
             return auc(recall, precision)
 
-        metrics[SKLEARN] = _clocked(area)
-    if settings.authors_python is not None:
-        if not settings.authors_python.is_file():
-            raise ValueError(
-                f"--authors-python: {settings.authors_python} is no file; name the Python of an environment that has "
-                "PATE"
-            )
-        metrics[AUTHORS] = partial(authors_seconds, settings.authors_python)
-    return metrics
+        metrics[SKLEARN] = area
+    timed: dict[str, Timed] = {name: partial(_seconds, metric) for name, metric in metrics.items()}
+    if python := settings.authors_python:
+        if not python.is_file():
+            raise ValueError(f"--authors-python: {python} is no file; name the Python of an environment that has PATE")
+        timed[AUTHORS] = partial(authors_seconds, python)
+    return timed
 
 
-def _clocked(metric: Callable[..., Any]) -> Timed:
-    def seconds(labels: BoolArray, scores: FloatArray) -> float:
-        begin = time.perf_counter()
-        metric(labels, scores)
-        return time.perf_counter() - begin
-
-    return seconds
+def _seconds(metric: Callable[..., Any], labels: BoolArray, scores: FloatArray) -> float:
+    begin = time.perf_counter()
+    metric(labels, scores)
+    return time.perf_counter() - begin
 
 
 def climb(name: str, function: Timed, kind: str, share: float, settings: ExperimentSettings) -> list[TimeCell]:
     """Time one metric at growing sizes; stop where the next cell would take longer than the limit."""
     cells: list[TimeCell] = []
-    for steps in SIZES:
-        if steps > settings.largest:
-            break
+    for steps in [size for size in SIZES if size <= settings.largest]:
         expected = expected_seconds([cell for cell in cells if math.isfinite(cell.seconds)], steps)
         if (cells and not math.isfinite(cells[-1].seconds)) or expected > LIMIT:
-            note = f"not run: about {expected:.0f} s expected" if math.isfinite(expected) else "not run"
-            cells.append(TimeCell(name, kind, share, steps, float("nan"), note))
-            continue
-        settings.tell(f"timing {name}, {kind} scores, {_percent(share)} anomalous, {steps:,} steps")
-        labels = made_labels(steps, share)
-        seconds = _best(function, labels, made_scores(labels, kind))
-        note = "" if math.isfinite(seconds) else f"stopped after {LIMIT:.0f} s"
+            seconds, note = math.nan, f"not run: about {expected:.0f} s expected"
+        else:
+            settings.tell(f"timing {name}, {kind} scores, {_percent(share)} anomalous, {steps:,} steps")
+            labels = made_labels(steps, share)
+            seconds = _best(function, labels, made_scores(labels, kind))
+            note = "" if math.isfinite(seconds) else f"stopped after {LIMIT:.0f} s"
         cells.append(TimeCell(name, kind, share, steps, seconds, note))
     return cells
 
@@ -266,11 +239,9 @@ def _benchmark_rows(metrics: dict[str, Timed], settings: ExperimentSettings) -> 
         if printed.steps > settings.largest:
             continue
         settings.tell(f"timing the size of {dataset}")
-        if dataset in at_hand:
-            labels, source = at_hand[dataset].whole_windows(), "its own"
-        else:
-            labels, source = made_labels(printed.steps, printed.anomalous_percent / 100), "made"
-        row: dict[str, Any] = {"data set": dataset, "steps": labels.size, "labels": source}
+        own = at_hand.get(dataset)
+        labels = own.whole_windows() if own else made_labels(printed.steps, printed.anomalous_percent / 100)
+        row: dict[str, Any] = {"data set": dataset, "steps": labels.size, "labels": "its own" if own else "made"}
         for name, value in zip(_IN_TABLE, (printed.auc_pr, printed.vus_pr, printed.pate), strict=True):
             row[f"{name} printed"] = value
             for kind in (PERFECT, CONTINUOUS):
@@ -298,40 +269,39 @@ def _verdicts(times: Times, rows: list[Row], *, with_authors: bool) -> list[Verd
         faster = [Cell(row["VUS-PR perfect"], row["PATE perfect"], "below") for row in rows]
         verdicts += [Verdict(name, cells, {"rows": rows}) for name, cells in (("ratio", ratios), ("faster", faster))]
         verdicts.append(Verdict("vus", None, {"rows": rows}))
-    if with_authors:
-        theirs = times.of(AUTHORS, CONTINUOUS, _SHOWN_SHARE)
-        known = {steps: value for steps, value in theirs.items() if math.isfinite(value)}
-        verdicts.append(
-            Verdict("continuous", None, {"theirs": known, "ours": times.of(PATE, CONTINUOUS, _SHOWN_SHARE)})
-        )
-        return verdicts
-    return [*verdicts, Verdict("authors", ())]
+    if not with_authors:
+        return [*verdicts, Verdict("authors", ())]
+    theirs, ours = (times.of(name, CONTINUOUS, _SHOWN_SHARE) for name in (AUTHORS, PATE))
+    known = {steps: value for steps, value in theirs.items() if math.isfinite(value)}
+    return [*verdicts, Verdict("continuous", None, {"theirs": known, "ours": ours})]
 
 
 def _made_table(times: Times, kind: str, names: list[str]) -> PageTable:
-    rows = [
-        {"anomalous": _percent(share), "steps": steps, **{name: times.of(name, kind, share)[steps] for name in names}}
+    seconds = {
+        _percent(share): {steps: {name: times.of(name, kind, share)[steps] for name in names} for steps in times.sizes}
         for share in SHARES
-        for steps in times.sizes
-    ]
-    caption = f"Made series, {kind} {'predictions' if kind == PERFECT else 'scores'}, seconds (a dash: not run)"
-    return PageTable(f"made-{kind}", caption, rows, decimals=5)
+    }
+    caption = f"Made series, {_kind_in_words(kind)}, seconds (a dash: not run)"
+    return PageTable.of(f"made-{kind}", caption, seconds, "anomalous", "steps", decimals=5)
 
 
-def _slope_rows(times: Times, names: list[str]) -> list[Row]:
-    return [
-        {
-            "metric": name,
-            "scores": kind,
-            **{f"{_percent(share)} anomalous": times.slope(name, kind, share) for share in SHARES},
+def _slope_table(times: Times, names: list[str]) -> PageTable:
+    slopes = {
+        name: {
+            kind: {f"{_percent(share)} anomalous": times.slope(name, kind, share) for share in SHARES}
+            for kind in (PERFECT, CONTINUOUS)
         }
         for name in names
-        for kind in (PERFECT, CONTINUOUS)
-    ]
+    }
+    return PageTable.of("slopes", "Fitted slopes from 10⁴ steps on", slopes, "metric", "scores")
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
+
+
+def _kind_in_words(kind: str) -> str:
+    return f"{kind} {'predictions' if kind == PERFECT else 'scores'}"
 
 
 def draw(times: Times, names: list[str]) -> Any:
@@ -343,7 +313,7 @@ def draw(times: Times, names: list[str]) -> Any:
             slope = times.slope(name, kind, _SHOWN_SHARE)
             shown = name if math.isnan(slope) else f"{name} (slope {slope:.2f})"
             curves[shown] = list(times.of(name, kind, _SHOWN_SHARE).values())
-        x_label = f"series length (steps), {kind} {'predictions' if kind == PERFECT else 'scores'}"
+        x_label = f"series length (steps), {_kind_in_words(kind)}"
         plots.line_chart(times.sizes, curves, x_label=x_label, y_label="time (s)", log=("x", "y"), ax=ax)
     return axes
 

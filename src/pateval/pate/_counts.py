@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import AreaRule, precision_recall_area
-from pateval.kernels.sorting import sort_descending
-from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.kernels.threshold_counts import count_at_thresholds, sort_descending
 from pateval.labels.events import Events, within
-from pateval.pate._missed import missed_weight_changes
-from pateval.pate._zones import Numbers, ZoneLimits, ZoneSteps, zone_weight
+from pateval.pate._weights import Numbers, ZoneLimits, ZoneSteps, missed_weight_changes, zone_weight
 from pateval.time.clocks import Clock, Lengths
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
@@ -35,21 +33,11 @@ _COST_OF_JOINT_ZONES = 2.7
 
 @dataclass(frozen=True)
 class RankedZoneSteps:
-    """Steps of the zones on one side of the events, in the order in which they begin to count.
+    """Steps of the zones on one side of the events, in the order in which they begin to count."""
 
-    Attributes
-    ----------
-    rank : ndarray of int
-        Number of the threshold at which each begins to count, ascending.
-    event : ndarray of int
-        Its event.
-    distance : ndarray
-        How far from it the step lies.
-    """
-
-    rank: IntArray
+    rank: IntArray  # number of the threshold at which each begins to count, ascending
     event: IntArray
-    distance: Numbers
+    distance: Numbers  # from its event
 
     def chosen(self, steps: BoolArray | slice) -> RankedZoneSteps:
         """Some of the steps."""
@@ -62,52 +50,22 @@ class RankedZoneSteps:
 
 @dataclass(frozen=True)
 class RankedEventSteps:
-    """Steps inside events, in the order in which they are detected.
+    """Steps inside events, in the order in which they are detected."""
 
-    Attributes
-    ----------
-    rank : ndarray of int
-        Number of the threshold at which each is detected, ascending.
-    place : ndarray of int
-        Its place among the steps inside events, numbered through event after event.
-    change : ndarray of float
-        What its detection adds to the weighted false negatives.
-    """
-
-    rank: IntArray
-    place: IntArray
-    change: Array
+    rank: IntArray  # number of the threshold at which each is detected, ascending
+    place: IntArray  # among the steps inside events, numbered through event after event
+    change: Array  # what its detection adds to the weighted false negatives
 
 
 @dataclass(frozen=True)
 class ThresholdSteps:
-    """What happens at each threshold, from high to low, as far as all pairs of buffers share it.
-
-    Attributes
-    ----------
-    thresholds : ndarray
-        The thresholds.
-    detected : ndarray of int
-        Number of scores at or above each.
-    detected_before : ndarray of int
-        Number of scores detected just before each threshold is reached, and after the last.
-    inside : ndarray of float
-        Number of steps inside events that begin to count at each.
-    missed : ndarray of float
-        Weighted false negatives at each; they do not depend on the buffers.
-    delayed, early : RankedZoneSteps
-        Steps after and before events.
-    limits : ZoneLimits
-        How far the zones can reach.
-    inside_steps : RankedEventSteps
-        Steps inside events, one by one.
-    """
+    """What happens at each threshold, from high to low, as far as all pairs of buffers share it."""
 
     thresholds: FloatArray
-    detected: IntArray
-    detected_before: IntArray
-    inside: Array
-    missed: Array
+    detected: IntArray  # scores at or above each
+    detected_before: IntArray  # scores detected just before each is reached, and after the last
+    inside: Array  # steps inside events that begin to count at each
+    missed: Array  # weighted false negatives at each, which do not depend on the buffers
     delayed: RankedZoneSteps
     early: RankedZoneSteps
     limits: ZoneLimits
@@ -119,6 +77,11 @@ class ThresholdSteps:
 
     def true_positives(self, early: Lengths, delay: Lengths) -> Iterator[tuple[int, int, Array]]:
         """Weighted true positives at each threshold, for each pair of buffers, with their places in both sets."""
+        for row, column, gains in self.gains_of_pairs(early, delay):
+            yield row, column, np.cumsum(gains, out=gains)
+
+    def gains_of_pairs(self, early: Lengths, delay: Lengths) -> Iterator[tuple[int, int, Array]]:
+        """What each threshold adds to the weighted true positives, for each pair of buffers; likewise."""
         is_joint = self.is_joint(early, delay)
         own, joint = self.early.chosen(~is_joint), self.early.chosen(is_joint)
         own_gains = [self.gains(own, self.limits.early_reach(length, max(delay))) for length in early]
@@ -129,7 +92,7 @@ class ThresholdSteps:
                 gains = fixed + own_gains[row]
                 if joint.rank.size:
                     gains += self.gains(joint, np.minimum(early_length, limit))
-                yield row, column, np.cumsum(gains, out=gains)
+                yield row, column, gains
 
     def area(self, true_positive: Array, rule: AreaRule) -> float:
         """Area under the precision-recall curve; 0 where no step that counts is ever detected."""
@@ -141,12 +104,6 @@ class ThresholdSteps:
         """True positives gained in zones at each threshold."""
         weights = self.weights(zone, reach)
         return np.bincount(zone.rank, weights, minlength=self.missed.size).astype(np.float64, copy=False)
-
-    def weights_of_pair(self, early: float, delay: float) -> Array:
-        """Weight of each step inside events, after and before them, one after the other, for one pair of buffers."""
-        after = self.weights(self.delayed, self.limits.delayed_reach(delay))
-        before = self.weights(self.early, self.limits.early_reach(early, delay))
-        return np.concatenate([np.ones(self.inside_steps.rank.size), after, before])
 
     def weights(self, zone: RankedZoneSteps, reach: Numbers) -> Array:
         """Weight of each step of a zone."""
@@ -163,18 +120,9 @@ def rank_steps(
 ) -> ThresholdSteps:
     """Find the threshold at which each step inside events and zones begins to count.
 
-    Parameters
-    ----------
-    scores : ndarray
-        Scores of all steps; one of negative infinity is never detected.
-    events : Events
-        The events.
-    early, delay : tuple of numbers
-        The buffers in use; in steps, none longer than the series, or in units of the clock.
-    thresholds : ndarray, optional
-        Thresholds from high to low; by default every score at which a step inside an event or zone begins to count.
-    clock : Clock, optional
-        Where distances are measured; by default in steps.
+    A score of negative infinity is never detected. The buffers are in steps, none longer than the series, or in units
+    of the clock. Thresholds come from high to low; by default they are all scores at which a step inside an event or
+    zone begins to count.
     """
     limits = ZoneLimits(events, clock)
     inside = scores[within(events.starts, events.lengths)]

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from pateval.kernels.precision_recall import AreaRule, is_kept
 from pateval.pate._counts import RankedZoneSteps, ThresholdSteps
-from pateval.pate._zones import Numbers, zone_weight
+from pateval.pate._weights import Numbers, zone_weight
 from pateval.time.clocks import Lengths
 from pateval.validation.arrays import BoolArray, IntArray
 
@@ -73,14 +73,9 @@ class _TruePositives:
 class _Grid:
     """Distinct buffers with their shares in the mean, the weights of the rule, and the early steps.
 
-    Attributes
-    ----------
-    own, joint : RankedZoneSteps
-        Early steps whose weight depends on the early buffer alone, and on both.
-    after, before : ndarray of float
-        ``a`` and ``b`` of the formula, with a 0 after the last threshold.
-    first_precision : float
-        What the precision before the first gain adds to its reward.
+    ``own`` and ``joint`` are the early steps whose weight depends on the early buffer alone, and on both; ``after`` and
+    ``before`` are ``a`` and ``b`` of the formula, with a 0 after the last threshold; ``first_precision`` is what the
+    precision before the first gain adds to its reward.
     """
 
     def __init__(self, steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> None:
@@ -138,12 +133,7 @@ class _Gains(NamedTuple):
 class _JointGains:
     """Steps worth the lower one of two weights: one for each early buffer, one for each delay.
 
-    Parameters
-    ----------
-    places : ndarray of int
-        The threshold at which each begins to count, of ``size``, ascending.
-    by_early, by_delay : ndarray of float
-        Steps x early buffers, steps x delays.
+    ``places`` are the thresholds, of ``size``, at which the steps begin to count, ascending.
     """
 
     def __init__(self, places: IntArray, by_early: Array, by_delay: Array, size: int) -> None:

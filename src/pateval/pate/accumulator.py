@@ -103,13 +103,7 @@ class PateAccumulator:
                 raise ValueError(f"accumulators to merge must have the same {name} buffers")
         if not np.array_equal(self.thresholds, other.thresholds):
             raise ValueError("accumulators to merge must have the same thresholds")
-        self._detected += other._detected
-        self._missed += other._missed
-        self._true_positive += other._true_positive
-        self.steps += other.steps
-        self.series += other.series
-        self.anomalies += other.anomalies
-        return self
+        return self.add_counts(other.counts)
 
     @property
     def counts(self) -> dict[str, npt.NDArray[np.float64]]:

@@ -15,8 +15,7 @@ from pateval.pate._counts import rank_steps
 from pateval.time.clocks import Duration, single
 from pateval.time.timelines import Timeline, read_scores, read_zone_buffers
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
-
-_COLUMNS = ("thresholds", "precision", "recall", "true_positive", "false_positive", "false_negative")
+from pateval.validation.checked import documented
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,11 @@ class PateCurve(Result):
 
     def columns(self) -> dict[str, Any]:
         """Return the columns, a row per threshold."""
-        return {name: getattr(self, name) for name in _COLUMNS}
+        return {name: values for name, values in super().columns().items() if name != "area"}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the area, and the columns as lists."""
-        return {name: plain(getattr(self, name)) for name in ("area", *_COLUMNS)}
+        return {"area": plain(self.area)} | super().to_dict()
 
     def _repr_html_(self) -> str:
         from pateval.output.html import curve_picture, fragment
@@ -64,6 +63,7 @@ class PateCurve(Result):
         return f"PateCurve({self.thresholds.size} thresholds, area={self.area:.4f})"
 
 
+@documented
 def pate_curve(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -81,28 +81,13 @@ def pate_curve(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
-    scores : array-like of float
-        Higher is more anomalous.
     early, delay : int or duration
         One buffer length before and after an event, in steps or on ``times``.
-    series : array-like, optional
-        Which series each step belongs to; events and buffers never cross a boundary, counts are pooled.
-    times, time_unit, max_gap, ignore, missing
-        As in `pate`.
 
     Returns
     -------
     PateCurve
         Thresholds (descending), weighted counts, precision, recall and the area.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError, TypeError
-        If an input is not of the form described.
 
     See Also
     --------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,49 +22,60 @@ from pateval.output.explanation import (
     StepWeights,
 )
 from pateval.output.prf import PRF
-from pateval.pate._missed import miss_weight
-from pateval.pate._zones import ZoneLimits, ZoneSteps, zone_weight
+from pateval.pate._weights import ZoneLimits, ZoneSteps, miss_weight, zone_weight
 from pateval.time.clocks import is_duration, single
 from pateval.time.timelines import Timeline, read_zone_buffers
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_few, series_starts
 from pateval.validation.containers import to_numpy
 
+Array = npt.NDArray[np.float64]
+
 
 def explain_on(
     truth: BoolArray, predicted: BoolArray, timeline: Timeline, *, early: Any, delay: Any, series: object = None
 ) -> Explanation:
-    """Show what every step and every event adds to the weighted precision and recall of predictions.
+    """Show what every step and every event adds to the weighted precision and recall of checked predictions.
 
-    Parameters
-    ----------
-    truth, predicted : ndarray of bool
-        Checked, at the steps of the timeline.
-    timeline : Timeline
-        The steps that count.
-    early, delay
-        What `buffers_as_given` makes of buffers.
-    series : array-like, optional
-        Which series each recorded step belongs to.
-
-    Examples
-    --------
-    >>> from pateval.time.timelines import read_predictions
-    >>> steps = read_predictions([0, 0, 1, 1, 0], [0, 1, 1, 0, 0])
-    >>> explain_on(*steps, early=[0, 2], delay=0).points.true_positive.round(3).tolist()
-    [0.0, 0.2, 1.0, 0.0, 0.0]
+    The buffers are what `buffers_as_given` makes of them; ``series`` is that of each recorded step.
     """
     early_lengths, delay_lengths, clock = read_zone_buffers(timeline, early, delay)
-    events = timeline.events(truth)
     require_anomaly(truth)
+    events = timeline.events(truth)
+    limits, runs = ZoneLimits(events, clock), _FirstRuns.of(events, predicted)
+    # What happens inside events does not depend on the buffers.
+    inside, owner = runs.steps, runs.owner
+    is_found = runs.is_found[owner]
+    hit, weights = predicted[inside], miss_weight(runs.offset, events.lengths[owner], runs.length[owner])
+    missed = np.zeros(truth.size)
+    missed[inside] = np.where(hit, 0.0, np.where(is_found, weights, 1.0))
+
+    worth = np.zeros(truth.size)  # of a detection at each step, summed over the pairs of buffers
+    figures = []
+    for one_delay, one_early in product(delay_lengths, early_lengths):
+        true_positive = float(np.count_nonzero(hit))
+        for category, zone, weights in _zones(limits, one_early, one_delay):
+            gains = weights if category == DELAYED else np.where(runs.is_found[zone.events], weights, 0.0)
+            worth[zone.steps] += gains
+            true_positive += float(gains[predicted[zone.steps]].sum())
+        false_positive = np.count_nonzero(predicted) - true_positive
+        figures.append(PRF.from_counts(true_positive, false_positive, float(missed.sum())))
+    worth /= len(figures)
+    worth[inside] = 1.0
+
+    # Categories and events are those of the widest zones.
+    outside = predicted & ~truth
+    codes, event = np.where(outside, OUTSIDE, 0).astype(np.int8), np.full(truth.size, -1, dtype=np.intp)
+    for category, zone, _ in _zones(limits, max(early_lengths), max(delay_lengths)):
+        event[zone.steps] = zone.events
+        codes[zone.steps[predicted[zone.steps]]] = category
+    event[inside] = owner
+    codes[inside] = np.where(hit, TRUE, np.where(is_found, PARTLY, TOTALLY))
+    found, wrong = np.where(predicted, worth, 0.0), np.where(outside, 1.0 - worth, 0.0)
     steps, names = _places_in_series(timeline, series)
-    weights = _Weights(events, ZoneLimits(events, clock), truth, predicted)
-    for each_delay in delay_lengths:
-        for each_early in early_lengths:
-            weights.add(each_early, each_delay)
-    points = weights.points(max(early_lengths), max(delay_lengths), steps, names)
-    tp, fp, fn = (float(np.sum(w)) for w in (points.true_positive, points.false_positive, points.false_negative))
-    rows = _describe(events, predicted, points)
-    precision, recall, f1 = (float(np.mean(column)) for column in zip(*weights.figures, strict=True))
+    points = StepWeights(steps, codes, event, found, wrong, missed, worth, names)
+    precision, recall, f1 = (float(np.mean(column)) for column in zip(*figures, strict=True))
+    tp, fp, fn = (float(np.sum(weights)) for weights in (found, wrong, missed))
+    rows = _describe(events, runs, points)
     return Explanation(points, rows, precision, recall, f1, tp, fp, fn, early, delay, timeline)
 
 
@@ -85,105 +97,55 @@ def _places_in_series(timeline: Timeline, series: object) -> tuple[IntArray, npt
     return numbers - starts[which], to_numpy(series, "series")[starts][which]
 
 
-class _Weights:
-    """Weights of all steps, summed over pairs of buffers.
-
-    What happens inside events does not depend on the buffers; of what lies outside, only the steps in zones are looked
-    at for each pair.
-    """
-
-    def __init__(self, events: Events, limits: ZoneLimits, labels: BoolArray, predictions: BoolArray) -> None:
-        self.events, self.limits, self.labels, self.predictions = events, limits, labels, predictions
-        self.inside = within(events.starts, events.lengths)
-        self.event_of = np.repeat(np.arange(len(events)), events.lengths)
-        self.hit = predictions[self.inside]
-        self.detected, _, self.run = _first_runs(events, self.hit)
-        self.missed = np.zeros(labels.size)
-        offsets = self.inside - events.starts[self.event_of]
-        self.missed[self.inside] = np.where(
-            self.hit, 0.0, miss_weight(offsets, events.lengths[self.event_of], self.run[self.event_of])
-        )
-        self.missed[self.inside[~self.detected[self.event_of]]] = 1.0
-        self.missed_sum = float(self.missed.sum())
-        self.predicted_sum = int(np.count_nonzero(predictions))
-        self.hits = int(np.count_nonzero(self.hit))
-        self.worth = np.zeros(labels.size)  # of a detection in a zone, summed over the pairs
-        self.figures: list[PRF] = []
-
-    def add(self, early: float, delay: float) -> None:
-        """Count one pair of buffers."""
-        true_positive = float(self.hits)
-        for reach, zone, code in self._zones(early, delay):
-            weights = zone_weight(reach[zone.events], zone.distances, self.limits.half_length[zone.events])
-            worth = np.where((code == DELAYED) | self.detected[zone.events], weights, 0.0)
-            self.worth[zone.steps] += worth
-            true_positive += float(worth[self.predictions[zone.steps]].sum())
-        self.figures.append(PRF.from_counts(true_positive, self.predicted_sum - true_positive, self.missed_sum))
-
-    def points(self, early: float, delay: float, steps: IntArray, series: npt.NDArray[Any] | None) -> StepWeights:
-        """Mean weights over the pairs; categories and events are those of the widest zones."""
-        codes = np.zeros(self.labels.size, dtype=np.int8)
-        owner = np.full(self.labels.size, -1, dtype=np.intp)
-        outside = self.predictions & ~self.labels
-        codes[outside] = OUTSIDE
-        for _, zone, code in self._zones(early, delay):
-            owner[zone.steps] = zone.events
-            codes[zone.steps[self.predictions[zone.steps]]] = code
-        owner[self.inside] = self.event_of
-        codes[self.inside] = np.where(self.hit, TRUE, np.where(self.detected[self.event_of], PARTLY, TOTALLY))
-        worth = self.worth / len(self.figures)
-        worth[self.inside] = 1.0
-        true_positive = np.where(self.predictions, worth, 0.0)
-        wrong = np.where(outside, 1.0 - worth, 0.0)
-        return StepWeights(steps, codes, owner, true_positive, wrong, self.missed, worth, series)
-
-    def _zones(self, early: float, delay: float) -> tuple[tuple[Any, ZoneSteps, int], ...]:
-        after, ahead = self.limits.delayed_reach(delay), self.limits.early_reach(early, delay)
-        return (
-            (after, self.limits.delayed_steps(after), DELAYED),
-            (ahead, self.limits.early_steps(ahead), EARLY),
-        )
+def _zones(limits: ZoneLimits, early: float, delay: float) -> Iterator[tuple[int, ZoneSteps, Array]]:
+    """The zones after and before the events: their category, their steps, and what a detection at each can weigh."""
+    after, before = limits.delayed_reach(delay), limits.early_reach(early, delay)
+    for category, reach, zone in (
+        (DELAYED, after, limits.delayed_steps(after)),
+        (EARLY, before, limits.early_steps(before)),
+    ):
+        yield category, zone, zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
 
 
-def _first_runs(events: Events, hit: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
-    """Per event: whether it is detected, at which offset first, and how long the run detected there is."""
-    lengths = events.lengths
-    begins = np.cumsum(lengths) - lengths
-    offset = within(np.zeros_like(lengths), lengths)
-    event_of = np.repeat(np.arange(len(events)), lengths)
-    first = np.minimum.reduceat(np.where(hit, offset, lengths[event_of]), begins)
-    behind = ~hit & (offset > first[event_of])
-    end = np.minimum.reduceat(np.where(behind, offset, lengths[event_of]), begins)
-    return first < lengths, first, end - first
+class _FirstRuns(NamedTuple):
+    """The steps inside events, and per event the run that is detected there first."""
+
+    steps: IntArray
+    owner: IntArray  # the event of each step, and its place in it
+    offset: IntArray
+    is_found: BoolArray
+    first: IntArray  # offset of the first detection; the length of the event where there is none
+    length: IntArray  # of the run
+    coverage: Array  # share of the event that is detected
+
+    @classmethod
+    def of(cls, events: Events, predicted: BoolArray) -> _FirstRuns:
+        lengths = events.lengths
+        steps, owner = within(events.starts, lengths), np.repeat(np.arange(len(events)), lengths)
+        begins, offset, hit = np.cumsum(lengths) - lengths, steps - events.starts[owner], predicted[steps]
+        first = np.minimum.reduceat(np.where(hit, offset, lengths[owner]), begins)
+        is_behind = ~hit & (offset > first[owner])
+        end = np.minimum.reduceat(np.where(is_behind, offset, lengths[owner]), begins)
+        coverage = np.add.reduceat(hit.astype(np.float64), begins) / lengths
+        return cls(steps, owner, offset, first < lengths, first, end - first, coverage)
 
 
-def _describe(events: Events, predictions: BoolArray, points: StepWeights) -> tuple[EventWeights, ...]:
-    hit = predictions[within(events.starts, events.lengths)]
-    detected, first, _ = _first_runs(events, hit)
-    begins = np.cumsum(events.lengths) - events.lengths
-    covered = np.add.reduceat(hit.astype(np.float64), begins) / events.lengths
+def _describe(events: Events, runs: _FirstRuns, points: StepWeights) -> tuple[EventWeights, ...]:
     owned = points.event >= 0
     sums = [
         np.bincount(points.event[owned], weight[owned], minlength=len(events))
         for weight in (points.true_positive, points.false_positive, points.false_negative)
     ]
     numbers, series = points.step, points.series
-    starts, lasts = numbers[events.starts], numbers[events.stops - 1]
     names = [None] * len(events) if series is None else series[events.starts].tolist()
-    onsets = numbers[np.minimum(events.starts + first, events.stops - 1)] - starts
-    lead = np.zeros(len(events), dtype=np.intp)
-    ahead = np.flatnonzero(points.codes == EARLY)
-    np.maximum.at(lead, points.event[ahead], starts[points.event[ahead]] - numbers[ahead])
+    starts, stops = numbers[events.starts], numbers[events.stops - 1] + 1
+    onsets = numbers[np.minimum(events.starts + runs.first, events.stops - 1)] - starts
+    leads, ahead = np.zeros(len(events), dtype=np.intp), np.flatnonzero(points.codes == EARLY)
+    np.maximum.at(leads, points.event[ahead], starts[points.event[ahead]] - numbers[ahead])
+    columns = (starts, stops, runs.is_found, runs.coverage, onsets, leads, *sums)
     return tuple(
-        EventWeights(
-            names[k],
-            int(starts[k]),
-            int(lasts[k]) + 1,
-            bool(detected[k]),
-            float(covered[k]),
-            int(onsets[k]) if detected[k] else None,
-            int(lead[k]) if lead[k] else None,
-            *(float(total[k]) for total in sums),
+        EventWeights(name, start, stop, found, coverage, onset if found else None, lead or None, *counts)
+        for name, start, stop, found, coverage, onset, lead, *counts in zip(
+            names, *(column.tolist() for column in columns), strict=True
         )
-        for k in range(len(events))
     )

@@ -1,27 +1,33 @@
-"""PATE, PATE-AP and PATE-F1: one number each, averaged over buffers."""
+"""PATE, PATE-AP and PATE-F1: one number each, averaged over buffers.
+
+Parameters
+----------
+early, delay : int or iterable of int, default=(0, 100)
+    Buffer lengths in steps before and after an event, or durations; several are averaged over.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.kernels.coarse import warn_if_coarse
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_sums
-from pateval.kernels.threshold_counts import PieceCounts
+from pateval.kernels.precision_recall import (
+    AVERAGE_PRECISION,
+    TRAPEZOID,
+    AreaRule,
+    warn_if_coarse,
+)
 from pateval.output.prf import PRF
 from pateval.pate._counts import mean_area, rank_steps
-from pateval.time.clocks import Duration, canonical_lengths
+from pateval.time.clocks import Duration, canonical_lengths, read_buffers
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
 from pateval.validation.arrays import (
     BoolArray,
     Buffers,
     FloatArray,
-    IntArray,
     finite_array,
     positive_integer,
     require_anomaly,
@@ -79,8 +85,6 @@ def pate(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
     scores : array-like of float
         Higher is more anomalous. Only their order matters (with ``thresholds=None``).
     early, delay : int or iterable of int, default=(0, 100)
@@ -91,32 +95,11 @@ def pate(
     thresholds : int or iterable of float, optional
         By default every distinct score: exact. An integer ``n`` takes ``n`` percentiles of the distinct scores, as the
         authors' package does; an iterable gives the thresholds themselves.
-    series : array-like, optional
-        Which series each step belongs to; equal values must be contiguous. Events and buffers never cross a boundary,
-        and counts are pooled.
-    times : array-like, optional
-        When each step was recorded: dates, or numbers with ``time_unit``; increasing within a series.
-    time_unit : str, optional
-        What one unit of numeric times is, such as "s" or "min".
-    max_gap : str or timedelta, optional
-        Holes in time longer than this part events and zones, as the beginning of a series does.
-    ignore : array-like of 0/1, optional
-        Steps left out as if they had never been recorded. The others keep their step numbers (or times) as the clock
-        on which zones are measured, and events that only ignored steps separate stay two.
-    missing : {"error", "ignore", "normal"}
-        What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 
     Returns
     -------
     float
         Between 0 and 1, higher is better. Perfect scores give 1.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError, TypeError
-        If an input is not of the form described.
 
     Warns
     -----
@@ -182,30 +165,13 @@ def pate_ap(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
-    scores : array-like of float
-        Higher is more anomalous.
-    early, delay : int or iterable of int, default=(0, 100)
-        Buffer lengths in steps before and after an event, or durations; several are averaged over.
     thresholds : int or iterable of float, optional
         By default every distinct score; ``n`` percentiles of the distinct scores; or the thresholds themselves.
-    series : array-like, optional
-        Which series each step belongs to.
-    times, time_unit, max_gap, ignore, missing
-        As in `pate`.
 
     Returns
     -------
     float
         Between 0 and 1, higher is better. A constant score gets the precision of predicting everything.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError, TypeError
-        If an input is not of the form described.
 
     See Also
     --------
@@ -260,30 +226,10 @@ def pate_f1(
 ) -> float:
     """F1 of proximity-weighted precision and recall of 0/1 predictions, averaged over the buffers.
 
-    Parameters
-    ----------
-    labels : array-like of 0/1
-        Truth for each time step.
-    predictions : array-like of 0/1
-        What was predicted for each time step.
-    early, delay : int or iterable of int, default=(0, 100)
-        Buffer lengths in steps before and after an event, or durations; several are averaged over.
-    series : array-like, optional
-        Which series each step belongs to.
-    times, time_unit, max_gap, ignore
-        As in `pate`.
-
     Returns
     -------
     float
         Between 0 and 1, higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError, TypeError
-        If an input is not of the form described.
 
     See Also
     --------
@@ -307,15 +253,6 @@ def f1_on(labels: BoolArray, predictions: BoolArray, timeline: Timeline, *, earl
     return _f1_of_counts(*_f1_counts(labels, predictions, timeline, early=early, delay=delay))
 
 
-def sampled_thresholds(scores: FloatArray, number: int) -> npt.NDArray[np.float64]:
-    """Percentiles of the distinct ``scores``, from the highest to the lowest."""
-    distinct = np.unique(scores).astype(np.float64)
-    # The difference of two scores must not overflow.
-    scale = 4.0 if max(-distinct[0], distinct[-1]) > np.finfo(np.float64).max / 4 else 1.0
-    percentiles: npt.NDArray[np.float64] = np.percentile(distinct / scale, np.linspace(100, 0, number)) * scale
-    return percentiles
-
-
 def area_on(
     labels: BoolArray,
     scores: FloatArray,
@@ -333,43 +270,26 @@ def area_on(
     return mean_area(rank_steps(scores, timeline.events(labels), early, delay, levels, clock), early, delay, rule)
 
 
-def drawn_areas_on(
-    labels: BoolArray, scores: FloatArray, timeline: Timeline, weights: IntArray, *, early: Buffers, delay: Buffers
-) -> dict[AreaRule, npt.NDArray[np.float64]]:
-    """Mean areas by both rules for draws, each (row) with how often it holds each series (column) of the timeline.
+def pate_at_sizes(
+    labels: npt.ArrayLike, scores: npt.ArrayLike, sizes: Iterable[int | Duration], **reading: Any
+) -> npt.NDArray[np.float64]:
+    """PATE with ``early = delay = size`` for each size; the scores are sorted once for all of them.
 
-    Every step of an event or a zone adds its weight times how often its series is drawn.
+    ``reading`` are the other options of `pate`.
+
+    Examples
+    --------
+    >>> pate_at_sizes([0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2], [0, 2]).round(3).tolist()
+    [0.792, 0.883]
     """
-    early, delay, clock = read_zone_buffers(timeline, early, delay)
-    events = timeline.events(labels)
-    steps = rank_steps(scores, events, early, delay, clock=clock)
-    number, inside = steps.thresholds.size, steps.inside_steps
-    series = np.searchsorted(timeline.starts, events.starts, side="right") - 1
-    anomalous = np.bincount(series, events.lengths, minlength=timeline.starts.size)
-    inside_series = np.repeat(series, events.lengths)[inside.place]
-    ranks = np.concatenate([inside.rank, steps.delayed.rank, steps.early.rank])
-    owners = np.concatenate([inside_series, series[steps.delayed.event], series[steps.early.event]])
-    order = np.argsort(ranks, kind="stable")
-    pairs = []
-    for pair, number_of_times in Counter(product(early, delay)).items():
-        gains = steps.weights_of_pair(*pair)[order]
-        gains, own_ranks, own_series = (values[gains > 0] for values in (gains, ranks[order], owners[order]))
-        first = np.flatnonzero(np.diff(own_ranks, prepend=-1))  # of the steps that begin to count at each threshold
-        pairs.append((number_of_times / (len(early) * len(delay)), gains, own_series, first, own_ranks[first]))
-    areas = {rule: np.zeros(len(weights)) for rule in (TRAPEZOID, AVERAGE_PRECISION)}
-    detections = PieceCounts(scores, steps.thresholds, np.diff([*timeline.starts, scores.size]))
-    for draw, (detected, before) in enumerate(detections.of_draws(weights) if number else []):
-        times = weights[draw].astype(np.float64)
-        changes = np.bincount(inside.rank, inside.change * times[inside_series], minlength=number)
-        missed = np.cumsum(changes, dtype=np.float64) + times @ anomalous
-        for share, gains, own_series, first, levels in pairs:
-            gained = np.add.reduceat(gains * times[own_series], first)
-            reached = np.flatnonzero(gained)  # the thresholds of this draw
-            at, counted = levels[reached], np.cumsum(gained[reached], dtype=np.float64)
-            sums = precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1]))
-            for rule, values in areas.items():
-                values[draw] += share * rule.area(*sums)
-    return areas
+    truth, values, timeline = read_scores(labels, scores, **reading)
+    require_anomaly(truth)
+    lengths, in_time = read_buffers(list(sizes), "sizes", timeline.clock, timeline.size)
+    reaches = (min(lengths), max(lengths))
+    clock = timeline.zone_clock(in_time=in_time)
+    steps = rank_steps(values, timeline.events(truth), reaches, reaches, clock=clock)
+    warn_if_coarse(values, "pate", "pate_ap")
+    return np.array([mean_area(steps, (length,), (length,), TRAPEZOID) for length in lengths])
 
 
 def trapezoid_area_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
@@ -391,4 +311,10 @@ def _levels(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float6
     present = scores[scores > -np.inf]
     if thresholds > max(_MOST_PERCENTILES, scores.size):
         return None  # Percentiles that lie closer than the scores detect what the scores themselves detect.
-    return sampled_thresholds(present, thresholds) if present.size else np.empty(0)
+    if not present.size:
+        return np.empty(0)
+    distinct = np.unique(present).astype(np.float64)
+    # The difference of two scores must not overflow.
+    scale = 4.0 if max(-distinct[0], distinct[-1]) > np.finfo(np.float64).max / 4 else 1.0
+    percentiles: npt.NDArray[np.float64] = np.percentile(distinct / scale, np.linspace(100, 0, thresholds)) * scale
+    return percentiles

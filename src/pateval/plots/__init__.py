@@ -10,9 +10,8 @@ from pateval.plots.audits import audit_chart, gaming_chart
 from pateval.plots.curves import MeanCurve, pate_by_buffers, pate_by_sizes, pate_curves, precision_recall
 from pateval.plots.distribution import score_distribution
 from pateval.plots.explained import PotentialWeights, categories, comparison, potential_weights, weights_by_length
-from pateval.plots.frontier import frontier
 from pateval.plots.heat_maps import buffer_heat_map, heat_map, rank_heat_map
-from pateval.plots.lines import buffer_sizes, fitted_slope, line_chart, shifts, timings
+from pateval.plots.lines import buffer_sizes, fitted_slope, frontier, line_chart, shifts, timings
 from pateval.plots.rank_diagram import critical_difference
 from pateval.plots.series_panels import segments, series
 from pateval.plots.styling import panels, save, style

@@ -7,29 +7,19 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pateval.plots.styling import (
-    ALARM,
-    CATEGORY_COLOURS,
-    INK,
-    PALE,
-    QUIET,
-    WIDTH,
-    figure,
-    legend_above,
-    one_axes,
-    width_in_inches,
-)
+from pateval.plots import styling as look
+from pateval.plots.styling import figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Detectors of the battery that are drawn, from worthless to perfect: name, text, marker, colour, filled.
 _DRAWN = (
-    ("random", "random (± deviation)", "|", QUIET, True),
-    ("constant", "constant", "^", CATEGORY_COLOURS["partly missed"], True),
-    ("always_on", "everything flagged", "s", ALARM, False),
-    ("real", "real", "o", CATEGORY_COLOURS["true detection"], True),
-    ("perfect", "perfect", "D", INK, False),
+    ("random", "random (± deviation)", "|", look.QUIET, True),
+    ("constant", "constant", "^", look.CATEGORY_COLOURS["partly missed"], True),
+    ("always_on", "everything flagged", "s", look.ALARM, False),
+    ("real", "real", "o", look.CATEGORY_COLOURS["true detection"], True),
+    ("perfect", "perfect", "D", look.INK, False),
 )
 _SLACK = 1e-9
 
@@ -62,7 +52,7 @@ def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | 
     left_out = ", ".join(row.metric.id for row in chosen if row not in drawn)
     if not drawn:
         raise ValueError(f"none of the metrics has its values in [0, 1], so none can be drawn: {left_out}")
-    ax = one_axes(ax, (WIDTH + 0.6, 1.1 + 0.185 * len(drawn)))
+    ax = look.one_axes(ax, (look.WIDTH + 0.6, 1.1 + 0.185 * len(drawn)))
     handles = []
     for name, text, marker, colour, filled in _DRAWN:
         values = [row.values.get(name, math.nan) for row in drawn]
@@ -84,13 +74,13 @@ def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | 
                 "xytext": (0, 0),
                 "va": "center",
             }
-            ax.annotate(_first_three(row.beaten_by), color=ALARM if row.fooled else QUIET, **at, **beside)
-    ax.annotate("real is beaten by", (1.02, 1.0), xycoords="axes fraction", xytext=(0, 3), color=QUIET, **beside)
+            ax.annotate(_first_three(row.beaten_by), color=look.ALARM if row.fooled else look.QUIET, **at, **beside)
+    ax.annotate("real is beaten by", (1.02, 1.0), xycoords="axes fraction", xytext=(0, 3), color=look.QUIET, **beside)
     names = [row.label if row.metric.higher_is_better else f"{row.label} (lower is better)" for row in drawn]
     _name_rows(ax, names, [row.fooled for row in drawn])
     note = textwrap.fill(f"not drawn, values outside [0, 1]: {left_out}", 90) if left_out else ""
     ax.set(xlim=(-0.03, 1.03), xlabel=f"value of the metric\n{note}".rstrip())
-    legend_above(ax, handles, width=0.5 * width_in_inches(ax))
+    look.legend_above(ax, handles, width=0.5 * look.width_in_inches(ax))
     return ax
 
 
@@ -123,14 +113,14 @@ def gaming_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes |
         drawn = sorted(single or drawn, key=lambda row: (row.blind.share, row.minimal.share))
     if not drawn:
         raise ValueError("none of the metrics has its values in [0, 1], so none can be drawn")
-    ax = one_axes(ax, (WIDTH, 1.1 + 0.185 * len(drawn)))
+    ax = look.one_axes(ax, (look.WIDTH, 1.1 + 0.185 * len(drawn)))
     blind, minimal = ([100 * getattr(row, kind).share for row in drawn] for kind in ("blind", "minimal"))
-    ax.hlines(range(len(drawn)), blind, minimal, color=PALE, linewidth=2.0, zorder=1)
-    _draw_points(ax, minimal, "one flagged step per event", "D", QUIET, "white")
-    _draw_points(ax, blind, "fakes that do not know the labels", "o", ALARM, ALARM)
+    ax.hlines(range(len(drawn)), blind, minimal, color=look.PALE, linewidth=2.0, zorder=1)
+    _draw_points(ax, minimal, "one flagged step per event", "D", look.QUIET, "white")
+    _draw_points(ax, blind, "fakes that do not know the labels", "o", look.ALARM, look.ALARM)
     _name_rows(ax, [row.label for row in drawn], [row.blind.share >= 0.5 for row in drawn])
     ax.set(xlim=(-3, 103), xlabel="series on which a fake reaches\n90 % of the best real detector (%)")
-    legend_above(ax, width=0.6 * width_in_inches(ax))
+    look.legend_above(ax, width=0.6 * look.width_in_inches(ax))
     return ax
 
 
@@ -154,7 +144,7 @@ def _name_rows(ax: Axes, names: Sequence[str], is_alarming: Sequence[bool]) -> N
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_yticks(range(len(names)), names)
     for label, alarms in zip(ax.get_yticklabels(), is_alarming, strict=True):
-        label.set_color(ALARM if alarms else INK)
+        label.set_color(look.ALARM if alarms else look.INK)
     ax.tick_params(axis="y", length=0)
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.run import evaluate_runs
 from pateval.pate.curve import PateCurve, pate_curve
-from pateval.pate.sizes import pate_at_sizes
-from pateval.plots.styling import ALARM, QUIET, LineStyle, figure, legend_above, line_style, one_axes
+from pateval.pate.score import pate_at_sizes
+from pateval.plots.styling import ALARM, QUIET, LineStyle, figure, legend_above, line_style, one_axes, threshold_of
 from pateval.plots.time_axis import envelope
 from pateval.time.clocks import Duration, canonical_lengths
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
@@ -274,7 +274,7 @@ def precision_recall(
         label = f"{name} (PATE {drawn.area:.3f})" if name else f"PATE {drawn.area:.3f}"
         points = envelope(*drawn.points())
         ax.plot(*points, label=label, zorder=3, **looks.line())
-        at = threshold.get(name) if isinstance(threshold, Mapping) else threshold
+        at = threshold_of(threshold, name)
         if at is not None:
             _mark_threshold(ax, drawn, at, looks, named=len(curves) == 1)
     if threshold is not None and len(curves) > 1:

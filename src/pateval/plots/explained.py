@@ -11,28 +11,10 @@ import numpy.typing as npt
 
 from pateval.labels.events import runs
 from pateval.output.explanation import CATEGORIES
-from pateval.pate._missed import miss_weight
-from pateval.pate._zones import ZoneLimits, zone_weight
+from pateval.pate._weights import ZoneLimits, miss_weight, zone_weight
+from pateval.plots import styling as look
 from pateval.plots.series_panels import draw_scores, mark_left_out
-from pateval.plots.styling import (
-    ALARM,
-    CATEGORY_COLOURS,
-    CATEGORY_HATCHES,
-    EVENT,
-    EVENT_MARK,
-    HATCH_COLOUR,
-    MARK_HEIGHT,
-    PALE,
-    QUIET,
-    WIDTH,
-    figure,
-    legend_above,
-    line_style,
-    name_panel,
-    one_axes,
-    several_axes,
-    styled,
-)
+from pateval.plots.styling import figure, styled
 from pateval.plots.time_axis import COLUMNS, TimeAxis, draw_spans, envelope, time_axis
 from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, nanoseconds, readable_unit
 from pateval.time.timelines import read_zone_buffers
@@ -49,9 +31,9 @@ Array = npt.NDArray[np.float64]
 _SHOWN_FIRST = ("outside", "totally missed", "true detection", "partly missed", "early", "delayed")
 _DETECTED = ("true detection", "early", "delayed", "outside")
 _WEIGHT_COLOURS = {
-    "TP weight": CATEGORY_COLOURS["true detection"],
-    "FP weight": ALARM,
-    "FN weight": CATEGORY_COLOURS["partly missed"],
+    "TP weight": look.CATEGORY_COLOURS["true detection"],
+    "FP weight": look.ALARM,
+    "FN weight": look.CATEGORY_COLOURS["partly missed"],
 }
 _SHARES = (0.25, 0.5, 0.75)  # of the delay: the distances drawn by default, besides the first step
 _MAX_EVENTS_NUMBERED = 25
@@ -153,25 +135,25 @@ def categories(
     """
     timeline = explanation.explained_steps
     axis = time_axis(timeline.size, times=times, time_unit=time_unit, limits=limits, timeline=timeline)
-    ax = one_axes(ax, (WIDTH, 3.0))
+    ax = look.one_axes(ax, (look.WIDTH, 3.0))
     axis.apply(ax)
     shade_known_events(ax, axis, explanation)
     _draw_weights(ax, axis, explanation)
     draw_band(ax, axis, explanation, low=0.02, high=0.11)
     ax.set(ylim=(-0.2, 1.05), yticks=[0, 0.25, 0.5, 0.75, 1.0], ylabel="weight")
     handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
-    bands = [handles[name] for name in CATEGORY_COLOURS if name in handles]
-    legend_above(ax, [handle for name, handle in handles.items() if name not in CATEGORY_COLOURS], bands)
+    bands = [handles[name] for name in look.CATEGORY_COLOURS if name in handles]
+    look.legend_above(ax, [handle for name, handle in handles.items() if name not in look.CATEGORY_COLOURS], bands)
     return ax
 
 
 def shade_known_events(ax: Axes, axis: TimeAxis, explanation: Explanation, *, marked: bool = False) -> None:
     """Shade the events of an explanation and what does not count, and mark events above the curves where asked for."""
     spans = axis.spans(*explanation.explained_steps.recorded_runs(*explanation.event_places()))
-    draw_spans(ax, *spans, facecolors=EVENT, alpha=0.55, label="event")
+    draw_spans(ax, *spans, facecolors=look.EVENT, alpha=0.55, label="event")
     mark_left_out(ax, axis)
     if marked:
-        draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
+        draw_spans(ax, *spans, low=1 - look.MARK_HEIGHT, high=1.0, facecolors=look.EVENT_MARK, zorder=4)
 
 
 def draw_band(ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float, high: float) -> None:
@@ -192,9 +174,9 @@ def draw_band(ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float,
         starts, stops = runs(present)
         if starts.size:
             spans = axis.spans(begins[starts] + axis.first, ends[stops - 1] + axis.first)
-            looks: dict[str, Any] = {"facecolors": CATEGORY_COLOURS[name], "edgecolors": "none", "label": name}
-            if name in CATEGORY_HATCHES:
-                looks |= {"hatch": CATEGORY_HATCHES[name], "edgecolors": HATCH_COLOUR}
+            looks: dict[str, Any] = {"facecolors": look.CATEGORY_COLOURS[name], "edgecolors": "none", "label": name}
+            if name in look.CATEGORY_HATCHES:
+                looks |= {"hatch": look.CATEGORY_HATCHES[name], "edgecolors": look.HATCH_COLOUR}
             draw_spans(ax, *spans, low=low, high=high, zorder=2.5, **looks)
 
 
@@ -215,7 +197,7 @@ def _draw_weights(ax: Axes, axis: TimeAxis, explanation: Explanation) -> None:
         dotted, solid = (np.where(on_all_steps(where), on_all_steps(weights), np.nan) for where in (shown, active))
         ax.plot(*_steps(axis, dotted), color=colour, linestyle=(0, (1, 1.4)), linewidth=1.2 * thin, zorder=3)
         ax.plot(*_steps(axis, solid), color=colour, linewidth=width * thin, label=name, zorder=4)
-    ax.plot([], [], color=QUIET, linestyle=(0, (1, 1.4)), linewidth=1.2, label="potential")
+    ax.plot([], [], color=look.QUIET, linestyle=(0, (1, 1.4)), linewidth=1.2, label="potential")
 
 
 def _steps(axis: TimeAxis, weights: npt.NDArray[np.float64]) -> tuple[Any, Any]:
@@ -291,11 +273,11 @@ def weights_by_length(
         unit, nanoseconds_of_unit = readable_unit(min(delay, float(np.median(lengths))) * tick)
         size = nanoseconds_of_unit / tick
     after = _distances(distances, delay, interval, clock)
-    ax = one_axes(ax, (5.2, 3.4))
+    ax = look.one_axes(ax, (5.2, 3.4))
     longest = max(float(lengths.max()), 10 * interval) * 1.3
     grid = np.unique(np.geomspace(interval, longest, 200))
     for place, distance in enumerate(after):
-        looks = line_style(place)
+        looks = look.line_style(place)
         away = np.full(len(events), distance)
         whole = [zone_weight(each, np.full(grid.size, distance), (grid - interval) / 2) for each in delays]
         cut = [zone_weight(limits.delayed_reach(each), away, limits.half_length) for each in delays]
@@ -305,7 +287,7 @@ def weights_by_length(
     ax.set(xscale="log", xlim=(grid[0] / size / 1.08, grid[-1] / size), xlabel=f"event length ({unit})")
     ax.set(ylim=(0, 1.02), ylabel=f"TP weight of a detection (delay {', '.join(map(str, given))})")
     ax.xaxis.set_major_formatter("{x:,g}")
-    legend_above(ax)
+    look.legend_above(ax)
     return ax
 
 
@@ -385,14 +367,13 @@ def comparison(
         if curve.size != size:
             raise ValueError(f"scores of {name!r} must have one value per step, {size}; got {curve.size}")
     heights = [1.15] * len(curves) + [1.3, 2.1]
-    axes = several_axes(ax, heights, share_x=False)
+    axes = look.several_axes(ax, heights, share_x=False)
     for panel, (name, curve) in zip(axes, curves.items(), strict=False):
         axis.apply(panel, named=False)
         panel.tick_params(labelbottom=False)
         shade_known_events(panel, axis, first, marked=True)
-        at = None if threshold is None else threshold.get(name)
-        draw_scores(panel, axis, curve, threshold=at)
-        name_panel(panel, name, max(map(len, curves)))
+        draw_scores(panel, axis, curve, threshold=look.threshold_of(threshold, name))
+        look.name_panel(panel, name, max(map(len, curves)))
     bands, recalls = axes[-2:]
     axis.apply(bands)
     shade_known_events(bands, axis, first)
@@ -403,9 +384,9 @@ def comparison(
     bands.tick_params(axis="y", length=0)
     bands.grid(visible=False)
     handles = {handle.get_label(): handle for handle in bands.get_legend_handles_labels()[0]}
-    legend_above(bands, [handles[name] for name in ("event", *CATEGORY_COLOURS) if name in handles])
+    look.legend_above(bands, [handles[name] for name in ("event", *look.CATEGORY_COLOURS) if name in handles])
     if curves:
-        legend_above(axes[0])
+        look.legend_above(axes[0])
     _draw_recalls(recalls, explanations)
     axes[0].figure.align_ylabels(list(axes[: len(curves)]))
     return axes
@@ -422,9 +403,9 @@ def _draw_recalls(ax: Axes, explanations: Mapping[str, Explanation]) -> None:
     over = f" ({series} series pooled)" if series > 1 else ""
     rows = [[_recall(event) for event in explanation.events] for explanation in explanations.values()]
     places = np.arange(1, len(rows[0]) + 1)
-    ax.vlines(places, np.min(rows, axis=0), np.max(rows, axis=0), color=PALE, linewidth=2.5, zorder=1)
+    ax.vlines(places, np.min(rows, axis=0), np.max(rows, axis=0), color=look.PALE, linewidth=2.5, zorder=1)
     for place, ((name, explanation), recalls) in enumerate(zip(explanations.items(), rows, strict=True)):
-        looks = line_style(place)
+        looks = look.line_style(place)
         rates = f"precision {explanation.precision:.3f}, recall {explanation.recall:.3f}, F1 {explanation.f1:.3f}"
         # The second is hollow, so that both are seen where they are equal.
         edges = {"markeredgecolor": looks.colour, "markeredgewidth": 1.3, "zorder": 3 + place}
@@ -433,4 +414,4 @@ def _draw_recalls(ax: Axes, explanations: Mapping[str, Explanation]) -> None:
     ax.set(xlim=(0.4, places.size + 0.6), ylim=(-0.03, 1.03), xlabel="event", ylabel="recall of the event\n(weighted)")
     if places.size <= _MAX_EVENTS_NUMBERED:
         ax.set_xticks(places)
-    legend_above(ax)
+    look.legend_above(ax)

@@ -64,12 +64,7 @@ def heat_map(
         height = 1.0 + (0.22 * len(rows) if numbers else 3.4)
         ax = one_axes(None, (max(width, 3.4), max(height, 2.2)))
     low, high = limits if limits is not None else (np.nanmin(matrix), np.nanmax(matrix))
-    edges: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.6} if numbers else {"rasterized": True}
-    mesh = ax.pcolormesh(np.ma.masked_invalid(matrix), cmap=COLOUR_MAP, vmin=low, vmax=high, **edges)
-    ax.invert_yaxis()
-    ax.grid(visible=False)
-    ax.tick_params(length=0)
-    ax.spines[["left", "bottom"]].set_visible(False)
+    mesh = draw_cells(ax, np.ma.masked_invalid(matrix), outlined=numbers, cmap=COLOUR_MAP, vmin=low, vmax=high)
     _name_cells(ax, rows, columns, every=numbers)
     ax.set(xlabel=column_label, ylabel=row_label)
     if numbers:
@@ -149,7 +144,7 @@ def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, a
     >>> [tick.get_text() for tick in ax.get_xticklabels()]
     ['good', 'guess']
     """
-    ranks = {(row["metric"], row["detector"]): row["mean_rank"] for row in board.ranks().to_pylist()}
+    ranks = {(row["metric"], row["detector"]): row["mean_rank"] for row in board.rank_rows()}
     known, detectors = (list(dict.fromkeys(names)) for names in zip(*ranks, strict=True))
     wanted = known if metrics is None else list(metrics)
     unknown = [metric for metric in wanted if metric not in known]
@@ -170,6 +165,17 @@ def rank_heat_map(board: Leaderboard, *, metrics: Sequence[str] | None = None, a
         limits=(1, max(len(detectors), 2)),
         ax=ax,
     )
+
+
+def draw_cells(ax: Axes, values: Any, *, outlined: bool, **colours: Any) -> Any:
+    """Draw a matrix as coloured cells, its first row on top, parted by thin lines where asked for."""
+    edges: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.6} if outlined else {"rasterized": True}
+    mesh = ax.pcolormesh(values, **colours, **edges)
+    ax.invert_yaxis()
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    return mesh
 
 
 def _name_cells(ax: Axes, rows: Sequence[object], columns: Sequence[object], *, every: bool) -> None:

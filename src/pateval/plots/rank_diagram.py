@@ -6,6 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from pateval.plots.heat_maps import draw_cells
 from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, figure, one_axes, width_in_inches
 from pateval.validation.arrays import BoolArray, choice
 
@@ -29,7 +30,7 @@ def critical_difference(significance: Significance, *, test: str = "wilcoxon", a
     Parameters
     ----------
     significance : Significance
-        What `Leaderboard.significance` returned.
+        What `Leaderboard.significance` returned. One with a control joins it with those not told apart from it.
     test : {"wilcoxon", "nemenyi"}
         Who is joined: those that Wilcoxon's signed-rank test with Holm's correction does not tell apart, as in the
         tables, or those within Nemenyi's critical difference, which is drawn as a ruler.
@@ -49,13 +50,16 @@ def critical_difference(significance: Significance, *, test: str = "wilcoxon", a
     ['good  1.00', '2.00  guess']
     """
     choice(test, "test", tuple(_TESTS))
+    if significance.control and test == "nemenyi":
+        raise ValueError("a control is compared by Wilcoxon's test alone; leave out the test 'nemenyi'")
     names, ranks = list(significance.detectors), list(significance.mean_ranks)
     if len(names) < 2 or significance.series_used < 2 or any(math.isnan(rank) for rank in ranks):
         raise ValueError(
             "a critical-difference diagram needs at least two detectors with values on at least two common series; "
             f"there are {len(names)} and {significance.series_used}"
         )
-    evidence = f"no evidence of a difference ({_TESTS[test]}, level {significance.alpha:g})"
+    against = f" from {significance.control}" if significance.control else ""
+    evidence = f"no evidence of a difference{against} ({_TESTS[test]}, level {significance.alpha:g})"
     caption = f"mean rank by {significance.metric} over {significance.series_used} series; "
     if not significance.has_few:
         return _draw_matrix(ax, names, ranks, significance.alike(test), f"{caption}dark: {evidence}")
@@ -105,12 +109,9 @@ def _draw_matrix(ax: Axes | None, names: list[str], ranks: list[float], is_alike
 
     size = len(names)
     ax = one_axes(ax, (WIDTH, 0.8 + min(0.165 * size, 1.3 * WIDTH)))
-    edges: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.6} if size <= _MAX_NAMED else {"rasterized": True}
-    ax.pcolormesh(is_alike, cmap=ListedColormap([PALE, _ALIKE]), vmin=0, vmax=1, **edges)
-    ax.invert_yaxis()
-    ax.grid(visible=False)
-    ax.tick_params(length=0, labelsize=min(8, max(5, 330 / size)))
-    ax.spines[["left", "bottom"]].set_visible(False)
+    colours = {"cmap": ListedColormap([PALE, _ALIKE]), "vmin": 0, "vmax": 1}
+    draw_cells(ax, is_alike, outlined=size <= _MAX_NAMED, **colours)
+    ax.tick_params(labelsize=min(8, max(5, 330 / size)))
     stride = -(-size // _MAX_NAMED)
     rows = range(0, size, stride)
     texts = [f"{names[k]}  {_padded(f'{ranks[k]:.2f}', 6)}  {_padded(str(k + 1), len(str(size)))}" for k in rows]

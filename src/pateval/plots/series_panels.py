@@ -9,26 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import Events, runs
-from pateval.pate._zones import ZoneLimits
-from pateval.plots.styling import (
-    ALARM,
-    DELAYED_HATCH,
-    DELAYED_ZONE,
-    EARLY_ZONE,
-    EVENT,
-    EVENT_MARK,
-    INK,
-    LEFT_OUT,
-    MARK_HEIGHT,
-    QUIET,
-    WIDTH,
-    legend_above,
-    line_style,
-    name_panel,
-    panels,
-    several_axes,
-    styled,
-)
+from pateval.pate._weights import ZoneLimits
+from pateval.plots import styling as look
+from pateval.plots.styling import styled
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
 from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, length_order
 from pateval.time.timelines import Recording, read_recording, read_zone_buffers
@@ -38,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Scores = npt.ArrayLike | Mapping[str, npt.ArrayLike]
-Thresholds = float | Mapping[str, float]
 
 # More zones than this are too narrow for a pattern to be seen, and drawing it takes half of the time.
 _MAX_ZONES_HATCHED = 60
@@ -52,7 +34,7 @@ def series(
     values: npt.ArrayLike | None = None,
     early: Buffers = 0,
     delay: Buffers = 0,
-    threshold: Thresholds | None = None,
+    threshold: look.Thresholds | None = None,
     series: npt.ArrayLike | None = None,
     times: npt.ArrayLike | None = None,
     time_unit: str | None = None,
@@ -120,21 +102,21 @@ def series(
     size = timeline.size
     curves = _curves(scores, values, size)
     axis = time_axis(size, times=times, time_unit=time_unit, limits=limits, timeline=timeline)
-    axes = several_axes(ax, [1.9 if len(curves) < 3 else 1.3] * len(curves) if len(curves) > 1 else [2.6])
+    axes = look.several_axes(ax, [1.9 if len(curves) < 3 else 1.3] * len(curves) if len(curves) > 1 else [2.6])
     several = isinstance(scores, Mapping) and len(scores) > 1
     for place, (panel, (name, curve)) in enumerate(zip(axes, curves.items(), strict=True)):
         axis.apply(panel, named=place == len(axes) - 1)
         shade_events(panel, axis, recording, *lengths)
         mark_boundaries(panel, axis, starts)
         if name == VALUES:
-            draw_curve(panel, axis, curve, colour=INK)
+            draw_curve(panel, axis, curve, colour=look.INK)
         else:
-            draw_scores(panel, axis, curve, threshold=_threshold_of(threshold, name))
+            draw_scores(panel, axis, curve, threshold=look.threshold_of(threshold, name))
         if name != VALUES and several:
-            name_panel(panel, name, max(map(len, curves)))
+            look.name_panel(panel, name, max(map(len, curves)))
         else:
             panel.set_ylabel("value" if name == VALUES else "anomaly score")
-    legend_above(axes[0], _named(axes))
+    look.legend_above(axes[0], _named(axes))
     if len(axes) > 1:
         axes[0].figure.align_ylabels(list(axes))
     return axes
@@ -148,7 +130,7 @@ def segments(
     limits: Sequence[tuple[int, int]],
     early: Buffers = 0,
     delay: Buffers = 0,
-    threshold: Thresholds | None = None,
+    threshold: look.Thresholds | None = None,
     series: npt.ArrayLike | None = None,
     ax: npt.ArrayLike | None = None,
 ) -> Any:
@@ -187,8 +169,8 @@ def segments(
         raise ValueError("limits must name at least one stretch of steps")
     shape = len(curves), len(limits)
     if ax is None:
-        size = (max(WIDTH, 2.2 * shape[1]), 1.15 * shape[0] + 0.5)
-        axes = panels(*shape, size=size, share_x="col", share_y="row")
+        size = (max(look.WIDTH, 2.2 * shape[1]), 1.15 * shape[0] + 0.5)
+        axes = look.panels(*shape, size=size, share_x="col", share_y="row")
     else:
         axes = np.asarray(ax, dtype=object).reshape(shape)
     for column, stretch in enumerate(limits):
@@ -198,17 +180,17 @@ def segments(
             axis.apply(panel, named=row == len(curves) - 1)
             shade_events(panel, axis, recording, *lengths)
             mark_boundaries(panel, axis, recording.starts)
-            draw_scores(panel, axis, curve, threshold=_threshold_of(threshold, name), autoscale=column == 0)
+            draw_scores(panel, axis, curve, threshold=look.threshold_of(threshold, name), autoscale=column == 0)
             if column == 0:
-                name_panel(panel, name, max(map(len, curves)))
+                look.name_panel(panel, name, max(map(len, curves)))
     for row, curve in enumerate(curves.values()):
         drawn = np.concatenate([curve[first:stop] for first, stop in limits])
-        at = _threshold_of(threshold, list(curves)[row])
+        at = look.threshold_of(threshold, list(curves)[row])
         axes[row, 0].set_ylim(*_height(drawn, at))
     if ax is None:
         axes[0, 0].figure.legend(handles=_named(axes[:, 0]), loc="outside upper left", ncols=5)
     else:
-        legend_above(axes[0, 0])
+        look.legend_above(axes[0, 0])
     axes[0, 0].figure.align_ylabels(list(axes[:, 0]))
     return axes
 
@@ -234,10 +216,6 @@ def _curves(scores: Scores | None, values: npt.ArrayLike | None, size: int) -> d
     return curves
 
 
-def _threshold_of(threshold: Thresholds | None, name: str) -> float | None:
-    return threshold.get(name) if isinstance(threshold, Mapping) else threshold
-
-
 def _longest(buffers: Buffers, name: str) -> int | str:
     lengths: Sequence[Any] = canonical_lengths(buffers, name)
     longest: int | str = max(lengths, key=length_order)
@@ -247,8 +225,8 @@ def _longest(buffers: Buffers, name: str) -> int | str:
 def zone_ends(events: Events, early: float, delay: float, clock: Clock | None) -> tuple[IntArray, IntArray]:
     """Where the early zone of each event begins and its delayed zone ends, cut by neighbours and ends of series."""
     limits = ZoneLimits(events, clock)
-    ahead = limits.early_counts(limits.early_reach(early, delay))
-    return events.starts - ahead, events.stops + limits.delayed_counts(limits.delayed_reach(delay))
+    ahead = limits.steps_within(limits.early_reach(early, delay), forward=False)
+    return events.starts - ahead, events.stops + limits.steps_within(limits.delayed_reach(delay), forward=True)
 
 
 def shade_events(
@@ -260,15 +238,15 @@ def shade_events(
     events = timeline.events(recording.counted(recording.labels))
     early_starts, delayed_stops = zone_ends(events, early_length, delay_length, clock)
     spans = axis.spans(*timeline.recorded_runs(events.starts, events.stops))
-    draw_spans(ax, *spans, facecolors=EVENT, label="event", zorder=0.5)
+    draw_spans(ax, *spans, facecolors=look.EVENT, label="event", zorder=0.5)
     # Scores that fill the panel would hide the shading: events are marked again above all curves.
-    draw_spans(ax, *spans, low=1 - MARK_HEIGHT, high=1.0, facecolors=EVENT_MARK, zorder=4)
+    draw_spans(ax, *spans, low=1 - look.MARK_HEIGHT, high=1.0, facecolors=look.EVENT_MARK, zorder=4)
     if early_length:
         spans = axis.spans(*timeline.recorded_runs(early_starts, events.starts))
-        draw_spans(ax, *spans, facecolors=EARLY_ZONE, label="early zone", zorder=0.4)
+        draw_spans(ax, *spans, facecolors=look.EARLY_ZONE, label="early zone", zorder=0.4)
     if delay_length:
         spans = axis.spans(*timeline.recorded_runs(events.stops, delayed_stops))
-        looks: dict[str, Any] = {"facecolors": DELAYED_ZONE, "edgecolors": DELAYED_HATCH}
+        looks: dict[str, Any] = {"facecolors": look.DELAYED_ZONE, "edgecolors": look.DELAYED_HATCH}
         if spans[0].size <= _MAX_ZONES_HATCHED:
             looks["hatch"] = "...."
         draw_spans(ax, *spans, label="delayed zone", zorder=0.4, **looks)
@@ -279,12 +257,14 @@ def mark_left_out(ax: Axes, axis: TimeAxis) -> None:
     """Shade the steps that do not count, and the holes that part events."""
     lefts, rights = axis.spans_left_out()
     if lefts.size:
-        draw_spans(ax, lefts, rights, facecolors=LEFT_OUT, label="left out", zorder=0.3)
+        draw_spans(ax, lefts, rights, facecolors=look.LEFT_OUT, label="left out", zorder=0.3)
     lefts, rights = axis.spans_of_holes()
     if lefts.size and (rights > lefts).any():
-        draw_spans(ax, lefts, rights, facecolors="white", edgecolors=LEFT_OUT, hatch="xxxx", label="hole", zorder=0.3)
+        draw_spans(
+            ax, lefts, rights, facecolors="white", edgecolors=look.LEFT_OUT, hatch="xxxx", label="hole", zorder=0.3
+        )
     elif lefts.size:  # where steps are counted a hole has no width
-        looks: dict[str, Any] = {"colors": INK, "linewidths": 0.9, "linestyles": "solid", "label": "hole"}
+        looks: dict[str, Any] = {"colors": look.INK, "linewidths": 0.9, "linestyles": "solid", "label": "hole"}
         ax.vlines(lefts, 0, 1, transform=ax.get_xaxis_transform(), zorder=0.6, **looks)
 
 
@@ -292,7 +272,12 @@ def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> N
     """Draw a thin line where another series begins."""
     inner = starts[(starts > axis.first) & (starts < axis.stop)]
     if inner.size:
-        looks: dict[str, Any] = {"colors": QUIET, "linewidths": 0.5, "linestyles": (0, (1, 2)), "label": "next series"}
+        looks: dict[str, Any] = {
+            "colors": look.QUIET,
+            "linewidths": 0.5,
+            "linestyles": (0, (1, 2)),
+            "label": "next series",
+        }
         ax.vlines(axis.lefts[inner - axis.first], 0, 1, transform=ax.get_xaxis_transform(), **looks)
 
 
@@ -304,11 +289,11 @@ def draw_scores(
     if axis.left_out is not None:
         shown = np.array(scores, dtype=np.float64)
         axis.cut(shown)[axis.left_out] = np.nan
-    draw_curve(ax, axis, shown, colour=line_style(0).colour, threshold=threshold, autoscale=autoscale)
+    draw_curve(ax, axis, shown, colour=look.line_style(0).colour, threshold=threshold, autoscale=autoscale)
     absent = np.isnan(scores) if scores.dtype.kind == "f" else np.zeros(scores.size, dtype=np.bool_)
     lefts, rights = axis.spans(*runs(absent))
     if lefts.size:
-        draw_spans(ax, lefts, rights, low=0.0, high=MARK_HEIGHT, facecolors=QUIET, label="no score", zorder=4)
+        draw_spans(ax, lefts, rights, low=0.0, high=look.MARK_HEIGHT, facecolors=look.QUIET, label="no score", zorder=4)
 
 
 def draw_curve(
@@ -329,7 +314,7 @@ def draw_curve(
     if alone.size:
         ax.plot(positions[alone], heights[alone], linestyle="none", marker=".", markersize=2, color=colour, zorder=2)
     if threshold is not None:
-        ax.axhline(threshold, color=ALARM, linewidth=1.0, linestyle=(0, (5, 2)), zorder=3, label="threshold")
+        ax.axhline(threshold, color=look.ALARM, linewidth=1.0, linestyle=(0, (5, 2)), zorder=3, label="threshold")
     if autoscale:
         ax.set_ylim(*_height(shown, threshold))
         if np.abs(ax.get_ylim()).max() >= 10_000:
@@ -342,7 +327,7 @@ def _height(values: npt.NDArray[Any], threshold: float | None) -> tuple[float, f
     if threshold is not None and np.isfinite(threshold):
         low, high = min(low, threshold), max(high, threshold)
     margin = 0.06 * (high - low) or 0.5
-    return low - margin, high + margin + MARK_HEIGHT * (high - low)
+    return low - margin, high + margin + look.MARK_HEIGHT * (high - low)
 
 
 def _named(axes: Iterable[Axes]) -> list[Any]:

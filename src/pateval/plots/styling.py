@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import cleandoc
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Thresholds = float | Mapping[str, float]
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -252,6 +253,11 @@ def line_style(place: int) -> LineStyle:
     turn, index = divmod(place, len(_LINES))
     moved = _LINES[(index + turn) % len(_LINES)]
     return LineStyle(_LINES[index].colour, moved.dashes, moved.marker)
+
+
+def threshold_of(threshold: Thresholds | None, name: str) -> float | None:
+    """The threshold of a detector, where there is one for all or one by name."""
+    return threshold.get(name) if isinstance(threshold, Mapping) else threshold
 
 
 def legend_above(ax: Axes, *rows: Sequence[Any], width: float | None = None) -> None:

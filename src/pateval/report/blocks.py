@@ -52,11 +52,12 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
         for metric in metrics
     }
     alike = {metric: alike_texts(tests[metric]) if metric in tests else {} for metric in metrics}
-    agreement = board.agreement().drop_columns(["metric"]).to_pydict()
+    agreement = {one: [row[one] for row in board.agreement_rows.values()] for one in metrics}
     return {
         "format": FORMAT,
         "title": title,
         "rank_by": board.rank_by,
+        "control": board.control,
         "detectors": list(board.detectors),
         "series": list(board.series),
         "pooled": board.pooled,

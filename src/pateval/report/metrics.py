@@ -97,7 +97,9 @@ def audit_here(recordings: Mapping[str, Recording], measures: Measures) -> dict[
     parts = {name: recording.part(slice(0, 4 * AUDIT_STEPS)) for name, recording in recordings.items()}
     sizes = {name: len(recording.labels) for name, recording in recordings.items() if not recording.labels.all()}
     chosen: list[str] = []
-    for size, name in sorted((size, name) for name, size in sizes.items() if _has_event(parts[name])):
+    for size, name in sorted(
+        (size, name) for name, size in sizes.items() if parts[name].counted(parts[name].labels).any()
+    ):
         if chosen and size + sum(sizes[other] for other in chosen) > AUDIT_STEPS:
             break
         chosen.append(name)
@@ -127,9 +129,3 @@ def audit_here(recordings: Mapping[str, Recording], measures: Measures) -> dict[
             for row in found.rows
         },
     }
-
-
-def _has_event(part: Recording) -> bool:
-    """Whether a label counts in a part of a series."""
-    counts = part.labels if part.is_left_out is None else part.labels & ~part.is_left_out
-    return bool(counts.any())

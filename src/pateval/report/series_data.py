@@ -13,8 +13,8 @@ import numpy as np
 from pateval.catalog.signatures import parse_signature
 from pateval.evaluation.files import recording_of
 from pateval.evaluation.values import MOSTLY_MISSING
-from pateval.io import Layout, Source, TableError, open_table, read_units, saved_plan
-from pateval.io.batches import read_jobs
+from pateval.io import Layout, Source, TableError, Unit, open_table, read_units, saved_plan
+from pateval.io.units import read_jobs
 from pateval.leaderboards.cache import content_digest
 from pateval.time.clocks import Clock
 from pateval.time.timelines import Recording, leave_out_for_all
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pateval.evaluation.measures import Measures
-    from pateval.io.plan import Job, Plan
+    from pateval.io.plan import Plan
     from pateval.io.series import ScoredSeries
     from pateval.leaderboards.result import Leaderboard
 
@@ -84,11 +84,12 @@ def read_series(board: Leaderboard, plan: Plan) -> Iterator[SeriesData]:
 def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int], binary: set[str]) -> Iterator[SeriesData]:
     found = {plan.series[place]: SeriesData(plan.series[place]) for place in places}
     wanted = np.flatnonzero(np.isin(plan.jobs.series_code, places))
-    first: dict[str, Job] = {}
+    first: dict[str, Unit] = {}
     for source in np.unique(plan.jobs.source[wanted]).tolist():
         own = wanted[plan.jobs.source[wanted] == source].tolist()
         try:
-            for job, item in read_jobs(plan, own):
+            for item in read_jobs(plan, own):
+                job = item.unit
                 entry, key = found[job.series], (job.detector, job.run)
                 try:
                     entry.tracks[key] = _track(board, item, is_binary=job.detector in binary)
@@ -142,7 +143,7 @@ def _on_the_same_steps(entry: SeriesData) -> SeriesData:
     return entry
 
 
-def _read_values(plan: Plan, jobs: Sequence[Job], found: dict[str, SeriesData]) -> None:
+def _read_values(plan: Plan, jobs: Sequence[Unit], found: dict[str, SeriesData]) -> None:
     """Read the series itself, where the file has a column for it, from the rows of its first detector."""
     if not jobs:
         return

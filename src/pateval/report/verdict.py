@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.leaderboards.render import leader
+from pateval.leaderboards.significance import lead_of
 from pateval.leaderboards.statistics import complete_rows
 
 if TYPE_CHECKING:
@@ -23,27 +24,33 @@ _FEWEST_SERIES = 4
 def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict[str, Any]:
     """Say what a metric says of the detectors.
 
-    ``leader`` is None where nothing orders them, ``tied`` are those not told apart from it, ``claim`` and ``evidence``
-    a sentence each.
+    ``leader`` is None where nothing orders them; ``against`` is the control, or else the leader, and ``tied`` are those
+    not told apart from it; ``claim``, ``evidence`` and ``power`` are a sentence each, or empty.
     """
     with_value = {row["detector"] for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None}
     first = board.best_first(metric)[0]
-    found: dict[str, Any] = {"leader": None, "tied": [], "claim": "", "evidence": ""}
+    found: dict[str, Any] = {"leader": None, "against": None, "tied": [], "claim": "", "evidence": "", "power": ""}
     if not with_value:
         return found | {"claim": f"No detector has a value of {metric}."}
     if len(with_value) == 1:
         claim = f"{first} is the only detector with a value of {metric}."
-        return found | {"leader": first, "claim": claim, "evidence": "There is nothing to compare it with."}
+        evidence = "There is nothing to compare it with."
+        return found | {"leader": first, "against": first, "claim": claim, "evidence": evidence}
     said = leader(board, metric)
     if not said:
         evidence = "There is no series on which all of them have a value."
         return found | {"claim": f"Nothing orders the detectors under {metric}.", "evidence": evidence}
     tied, evidence = ([], "One sample is no evidence for any order.") if tests is None else evidence_of(tests.to_dict())
-    return {"leader": first, "tied": tied, "claim": f"{said[0].upper()}{said[1:]}.", "evidence": evidence}
+    clause = lead.clause() if tests is not None and (lead := lead_of(board, tests)) else ""
+    claim, power = (f"{text[:1].upper()}{text[1:]}{text and '.'}" for text in (said, clause))
+    about = {"leader": first, "against": board.control or first, "tied": tied}
+    return about | {"claim": claim, "evidence": evidence, "power": power}
 
 
 def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Who is not told apart from the first of at least two, and a sentence on it, from `Significance.to_dict`.
+    """Who is not told apart from the first of at least two, or from the control, and a sentence on it.
+
+    The tests are those of `Significance.to_dict`.
 
     Examples
     --------
@@ -51,6 +58,8 @@ def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
     >>> evidence_of(tests)
     ([], 'It is told apart from all others (Wilcoxon-Holm, 5 %; against b p = 0.004 on 9 series).')
     """
+    if tests.get("control"):
+        return _evidence_of_control(tests)
     ranked, alpha = tests["detectors"], tests["alpha"]
     if tests["wilcoxon_holm_p"]:
         p_values = tests["wilcoxon_holm_p"][0]
@@ -65,6 +74,25 @@ def evidence_of(tests: Mapping[str, Any]) -> tuple[list[str], str]:
     if len(tied) in (0, len(ranked) - 1):
         from_whom = f"is told apart from {'no other detector' if tied else 'all others'}"
     return tied, f"It {from_whom} (Wilcoxon-Holm, {100 * alpha:g} %; {against}on {tests['series_used']} series)."
+
+
+def _evidence_of_control(tests: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Who is not told apart from the control, and who is: those behind it and ahead of it by mean rank."""
+    ranked, control, series = tests["detectors"], tests["control"], tests["series_used"]
+    if control not in ranked:
+        return [], f"{control} has no value here, so nobody is compared with it."
+    (group,) = tests["wilcoxon_groups"]
+    tied, place = [name for name in group if name != control], ranked.index(control)
+    if series < 2:
+        return tied, "On one series there is no evidence for any order."
+    beside = {"behind": ranked[place + 1 :], "ahead of": ranked[:place]}
+    apart = {side: _listed([name for name in names if name not in group]) for side, names in beside.items()}
+    found = (
+        " and ".join(f"from {names} {side} it" for side, names in apart.items() if names) or "from no other detector"
+    )
+    more = f"; not from {_listed(tied)}" if tied and len(tied) < len(ranked) - 1 else ""
+    test = f"Wilcoxon-Holm over {len(ranked) - 1} comparisons, {100 * tests['alpha']:g} %; on {series} series"
+    return tied, f"{control} is told apart {found}{more} ({test})."
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

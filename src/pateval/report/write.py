@@ -12,6 +12,7 @@ from pateval.io.atomic import write_text
 from pateval.leaderboards import Leaderboard
 from pateval.output.html import safe_json
 from pateval.output.results import Result
+from pateval.output.text_table import plain
 from pateval.report.blocks import board_block, by_spread, metric_blocks, series_block
 from pateval.report.metrics import audit_here, constant_values
 from pateval.report.page import embedded, loaded, page
@@ -42,6 +43,8 @@ class Written(Result):
         Series that did not fit.
     missing : tuple of str
         Series whose labels and scores are gone or have changed.
+    without : str
+        Why no series can be opened up, where the board itself has none; empty otherwise.
     """
 
     path: Path
@@ -49,10 +52,12 @@ class Written(Result):
     shown: int
     left_out: tuple[str, ...]
     missing: tuple[str, ...]
+    without: str = ""
 
     def sentence(self) -> str:
         """Say it in one line."""
-        parts = [f"{self.path}: {self.size / _MEGABYTE:.1f} MB, {self.shown} series to open"]
+        opened = f"no series to open, since {self.without}" if self.without else f"{self.shown} series to open"
+        parts = [f"{self.path}: {self.size / _MEGABYTE:.1f} MB, {opened}"]
         if self.left_out:
             parts.append(f"{len(self.left_out)} left out to keep within the budget")
         if self.missing:
@@ -67,6 +72,7 @@ def report_of_board(
     budget: float = BUDGET,
     title: str = "Leaderboard",
     folder: Path | None = None,
+    by: str | None = None,
 ) -> Written:
     """Write the report of a leaderboard.
 
@@ -82,33 +88,50 @@ def report_of_board(
         What to call it.
     folder : Path, optional
         Where the leaderboard was read from; its inputs may lie beside it.
+    by : {"length", "class"}, optional
+        Also show each kind of event by itself (`Leaderboard.by_kind`).
     """
     if not budget > 0:
         raise ValueError(f"budget must be a positive number of megabytes; got {budget}")
     is_folder = os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
-    return _Writing(board, title, Path(path), None if is_folder else budget * _MEGABYTE, folder).write()
+    return _Writing(board, title, Path(path), None if is_folder else budget * _MEGABYTE, folder, by).write()
 
 
 def report_of_folder(
-    folder: str | os.PathLike[str], path: str | os.PathLike[str], *, budget: float = BUDGET, title: str | None = None
+    folder: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    budget: float = BUDGET,
+    title: str | None = None,
+    control: str | None = None,
+    by: str | None = None,
 ) -> Written:
     """Write the report of a saved leaderboard; see `report_of_board`."""
     place = Path(folder)
     board = Leaderboard.load(place)
-    return report_of_board(board, path, budget=budget, title=title or place.resolve().name, folder=place)
+    board = board if control is None else board.against(control)
+    return report_of_board(board, path, budget=budget, title=title or place.resolve().name, folder=place, by=by)
 
 
 class _Writing:
     """A report in the making: blocks are made one by one, and each is held only in its packed form."""
 
-    def __init__(self, board: Leaderboard, title: str, path: Path, budget: float | None, folder: Path | None) -> None:
+    def __init__(
+        self, board: Leaderboard, title: str, path: Path, budget: float | None, folder: Path | None, by: str | None
+    ) -> None:
         self._board, self._title, self._path, self._budget = board, title, path, budget
         self._plan, self._problems = plan_of_inputs(board, folder)
         self._recordings: dict[str, Recording] = {}  # the first of each series
         self._missing: dict[str, str] = {}
+        self._without = ""
+        if board.measures is None:
+            self._without = "the values were computed elsewhere and came without scores"
+        if board.pooled:
+            self._without = "all series were taken for one sample"
         self._left_out: list[str] = []
         self._beside: set[Path] = set()
         self._size = 0
+        self._kinds = None if by is None else plain(board.by_kind(by).to_dict())
 
     def write(self) -> Written:
         """Write it."""
@@ -125,6 +148,7 @@ class _Writing:
                 text = ""
             series[f"series-{place}"] = text
         board = board_block(self._board, tests, self._title, self._problems) | self._baselines()
+        board |= {"kinds": self._kinds}
         if self._budget is None:
             for name, text in metrics.items():
                 self._write_beside(name, text)
@@ -142,7 +166,8 @@ class _Writing:
             self._size + len(whole.encode()),
             board["drilldowns_shown"],
             tuple(self._left_out),
-            tuple(self._missing),
+            () if self._without else tuple(self._missing),
+            self._without,
         )
 
     def _size_without(self, board: dict[str, Any], metrics: dict[str, str]) -> int:
@@ -170,11 +195,7 @@ class _Writing:
                 # Scores are packed already, and need not stay in memory.
                 self._recordings[data.name] = replace(recording, scores=None, predictions=None)
                 yield places[data.name], block
-        why = "its input is gone"
-        if self._board.measures is None:
-            why = "the values were computed elsewhere and came without scores"
-        if self._board.pooled:
-            why = "all series were taken for one sample"
+        why = self._without or "its input is gone"
         self._missing |= {name: why for name in self._board.series if name not in known}
 
     def _leave_out(self, series: dict[str, str], room: float) -> None:

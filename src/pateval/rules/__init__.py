@@ -55,36 +55,18 @@ def absolute_difference(values: FloatArray) -> FloatArray:
 
 
 def squared_difference(values: FloatArray) -> FloatArray:
-    """Squared distance of each value from the one before; 0 at the first step.
-
-    Examples
-    --------
-    >>> squared_difference(np.array([1.0, 3.0, 0.0])).tolist()
-    [0.0, 4.0, 9.0]
-    """
+    """Squared distance of each value from the one before; 0 at the first step."""
     return np.square(np.diff(values, axis=0, prepend=values[:1]))
 
 
 def seasonal_difference(values: FloatArray, period: int) -> FloatArray:
-    """Distance of each value from the one a period before; 0 in the first period.
-
-    Examples
-    --------
-    >>> seasonal_difference(np.array([1.0, 2.0, 1.0, 5.0]), 2).tolist()
-    [0.0, 0.0, 0.0, 3.0]
-    """
+    """Distance of each value from the one a period before; 0 in the first period."""
     before = np.concatenate([values[:period], values[:-period]])
     return np.abs(values - before)
 
 
 def moving_mean(values: FloatArray, window: int) -> FloatArray:
-    """Mean over a centred window.
-
-    Examples
-    --------
-    >>> moving_mean(np.array([0.0, 3.0, 6.0, 9.0]), 3)
-    array([1.5, 3. , 6. , 7.5])
-    """
+    """Mean over a centred window."""
     sums = np.concatenate([[0.0], np.cumsum(values)])
     steps = np.arange(values.size)
     low = np.maximum(steps - window // 2, 0)
@@ -98,13 +80,7 @@ def distance_to_moving_mean(values: FloatArray, window: int) -> FloatArray:
 
 
 def moving_variance(values: FloatArray, window: int) -> FloatArray:
-    """Variance over a centred window; never negative.
-
-    Examples
-    --------
-    >>> moving_variance(np.array([0.0, 0.0, 3.0, 0.0, 0.0]), 3).round(9).tolist()
-    [0.0, 2.0, 2.0, 2.0, 0.0]
-    """
+    """Variance over a centred window; never negative."""
     centred = values - values.mean()
     return np.maximum(moving_mean(centred**2, window) - moving_mean(centred, window) ** 2, 0.0)
 
@@ -116,13 +92,7 @@ def moving_deviation(values: FloatArray, window: int) -> FloatArray:
 
 
 def distance_to_moving_median(values: FloatArray, window: int) -> FloatArray:
-    """Distance of each value from the median of the centred window around it.
-
-    Examples
-    --------
-    >>> distance_to_moving_median(np.array([1.0, 1.0, 9.0, 1.0, 2.0]), 3).tolist()
-    [0.0, 0.0, 8.0, 1.0, 0.5]
-    """
+    """Distance of each value from the median of the centred window around it."""
     before = window // 2
     edges = np.full(window, np.nan)
     padded = np.concatenate([edges[:before], values, edges[: window - 1 - before]])
@@ -139,20 +109,8 @@ def moving_z_score(values: FloatArray, window: int) -> FloatArray:
 def past_z_score(values: FloatArray, window: int, floor: float) -> FloatArray:
     """Distance of each value from the mean of the ``window`` values before it, in their standard deviations.
 
-    Parameters
-    ----------
-    values : ndarray
-        Shape (steps,) or (steps, features); z-scored, so that the first ``window`` steps, which have too short a past,
-        can be compared with mean 0 and deviation 1.
-    window : int
-        Steps of the past.
-    floor : float
-        Smallest deviation: keeps quiet stretches from blowing up.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape.
+    The values are z-scored, so that the first ``window`` steps, which have too short a past, can be compared with mean
+    0 and deviation 1; ``floor`` is the smallest deviation, which keeps quiet stretches from blowing up.
 
     Examples
     --------
@@ -169,13 +127,7 @@ def past_z_score(values: FloatArray, window: int, floor: float) -> FloatArray:
 
 
 def past_variance(values: FloatArray, window: int) -> FloatArray:
-    """Variance of the window that ends at each step; never negative.
-
-    Examples
-    --------
-    >>> past_variance(np.array([0.0, 0.0, 3.0, 0.0, 0.0]), 3).round(9).tolist()
-    [0.0, 0.0, 2.0, 2.0, 2.0]
-    """
+    """Variance of the window that ends at each step; never negative."""
     # Counted from the first value: it is known at once, and large values far from zero lose fewer digits.
     shifted = values - values[0]
     filled = np.concatenate([np.zeros((window - 1, *values.shape[1:])), shifted])
@@ -184,13 +136,7 @@ def past_variance(values: FloatArray, window: int) -> FloatArray:
 
 
 def distance_to_past_median(values: FloatArray, window: int) -> FloatArray:
-    """Distance of each value from the median of the window that ends at it.
-
-    Examples
-    --------
-    >>> distance_to_past_median(np.array([1.0, 1.0, 9.0, 1.0, 2.0]), 3).tolist()
-    [0.0, 0.0, 8.0, 0.0, 0.0]
-    """
+    """Distance of each value from the median of the window that ends at it."""
     windows = _windows_that_end(values, window)
     rows = max(1, _VALUES_AT_A_TIME // windows[0].size)
     medians = [np.median(windows[first : first + rows], axis=-1) for first in range(0, len(windows), rows)]

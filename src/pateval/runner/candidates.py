@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import functools
 import hashlib
@@ -13,18 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pateval.detectors import make, settings_class
-from pateval.detectors.adapter import (
-    Adapter,
-    AdapterSettings,
-    SeriesAdapter,
-    SeriesAdapterSettings,
-    high_means,
-    sees_whole_series,
-)
+from pateval.detectors import adapter, make, settings_class
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _WINDOWS = ("window", "standardize", "max_windows")
 _SEEDS = ("random_state", "seed")
@@ -32,22 +25,13 @@ _SEEDS = ("random_state", "seed")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A detector to be run: how to make a fresh one, what it is called, how it is set.
+    """A detector to be run: how to make a fresh one, what it is called, how it is set."""
 
-    Attributes
-    ----------
-    name : str
-        Names the score file.
-    build : callable
-        Makes a detector that has not been fitted: ``fit(train)`` and ``score(values)``. It takes ``seed=`` where the
-        settings have one. To run in other processes it must be picklable: a function of a module, no lambda.
-    settings : mapping
-        What made it, written to the file; plain values only.
-    """
-
-    name: str
+    name: str  # of the score file
+    # Makes a detector that has not been fitted: fit(train) and score(values). It takes seed= where the settings have
+    # one. To run in other processes it must be picklable: a function of a module, no lambda.
     build: Callable[..., Any] = field(repr=False)
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what made it, written to the file; plain values only
 
     @property
     def has_seed(self) -> bool:
@@ -69,25 +53,10 @@ def candidate(
     device: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Candidate:
-    """Take a detector from the registry.
+    """Take a detector from the registry; ``name`` is that of the score file, the detector's by default.
 
-    Parameters
-    ----------
-    detector : str
-        Its name there.
-    name : str, optional
-        Of the score file; the detector's by default.
-    seed, device : optional
-        Set where the detector has such a setting; its own default otherwise.
-    settings : mapping, optional
-        Further settings by name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such detector or setting, a setting is wrong, or there is no such device.
-    ImportError
-        If the extra it needs is not installed.
+    Seed and device are set where the detector has such a setting; ``settings`` are further ones by name. What is wrong
+    with them, or not installed, is said here, before any data are read.
 
     Examples
     --------
@@ -103,6 +72,21 @@ def candidate(
 
         choose_device(chosen["device"])
     return Candidate(name or detector, functools.partial(make, detector, **chosen), dataclasses.asdict(made.settings))
+
+
+def read_setting(text: str, detectors: Sequence[str]) -> tuple[str | None, str, Any]:
+    """Read ``KEY=VALUE`` or ``DETECTOR.KEY=VALUE``: the detector, None for all; the key; a Python literal, or text."""
+    left, equals, right = text.partition("=")
+    detector, dot, key = left.rpartition(".")
+    if not equals or not (key if dot else left).isidentifier():
+        raise ValueError(f"--set takes KEY=VALUE or DETECTOR.KEY=VALUE; got {text!r}")
+    if dot and detector not in detectors:
+        raise ValueError(f"--set {text}: {detector!r} is not among the detectors to run")
+    try:
+        value = ast.literal_eval(right)
+    except (ValueError, SyntaxError):
+        value = {"true": True, "false": False, "none": None}.get(right.lower(), right)
+    return detector or None, key if dot else left, value
 
 
 def user_candidate(
@@ -121,8 +105,7 @@ def user_candidate(
         ``package.module:Class``; a module in the current folder is found too.
     higher_is_anomalous : bool, optional
         What a high value of its ``decision_function`` or ``score_samples`` says. Of estimators of scikit-learn, PyOD
-        and aeon it is known: scikit-learn's outlier detectors give high values to normal data, the others to
-        anomalies. Of any other class it must be stated.
+        and aeon it is known (`pateval.detectors.adapter.high_means`); of any other class it must be stated.
     name : str, optional
         Of the score file; the class's by default.
     seed : int, optional
@@ -130,18 +113,11 @@ def user_candidate(
     settings : mapping, optional
         Those that its constructor takes are given to it; ``window``, ``standardize`` and ``max_windows`` say what it is
         shown otherwise (see `pateval.detectors.adapter.AdapterSettings`).
-
-    Raises
-    ------
-    ValueError
-        If there is no such class, a setting is not known, or the direction is neither known nor stated.
-    TypeError
-        If the class lacks the methods.
     """
     found = _UserClass(path)
     chosen = dict(settings or {})
     found.check(chosen)
-    meaning = high_means(found.make(chosen)) if higher_is_anomalous is None else None
+    meaning = adapter.high_means(found.make(chosen)) if higher_is_anomalous is None else None
     if higher_is_anomalous is None and meaning is None:
         raise ValueError(
             f"say what a high value of {found.name} means, which is known of scikit-learn's, PyOD's and aeon's "
@@ -161,15 +137,15 @@ def user_candidate(
 
 def make_user_detector(
     path: str, higher_is_anomalous: bool, settings: Mapping[str, Any], *, seed: int | None = None
-) -> SeriesAdapter:
+) -> adapter.SeriesAdapter:
     """Return a detector made of a class; the parameters are those of `user_candidate`."""
     found = _UserClass(path)
     shown = {"high_means": "anomalous" if higher_is_anomalous else "normal", **found.shown(settings)}
     estimator = found.make(settings, seed)
     if found.sees_whole_series:
         del shown["window"]
-        return SeriesAdapter(estimator, SeriesAdapterSettings(**shown))
-    return Adapter(estimator, AdapterSettings(**shown))
+        return adapter.SeriesAdapter(estimator, adapter.SeriesAdapterSettings(**shown))
+    return adapter.Adapter(estimator, adapter.AdapterSettings(**shown))
 
 
 class _UserClass:
@@ -201,7 +177,7 @@ class _UserClass:
         ]
         self.takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         # A detector of aeon is shown the whole series, others windows of it.
-        self.sees_whole_series = sees_whole_series(self.kind)
+        self.sees_whole_series = adapter.sees_whole_series(self.kind)
         self.shown_settings = ("standardize",) if self.sees_whole_series else _WINDOWS
         self.seed_parameter = next((name for name in _SEEDS if name in self.parameters), None)
 
@@ -218,28 +194,24 @@ class _UserClass:
         if unknown:
             raise ValueError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
 
+    def _is_own(self, name: str) -> bool:
+        """Whether a setting is one of the constructor's, and not of what the class is shown."""
+        return name in self.parameters or (self.takes_any and name not in self.shown_settings)
+
     def shown(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Say what the class is shown: windows of how many steps (None: the whole series), scaled or not, how many."""
-        mine = {
-            name: value
-            for name, value in settings.items()
-            if name in self.shown_settings and name not in self.parameters
-        }
+        mine = {name: value for name, value in settings.items() if not self._is_own(name)}
         if self.sees_whole_series:
-            return {"window": None, "standardize": SeriesAdapterSettings(**mine).standardize}
+            return {"window": None, "standardize": adapter.SeriesAdapterSettings(**mine).standardize}
         if "window" in self.parameters:
             # A class that cuts its own windows is shown single steps.
             mine["window"] = 1
-        chosen = AdapterSettings(**mine)
+        chosen = adapter.AdapterSettings(**mine)
         return {name: getattr(chosen, name) for name in _WINDOWS}
 
     def make(self, settings: Mapping[str, Any], seed: int | None = None) -> Any:
         """Make an object of the class, with those settings that its constructor takes."""
-        mine = {
-            name: value
-            for name, value in settings.items()
-            if name in self.parameters or (self.takes_any and name not in self.shown_settings)
-        }
+        mine = {name: value for name, value in settings.items() if self._is_own(name)}
         if seed is not None and self.seed_parameter is not None:
             mine[self.seed_parameter] = seed
         return self.kind(**mine)

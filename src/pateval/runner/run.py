@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.io.arrow import arrow
 from pateval.io.atomic import write_text
 from pateval.runner.store import Store
 from pateval.runner.tasks import Message, Protocol, State, Task, perform, stop
@@ -39,57 +40,27 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 
 @dataclass(frozen=True)
 class DetectionProgress:
-    """Something to show: a run of a detector on a series began, went on, ended.
-
-    Attributes
-    ----------
-    detector, series : str
-        Which.
-    state : {"kept", "started", "training", "finished", "failed", "stopped"}
-        "kept" means that the scores are there from an earlier call, "stopped" that time was over.
-    done, total : int
-        Runs dealt with so far, and in all.
-    message : str
-        Epochs, or the reason of a failure.
-    run : int or None
-        The seed, where there are several.
-    seconds_left : float or None
-        Estimate for this run while it is trained.
-    collapse : tuple of str
-        In what ways a finished training collapsed; empty where it is sound.
-    """
+    """Something to show: a run of a detector on a series began, went on, ended."""
 
     detector: str
     series: str
-    state: State
-    done: int
+    state: State  # "kept": the scores are there from an earlier call; "stopped": time was over
+    done: int  # runs dealt with so far
     total: int
-    message: str = ""
-    run: int | None = None
-    seconds_left: float | None = None
-    collapse: tuple[str, ...] = ()
+    message: str = ""  # epochs, or the reason of a failure
+    run: int | None = None  # the seed, where there are several
+    seconds_left: float | None = None  # estimate for this run while it is trained
+    collapse: tuple[str, ...] = ()  # in what ways a finished training collapsed; empty where it is sound
 
 
 @dataclass(frozen=True)
 class DetectionResult:
-    """What became of one detector.
-
-    Attributes
-    ----------
-    detector : str
-        Its name.
-    path : Path or None
-        The score file; None where every series failed, or files are put together later.
-    failures : dict of str to str
-        Reason by series.
-    stopped : int
-        Runs that were not finished in time; the next call goes on with them.
-    """
+    """What became of one detector."""
 
     detector: str
-    path: Path | None
-    failures: Mapping[str, str] = field(default_factory=dict)
-    stopped: int = 0
+    path: Path | None  # the score file; None where every series failed, or files are put together later
+    failures: Mapping[str, str] = field(default_factory=dict)  # reason by series
+    stopped: int = 0  # runs that were not finished in time; the next call goes on with them
 
 
 def detect(
@@ -145,11 +116,6 @@ def detect(
     -------
     list of DetectionResult
         In the order of ``candidates``.
-
-    Raises
-    ------
-    ValueError
-        If names repeat, there is nothing to do, or a file holds scores of other settings.
     """
     positive_integer(jobs, "jobs")
     _require_distinct([candidate.name for candidate in candidates], "detectors")
@@ -157,6 +123,7 @@ def detect(
     _require_distinct([part for series in data for part in series.parts], "series")
     choice(protocol, "protocol", ("held-out", "paper"))
     place = Path(folder)
+    arrow("parquet", f"{place}: score files in Parquet")  # refused before hours of training
     place.mkdir(parents=True, exist_ok=True)
     stores = [
         Store(candidate, place, seeds=seeds, protocol=protocol, single=single, overwrite=overwrite, about=about_data)
@@ -169,7 +136,7 @@ def detect(
     for store, mine in tasks.items():
         store.require_same_data(mine)
     monitor = _Monitor(show, tasks)
-    deadline = None if minutes is None else time.time() + 60 * minutes
+    deadline = math.inf if minutes is None else time.time() + 60 * minutes
     results = []
     # One process finishes a detector before it begins the next; several share what there is to do.
     for group in [stores] if jobs > 1 else [[store] for store in stores]:
@@ -189,13 +156,13 @@ def detect(
     return results
 
 
-def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float | None, tell: _Tell) -> None:
+def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float, tell: _Tell) -> None:
     """Perform tasks in the given order, ``jobs`` at a time; what a process has written before it dies is kept."""
     messages: Any = multiprocessing.get_context("spawn").SimpleQueue()
 
     def in_time() -> Iterator[Task]:
         for task in tasks:
-            if deadline is not None and time.time() > deadline:
+            if time.time() > deadline:
                 stop(task, tell, "out of time before it began")
             else:
                 yield task
@@ -222,18 +189,18 @@ def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float | No
 _tell: _Tell
 
 
-def _enter_process(messages: Any, deadline: float | None) -> None:
+def _enter_process(messages: Any, deadline: float) -> None:
     """Prepare a process: whom to tell, and when to end."""
     global _tell  # one per process
     _tell = messages.put
-    left = math.inf if deadline is None else deadline + _GRACE - time.time()
+    left = deadline + _GRACE - time.time()
     if 0 < left < math.inf:
         end = threading.Timer(left, os._exit, [1])
         end.daemon = True
         end.start()
 
 
-def _perform_here(task: Task, deadline: float | None) -> tuple[()]:
+def _perform_here(task: Task, deadline: float) -> tuple[()]:
     perform(task, _tell, deadline)
     return ()
 
@@ -242,12 +209,14 @@ def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor) -> list[Task]:
     """Return what is still to be done of some tasks, and tell what is not."""
     left = []
     for task in tasks:
-        missing = tuple(run for run in task.runs if not store.has(run))
+        missing = []
         for run in task.runs:
-            if run not in missing:
+            if store.has(run):
                 monitor.tell(Message(run.key, "kept"))
+            else:
+                missing.append(run)
         if missing:
-            left.append(replace(task, runs=missing))
+            left.append(replace(task, runs=tuple(missing)))
     return left
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.io.arrow import arrow
 from pateval.io.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 from pateval.runner.tasks import Run, Task, device_of, pateval_version, read_part
 
@@ -119,7 +120,7 @@ class Store:
 
         ``tasks`` are all that was asked for, ``failures`` reasons by series. None comes back where nothing succeeded.
         """
-        import pyarrow as pa
+        pa = arrow()
 
         held = {run["key"]: index for index, run in enumerate(self.runs)}
         waiting = {
@@ -175,7 +176,7 @@ class Store:
         return self.path
 
     def _table(self, series: Series, scores: npt.NDArray[Any], seed: int | None) -> Any:
-        import pyarrow as pa
+        pa = arrow()
 
         steps = len(scores)
         columns: dict[str, Any] = {"series": pa.array(series.part_of_step[:steps])}
@@ -207,7 +208,7 @@ class Store:
 
 
 def _row_group(path: Path, place: int) -> Any:
-    import pyarrow.parquet as pq
+    pq = arrow("parquet")
 
     with pq.ParquetFile(path) as file:
         return file.read_row_group(place)

@@ -10,6 +10,7 @@ import functools
 import importlib.metadata
 import inspect
 import json
+import math
 import os
 import platform
 import subprocess
@@ -102,12 +103,12 @@ class OutOfTimeError(BaseException):
     """No failure: the time that was given is over; the training goes on from its checkpoint next time."""
 
 
-def perform(task: Task, tell: Callable[[Message], None], deadline: float | None = None) -> None:
+def perform(task: Task, tell: Callable[[Message], None], deadline: float = math.inf) -> None:
     """Fit and score all runs of a task; failures are told and written down, never raised.
 
     After the deadline, on the clock of ``time.time``, nothing is begun, and a training stops at the end of its epoch.
     """
-    if deadline is not None and time.time() > deadline:
+    if time.time() > deadline:
         begun = any(run.checkpoint.exists() for run in task.runs)
         reason = "; it goes on from its checkpoint next time" if begun else " before it began"
         stop(task, tell, f"out of time{reason}")
@@ -136,16 +137,17 @@ def stop(task: Task, tell: Callable[[Message], None], reason: str) -> None:
         tell(Message(run.key, "stopped", reason))
 
 
-def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float | None) -> None:
+def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float) -> None:
     """Do one run, or several side by side where the detector can do that."""
     detectors = [run.candidate.build() for run in runs]
     side_by_side = len(runs) > 1
     if side_by_side and not all(hasattr(detector, "plan") for detector in detectors):
         return
     series = task.series
-    train = series.test if series.train is None else series.train
+    train, boundaries = series.train, series.train_boundaries
+    if train is None:
+        train, boundaries = series.test, series.boundaries
     keep = task.protocol == "held-out"
-    boundaries = series.train_boundaries if series.train is not None else series.boundaries
     chooses = bool(runs[0].candidate.settings.get("select_on_test"))
     options: dict[str, Any] = {
         "boundaries": boundaries if keep else None,
@@ -169,7 +171,7 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
         _score(task, run, detector, fit_seconds, tell)
 
 
-def _progress(run: Run, tell: Callable[[Message], None], deadline: float | None) -> Callable[[Any], None]:
+def _progress(run: Run, tell: Callable[[Message], None], deadline: float) -> Callable[[Any], None]:
     begun = time.perf_counter()
     done = 0
 
@@ -180,7 +182,7 @@ def _progress(run: Run, tell: Callable[[Message], None], deadline: float | None)
         left = (time.perf_counter() - begun) / done * (epoch.epochs - epoch.number)
         text = f"epoch {epoch.number} of {epoch.epochs}, loss {epoch.loss:.4g}"
         tell(Message(run.key, "training", text, left))
-        if deadline is not None and time.time() > deadline and epoch.number < epoch.epochs:
+        if time.time() > deadline and epoch.number < epoch.epochs:
             raise OutOfTimeError
 
     return report

@@ -35,13 +35,7 @@ class BestThreshold(_BestThresholdFields, Result):
 
 
 def sweep_point(labels: BoolArray, scores: FloatArray) -> BestThreshold:
-    """Find the best point F1.
-
-    Examples
-    --------
-    >>> sweep_point(np.array([False, True, True, False, False]), np.array([0.1, 0.9, 0.3, 0.5, 0.2]))
-    BestThreshold(threshold=0.3, value=0.8)
-    """
+    """Find the best point F1."""
     return _best_point(scores[labels], scores[~labels])
 
 

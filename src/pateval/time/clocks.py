@@ -68,19 +68,13 @@ class Clock:
         return next(name for name, size in _UNITS.items() if size == self.nanoseconds)
 
     def median_interval(self, series_starts: IntArray | None = None) -> float | None:
-        """Median time from one step to the next within a series; None where no series has two steps.
-
-        Examples
-        --------
-        >>> Clock(np.array([0, 5, 10, 30, 0, 6]), None).median_interval(np.array([0, 4]))
-        5.5
-        """
+        """Median time from one step to the next within a series; None where no series has two steps."""
         differences = np.diff(self.times)
         if series_starts is not None and series_starts.size > 1:
             differences = np.delete(differences, series_starts[1:] - 1)
         return float(np.median(differences)) if differences.size else None
 
-    def chosen(self, steps: IntArray | slice) -> Clock:
+    def chosen(self, steps: IntArray) -> Clock:
         """Some of the steps."""
         return replace(self, times=self.times[steps])
 
@@ -90,14 +84,7 @@ class Clock:
         return replace(self, times=times, tolerance=_tolerance(times, np.diff(times)))
 
     def as_given(self) -> Clock:
-        """The clock in the unit of its times as they were given, for those who show them or hold others against them.
-
-        Examples
-        --------
-        >>> clock = read_clock([45000.25, 45000.5], 2, np.zeros(1, dtype=int), "d")
-        >>> clock.times, clock.unit, clock.as_given().times, clock.as_given().unit
-        (array([3888021600000000, 3888043200000000]), 'us', array([45000.25, 45000.5 ]), 'd')
-        """
+        """The clock in the unit of its times as they were given, to show them or hold others against them."""
         if self.given is None or self.nanoseconds is None:
             return self
         is_finer = self.nanoseconds < self.given
@@ -123,14 +110,7 @@ class Clock:
 
 
 def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str | None = None) -> Clock:
-    """Check times, dates or numbers of ``time_unit``: one for each of ``size`` steps, increasing within each series.
-
-    Examples
-    --------
-    >>> clock = read_clock(["2024-01-01T00:00", "2024-01-01T00:10"], 2, np.zeros(1, dtype=int))
-    >>> clock.times[1] - clock.times[0] == clock.length(nanoseconds("10min"))
-    np.True_
-    """
+    """Check times, dates or numbers of ``time_unit``: one for each of ``size`` steps, increasing within each series."""
     array = to_numpy(times, "times")
     if array.ndim != 1:
         raise ValueError(f"times must be one-dimensional, one value per time step; got an array of shape {array.shape}")
@@ -278,13 +258,7 @@ def readable_unit(length: float) -> tuple[str, int]:
 
 
 def canonical_lengths(value: Any, name: str) -> tuple[int, ...] | tuple[str, ...]:
-    """Check one length or a collection of them: numbers of steps as they are, durations in their one form.
-
-    Examples
-    --------
-    >>> canonical_lengths((0, 100), "early"), canonical_lengths(["0min", "60min"], "early")
-    ((0, 100), ('0s', '1h'))
-    """
+    """Check one length or a collection of them: numbers of steps as they are, durations in their one form."""
     given, durations = _durations(value, name)
     if durations is None:
         return buffer_lengths(given, name)
@@ -300,7 +274,8 @@ def _durations(value: Any, name: str) -> tuple[Any, list[Any] | None]:
         values = value = list(value)
     if not any(is_duration(length) for length in values):
         return value, None
-    if not all(is_duration(length) or _is_zero(length) for length in values):
+    steps = [length for length in values if not is_duration(length)]
+    if any(isinstance(step, bool) or not isinstance(step, (int, np.integer)) or step for step in steps):
         raise TypeError(f"{name} must be all numbers of steps or all durations such as '10min'; got {in_words(value)}")
     return value, [length if is_duration(length) else "0s" for length in values]
 
@@ -308,10 +283,9 @@ def _durations(value: Any, name: str) -> tuple[Any, list[Any] | None]:
 def require_one_measure(early: Any, delay: Any) -> None:
     """Refuse buffers of which one is in steps and the other in time; zero is both."""
     buffers = {"early": _durations(early, "early"), "delay": _durations(delay, "delay")}
-    if all(durations is None for _, durations in buffers.values()):
-        return
+    in_steps_alone = all(durations is None for _, durations in buffers.values())
     for name, (lengths, durations) in buffers.items():
-        if durations is None and any(buffer_lengths(lengths, name)):
+        if not in_steps_alone and durations is None and any(buffer_lengths(lengths, name)):
             raise TypeError(f"{name} must be a duration such as '10min' too where the other buffer is one")
 
 
@@ -373,10 +347,6 @@ def read_buffers(value: Any, name: str, clock: Clock | None, longest: int) -> tu
     if clock is None:
         raise ValueError(f"{name}={in_words(given)} is a duration, which needs the times of the steps: pass times")
     return tuple(clock.length(length) for length in lengths), True
-
-
-def _is_zero(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value == 0
 
 
 def _parsed(text: str, name: str) -> Fraction:

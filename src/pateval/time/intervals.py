@@ -68,7 +68,12 @@ def labels_from_intervals(
             )
         bounds = bounds.astype(np.int64)
         labels, counts = mark_intervals(bounds, np.arange(size), closed)
-        _refuse_outside(bounds, size, closed)
+        # In time, an interval may well reach beyond the recording.
+        outside = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] > size - closed))
+        if outside.size:
+            place = int(outside[0])
+            start, stop = bounds[place]
+            raise ValueError(f"interval {place}, from {start} to {stop}, reaches beyond the steps 0 to {size - 1}")
         _refuse_empty(bounds, counts, bounds, closed, f"the steps 0 to {size - 1}")
         return labels
     if isinstance(size_or_times, (float, complex)):
@@ -170,15 +175,6 @@ def _refuse_empty(bounds: Times, counts: IntArray, given: npt.NDArray[Any], clos
     else:
         what = f"holds none of {span}"
     raise ValueError(f"interval {place}, from {start} to {stop}, {what}")
-
-
-def _refuse_outside(bounds: Times, size: int, closed: bool) -> None:
-    """Refuse step numbers that are not there; in time, an interval may well reach beyond the recording."""
-    outside = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] > size - closed))
-    if outside.size:
-        place = int(outside[0])
-        start, stop = bounds[place]
-        raise ValueError(f"interval {place}, from {start} to {stop}, reaches beyond the steps 0 to {size - 1}")
 
 
 def _size(value: Any) -> int:

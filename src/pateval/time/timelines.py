@@ -29,8 +29,7 @@ from pateval.validation.arrays import (
     series_starts,
     without_gaps,
 )
-from pateval.validation.containers import MISSING_SCORES, place_in
-from pateval.validation.indexes import times_of
+from pateval.validation.containers import MISSING_SCORES, first_of, times_of
 from pateval.validation.wording import InputError
 
 # What a recording holds for every step, beside its clock.
@@ -140,8 +139,7 @@ class Recording:
     def is_left_out(self) -> BoolArray | None:
         """Marks the steps that do not count, where there are any."""
         absent = self.absent if self.missing == "ignore" else None
-        masks = [mask for mask in (self.ignore, absent, self.of_others) if mask is not None]
-        is_left_out = np.logical_or.reduce(masks) if masks else None
+        is_left_out = _union(self.ignore, absent, self.of_others)
         return is_left_out if is_left_out is not None and is_left_out.any() else None
 
     @property
@@ -155,7 +153,21 @@ class Recording:
         counted = None if self.is_left_out is None else np.flatnonzero(~self.is_left_out)
         if counted is not None and not counted.size:
             raise UndefinedMetricError("no step is left to evaluate: every one is ignored or has no score")
-        return _timeline(len(self.labels), counted, self.starts, self.clock, self.max_gap, _number(self.absent))
+        if self.max_gap is not None and self.clock is None:
+            raise ValueError("max_gap needs the times of the steps: pass times")
+        starts, clock, recorded_starts = self.starts, self.clock, None
+        if counted is not None:
+            # The first step that counts of each series; a series of which nothing is left is gone.
+            recorded_starts = starts
+            starts = np.unique(np.searchsorted(counted, starts))
+            starts = starts[starts < counted.size]
+            clock = None if clock is None else clock.chosen(counted)
+        stretches = starts
+        if self.max_gap is not None and clock is not None:
+            holes = np.flatnonzero(np.diff(clock.times) > clock.length(gap_length(self.max_gap)) + clock.tolerance)
+            stretches = np.union1d(starts, holes + 1)
+        size, missing = len(self.labels), _number(self.absent)
+        return Timeline(size, starts, stretches, clock, counted, recorded_starts, missing)
 
     @cached_property
     def counts(self) -> StepCounts:
@@ -266,10 +278,7 @@ def read_recording(
     judged = {name: given for name, given in (("scores", scores), ("predictions", predictions)) if given is not None}
     times = times_of(times, labels=labels, **judged, series=series, ignore=ignore)
     choice(missing, "missing", MISSING)
-    values: FloatArray | None = None
-    predicted: BoolArray | None = None
-    mask: BoolArray | None = None
-    absent: BoolArray | None = None
+    values = predicted = mask = absent = None
     if ignore is not None:
         mask, truth = _kept_labels(labels, ignore, other=predictions if scores is None else scores, channels=channels)
     elif scores is not None and missing == "error":
@@ -281,8 +290,7 @@ def read_recording(
         absent = absent if absent.any() else None
     if predictions is not None:
         # What stands at a step that is left out is no prediction.
-        masks = [one for one in (mask, absent if missing == "ignore" else None) if one is not None]
-        predicted = _predictions(predictions, truth, np.logical_or.reduce(masks) if masks else None)
+        predicted = _predictions(predictions, truth, _union(mask, absent if missing == "ignore" else None))
     if times is None and time_unit is not None:
         raise ValueError("time_unit is the unit of times that are numbers: pass times too")
     starts = series_starts(series, len(truth))
@@ -294,19 +302,16 @@ def read_recording(
 
 def joined(recordings: Sequence[Recording]) -> Recording:
     """One detector's series, one after the other."""
-    first, *others = recordings
-    if not others:
-        return first
+    if len(recordings) == 1:
+        return recordings[0]
     sizes = [len(one.labels) for one in recordings]
     starts = np.cumsum([0, *sizes[:-1]])
 
     def together(name: str) -> Any:
         values = [getattr(one, name) for one in recordings]
-        if all(value is None for value in values):
-            return None
-        return np.concatenate(
-            [np.zeros(size, np.bool_) if value is None else value for value, size in zip(values, sizes, strict=True)]
-        )
+        nothing = [np.zeros(size, np.bool_) for size in sizes]  # no mask marks no step
+        given = [empty if value is None else value for value, empty in zip(values, nothing, strict=True)]
+        return None if all(value is None for value in values) else np.concatenate(given)
 
     clocks = [one.clock for one in recordings if one.clock is not None]
     clock = None
@@ -320,7 +325,7 @@ def joined(recordings: Sequence[Recording]) -> Recording:
     names = tuple(name for one in recordings for name in one.names)
     training = tuple(level for one in recordings for level in one.training)
     of_steps = {name: together(name) for name in _OF_STEPS}
-    return replace(first, **of_steps, starts=starts, clock=clock, names=names, training=training)
+    return replace(recordings[0], **of_steps, starts=starts, clock=clock, names=names, training=training)
 
 
 def leave_out_for_all(recordings: Sequence[Recording]) -> list[Recording]:
@@ -388,6 +393,11 @@ def read_zone_buffers(timeline: Timeline, early: Buffers, delay: Buffers) -> tup
     return early_lengths, delay_lengths, timeline.zone_clock(in_time=early_in_time or delay_in_time)
 
 
+def _union(*masks: BoolArray | None) -> BoolArray | None:
+    known = [mask for mask in masks if mask is not None]
+    return np.logical_or.reduce(known) if known else None
+
+
 def _number(mask: BoolArray | None) -> int:
     return 0 if mask is None else int(np.count_nonzero(mask))
 
@@ -422,16 +432,9 @@ def _scores_and_gaps(
     values = scores_with_gaps(scores, mask, channels=labels.ndim == 2)
     require_same_shape(labels, values, "scores")
     absent = np.isnan(values) if mask is None else np.isnan(values) & ~_of_cells(mask, values)
-    number = int(np.count_nonzero(absent))
-    if number and missing == "error":
-        raise InputError(
-            "scores",
-            "must be present at every step; found a missing one",
-            **place_in(values, int(np.argmax(absent))),
-            extent=f"({number} in {values.size})",
-            remedy=MISSING_SCORES,
-            kind="missing",
-        )
+    if missing == "error" and absent.any():
+        problem = "must be present at every step; found a missing one"
+        raise InputError("scores", problem, **first_of(absent), remedy=MISSING_SCORES, kind="missing")
     return values, steps_with_label(absent)
 
 
@@ -441,26 +444,3 @@ def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None)
     require_same_shape(labels, given, "predictions")
     known = given if mask is None else np.where(_of_cells(mask, given), 0, given)
     return binary_array(known, "predictions", channels=channels)
-
-
-def _timeline(
-    size: int,
-    counted: IntArray | None,
-    starts: IntArray,
-    clock: Clock | None,
-    max_gap: Duration | None,
-    missing: int = 0,
-) -> Timeline:
-    if max_gap is not None and clock is None:
-        raise ValueError("max_gap needs the times of the steps: pass times")
-    recorded_starts = None if counted is None else starts
-    if counted is not None:
-        # The first step that counts of each series; a series of which nothing is left is gone.
-        starts = np.unique(np.searchsorted(counted, starts))
-        starts = starts[starts < counted.size]
-        clock = None if clock is None else clock.chosen(counted)
-    stretches = starts
-    if max_gap is not None and clock is not None:
-        holes = np.flatnonzero(np.diff(clock.times) > clock.length(gap_length(max_gap)) + clock.tolerance)
-        stretches = np.union1d(starts, holes + 1)
-    return Timeline(size, starts, stretches, clock, counted, recorded_starts, missing)

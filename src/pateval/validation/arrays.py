@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Iterable, Sized
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,14 @@ import numpy.typing as npt
 from pateval.validation.containers import (
     MISSING_LABELS,
     MISSING_SCORES,
+    first_of,
     is_lost,
     missing_mask,
     numbers_from_objects,
-    place_in,
     refuse_lost_integers,
+    require_same_index,
     to_numpy,
 )
-from pateval.validation.indexes import require_same_index
 from pateval.validation.wording import InputError, InputTypeError, in_words
 
 BoolArray = npt.NDArray[np.bool_]
@@ -87,8 +87,7 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
         return result
     wrong = array != result
     if wrong.any():
-        first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
-        value = array.flat[first]
+        value = array[wrong][0]
         what = (
             "NaN" if array.dtype.kind == "f" and np.isnan(value) else in_words(getattr(value, "item", lambda: value)())
         )
@@ -104,8 +103,7 @@ def binary_array(values: object, name: str, *, other: object = None, channels: b
         raise InputError(
             name,
             f"must be 0 or 1 at every step; found {what}",
-            **place_in(array, first),
-            extent=f"({count} such {'value' if count == 1 else 'values'} in {array.size})",
+            **first_of(wrong, such=True),
             remedy=remedy,
             kind=kind,
         )
@@ -133,18 +131,11 @@ def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
     if suspicious:
         wrong = ~np.isfinite(array)
         if wrong.any():
-            first, count = int(np.argmax(wrong)), int(np.count_nonzero(wrong))
             what, remedy, kind = "NaN", MISSING_SCORES, "missing"
-            if not np.isnan(array.flat[first]):
+            if not np.isnan(array[wrong][0]):
                 what, remedy, kind = "an infinite value", _INFINITE_REMEDY, ""
-            raise InputError(
-                name,
-                f"must be finite at every step; found {what}",
-                **place_in(array, first),
-                extent=f"({count} such {'value' if count == 1 else 'values'} in {array.size})",
-                remedy=remedy if advise else "",
-                kind=kind,
-            )
+            problem = f"must be finite at every step; found {what}"
+            raise InputError(name, problem, **first_of(wrong, such=True), remedy=remedy if advise else "", kind=kind)
 
 
 def binary_pair(labels: object, predictions: object, *, channels: bool = False) -> tuple[BoolArray, BoolArray]:
@@ -222,14 +213,12 @@ def series_starts(series: object, length: int) -> IntArray:
     starts = np.concatenate([[0], np.flatnonzero(array[1:] != array[:-1]) + 1]).astype(np.intp)
     names = array[starts].tolist()
     if len(set(names)) != len(names):
-        seen: set[object] = set()
-        for name, start in zip(names, starts, strict=True):
-            if name in seen:
-                raise ValueError(
-                    f"the steps of one series must be contiguous; {in_words(name)} begins again at index "
-                    f"{int(start)}: sort the steps by series"
-                )
-            seen.add(name)
+        last = {name: place for place, name in enumerate(reversed(names), start=1)}
+        again = next(place for place, name in enumerate(names) if last[name] != len(names) - place)
+        raise ValueError(
+            f"the steps of one series must be contiguous; {in_words(names[again])} begins again at index "
+            f"{int(starts[again])}: sort the steps by series"
+        )
     return starts
 
 
@@ -246,17 +235,13 @@ def require_detected(detected: BoolArray) -> BoolArray:
     return detected
 
 
-def non_negative_integer(value: Any, name: str) -> int:
-    """Check one buffer length: a non-negative whole number."""
-    return _whole_number(value, name, 0, "non-negative")
-
-
 def positive_integer(value: object, name: str) -> int:
     """Check a positive whole number."""
-    return _whole_number(value, name, 1, "positive")
+    return non_negative_integer(value, name, 1, "positive")
 
 
-def _whole_number(value: Any, name: str, lowest: int, kind: str) -> int:
+def non_negative_integer(value: Any, name: str, lowest: int = 0, kind: str = "non-negative") -> int:
+    """Check a whole number that is not below the lowest."""
     if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__") or not _is_single(value):
         raise TypeError(f"{name} must be a {kind} integer; got {in_words(value)}")
     number = operator.index(value)
@@ -311,26 +296,27 @@ def window_length(value: object, name: str) -> int:
     return length
 
 
+def is_real(value: object) -> TypeGuard[Any]:
+    """Whether a value is a number, and no truth value; it may be too large for a float, but compares with one."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
 def fraction(value: object, name: str) -> float:
     """Check a number in [0, 1]."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
-    number: Any = value  # An integer may be too large for a float, but compares with one.
-    if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be a number in [0, 1]; got {in_words(value)}")
-    return float(value)
+    if is_real(value) and 0 <= value <= 1:
+        return float(value)
+    raise (ValueError if is_real(value) else TypeError)(f"{name} must be a number in [0, 1]; got {in_words(value)}")
 
 
 def finite_number(value: object, name: str, accepted: str = "a finite number") -> float:
     """Check a finite number; an integer that is no float is refused, since scores could not be told from it."""
-    if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+    if is_real(value):
         if isinstance(value, Integral) and is_lost(value):
             raise ValueError(
                 f"{name} must be a number that floats can tell apart; got the integer {in_words(int(value))}: subtract "
                 f"a constant from it and from all scores"
             )
-        number: Any = value  # A fraction may be too large for a float, but compares with one.
-        if abs(number) <= sys.float_info.max:
+        if abs(value) <= sys.float_info.max:
             return float(value)
     raise ValueError(f"{name} must be {accepted}; got {in_words(value)}")
 
@@ -338,12 +324,9 @@ def finite_number(value: object, name: str, accepted: str = "a finite number") -
 def positive_number(value: object, name: str, *, least: float = 0.0) -> float:
     """Check a finite number above 0, and not below ``least``."""
     accepted = f"a finite number, {least:g} or more" if least else "a finite number above 0"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be {accepted}; got {in_words(value)}")
-    number: Any = value
-    if not (least <= number <= sys.float_info.max and number > 0):
-        raise ValueError(f"{name} must be {accepted}; got {in_words(value)}")
-    return float(value)
+    if is_real(value) and least <= value <= sys.float_info.max and value > 0:
+        return float(value)
+    raise (ValueError if is_real(value) else TypeError)(f"{name} must be {accepted}; got {in_words(value)}")
 
 
 def choice(value: object, name: str, allowed: Iterable[str]) -> str:
@@ -390,8 +373,8 @@ def _looks_like_scores(array: npt.NDArray[Any]) -> bool:
     """More than a few classes, or values between whole numbers."""
     if array.dtype.kind == "O":  # integers that no label has
         return True
-    values = array[~np.isnan(array)] if array.dtype.kind == "f" else array
-    return bool(np.any(values != np.round(values))) or np.unique(values).size > 5
+    values = np.unique(array[~np.isnan(array)] if array.dtype.kind == "f" else array)
+    return values.size > 5 or bool(np.any(values != np.round(values)))
 
 
 def _is_binary(values: object, channels: bool) -> bool:

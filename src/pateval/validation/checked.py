@@ -2,16 +2,20 @@
 
 A decorated function keeps the computation as its attribute ``unchecked``, which `evaluate` calls on arrays that it has
 checked once for all metrics, and the kinds of its options as ``option_kinds``. Where a metric takes ``missing``, the
-door has dealt with it: missing scores are left out, or negative infinity, which no threshold reaches. What a docstring
-says of labels, predictions, scores and ``missing`` is the same for all metrics and put in here, where it says nothing.
+door has dealt with it: missing scores are left out, or negative infinity, which no threshold reaches.
+
+What all metrics say alike stands here, and what all metrics of a file say alike in the docstring of that file, as
+``Parameters`` or ``References``: `documented` puts it into the docstrings that say nothing of it themselves.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Callable
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import cache, partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -26,33 +30,53 @@ OnScores = Callable[Concatenate[BoolArray, FloatArray, P], R]
 Public = Callable[Concatenate[ArrayLike, ArrayLike, P], R]
 
 # What the docstrings of all metrics say alike.
-_INPUTS = {
-    "labels": "labels : array-like of 0 and 1\n    The truth, one value per time step.",
-    "predictions": "predictions : array-like of 0 and 1\n    What the detector flagged, one value per time step.",
-    "scores": "scores : array-like of float\n    The detector's scores, one per time step, higher is more anomalous.",
-    "missing": 'missing : {"error", "ignore", "normal"}\n'
-    "    What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.",
-}
+_PARAMETERS = """
+labels : array-like of 0 and 1
+    The truth, one value per time step.
+predictions : array-like of 0 and 1
+    What the detector flagged, one value per time step.
+scores : array-like of float
+    The detector's scores, one per time step, higher is more anomalous.
+series : array-like, optional
+    Which series each step belongs to; equal values must be contiguous. Events and buffers never cross a boundary, and
+    counts are pooled.
+times : array-like, optional
+    When each step was recorded: dates, or numbers with ``time_unit``; increasing within a series.
+time_unit : str, optional
+    What one unit of numeric times is, such as "s" or "min".
+max_gap : str or timedelta, optional
+    Holes in time longer than this part events and zones, as the beginning of a series does.
+ignore : array-like of 0/1, optional
+    Steps left out as if they had never been recorded. The others keep their step numbers (or times) as the clock
+    on which zones are measured, and events that only ignored steps separate stay two.
+missing : {"error", "ignore", "normal"}
+    What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
+"""
+_RETURNS_PRF = """
+PRF
+    Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+"""
+_RAISES = """
+UndefinedMetricError
+    If the labels hold no anomaly.
+ValueError, TypeError
+    If an input is not of the form described.
+"""
+_SECTIONS = "Parameters", "Returns", "Raises", "Warns", "Warnings", "See Also", "Notes", "References", "Examples"
 
 
-def on_predictions(**kinds: OptionKind) -> Callable[[OnPredictions[P, R]], Public[P, R]]:
-    """Check labels and 0/1 predictions, and options by their kinds."""
-    return lambda compute: _checked(compute, binary_pair, kinds)
+def on_predictions(
+    of: Literal["steps", "channels"] = "steps", /, **kinds: OptionKind
+) -> Callable[[OnPredictions[P, R]], Public[P, R]]:
+    """Check labels and 0/1 predictions, of steps or of steps by channels, and options by their kinds."""
+    return lambda compute: _checked(compute, partial(binary_pair, channels=of == "channels"), kinds)
 
 
-def on_scores(**kinds: OptionKind) -> Callable[[OnScores[P, R]], Public[P, R]]:
-    """Check labels and scores, and options by their kinds."""
-    return lambda compute: _checked(compute, scored_pair, kinds)
-
-
-def on_channel_predictions(**kinds: OptionKind) -> Callable[[OnPredictions[P, R]], Public[P, R]]:
-    """Check labels and 0/1 predictions of steps by channels, and options by their kinds."""
-    return lambda compute: _checked(compute, partial(binary_pair, channels=True), kinds)
-
-
-def on_channel_scores(**kinds: OptionKind) -> Callable[[OnScores[P, R]], Public[P, R]]:
-    """Check labels and scores of steps by channels, and options by their kinds."""
-    return lambda compute: _checked(compute, partial(scored_pair, channels=True), kinds)
+def on_scores(
+    of: Literal["steps", "channels"] = "steps", /, **kinds: OptionKind
+) -> Callable[[OnScores[P, R]], Public[P, R]]:
+    """Check labels and scores, of steps or of steps by channels, and options by their kinds."""
+    return lambda compute: _checked(compute, partial(scored_pair, channels=of == "channels"), kinds)
 
 
 def takes_options(**kinds: OptionKind) -> Callable[[Function], Function]:
@@ -60,7 +84,7 @@ def takes_options(**kinds: OptionKind) -> Callable[[Function], Function]:
 
     def declare(function: Function) -> Function:
         function.option_kinds = kinds  # type: ignore[attr-defined]  # read by the catalogue
-        return function
+        return documented(function)
 
     return declare
 
@@ -91,21 +115,39 @@ def _checked(compute: Callable[..., R], check: Callable[..., Any], kinds: dict[s
             options[name] = kinds[name].check(options[name], name)
         return compute(labels, values, **options)
 
-    metric.__doc__ = _documented(compute.__doc__ or "", [name for name in signature.parameters if name in _INPUTS])
     public = [parameter.replace(annotation="ArrayLike") for parameter in (first, second)]
     metric.__signature__ = signature.replace(parameters=[*public, *others])  # type: ignore[attr-defined]
     metric.unchecked = compute  # type: ignore[attr-defined]  # both are read by the catalogue
     metric.option_kinds = kinds  # type: ignore[attr-defined]
-    return metric
+    return documented(metric)
 
 
-def _documented(docstring: str, inputs: list[str]) -> str:
-    """Put what every metric takes among the parameters of a docstring, around the metric's own."""
-    text = inspect.cleandoc(docstring)
-    before, returns, after = text.partition("\nReturns\n-------\n")
-    if "\nlabels : " in text or not returns:
-        return text
-    summary, _, own = before.partition("\nParameters\n----------\n")
-    entries = [_INPUTS[name] for name in inputs]
-    parameters = "\n".join(part for part in (*entries[:2], own.strip("\n"), *entries[2:]) if part)
-    return f"{summary}\nParameters\n----------\n{parameters}\n{returns}{after}"
+def documented(function: Function) -> Function:
+    """Complete a docstring by what its file, and then all metrics, say of parameters, result, errors and sources."""
+    signature = inspect.signature(function)
+    shared = _sections(getattr(sys.modules.get(function.__module__), "__doc__", None))
+    own = _sections(function.__doc__)
+    known = _entries(_PARAMETERS) | _entries(shared.get("Parameters", "")) | _entries(own.get("Parameters", ""))
+    # An entry may describe several parameters.
+    entries = dict.fromkeys(known[name] for name in signature.parameters if name in known)
+    common = {"Raises": _RAISES} | {name: shared[name] for name in shared.keys() & {"Raises", "References"}}
+    if signature.return_annotation == "PRF":
+        common["Returns"] = _RETURNS_PRF
+    found = common | own | {"Parameters": "\n".join(entries)}
+    parts = [f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in _SECTIONS if name in found]
+    function.__doc__ = "\n\n".join([own[""], *parts]) if own[""] else None
+    return function
+
+
+@cache
+def _sections(docstring: str | None) -> dict[str, str]:
+    """Split a docstring into its summary, which has no name, and its sections by name."""
+    summary, *rest = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(docstring or ""), flags=re.MULTILINE)
+    return {"": summary.strip()} | dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+@cache
+def _entries(section: str) -> dict[str, str]:
+    """Return what a section says of each name; the lines that explain a name are indented."""
+    found = re.findall(r"^\S.*(?:\n+ .*)*", section, flags=re.MULTILINE)
+    return {name: entry for entry in found for name in re.split(" :|\n", entry)[0].split(", ")}

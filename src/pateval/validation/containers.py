@@ -1,4 +1,4 @@
-"""Lists, arrays, data-frame columns and tensors as NumPy arrays, and the entries that are missing in them."""
+"""Lists, arrays, data-frame columns and tensors as NumPy arrays, what is missing in them, and their indexes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pateval.validation.wording import InputError, InputTypeError, in_words
 
 MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
 MISSING_SCORES = ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
+INDEX = "index"
 _EXACT_LIMIT = 2**53  # every integer up to this size is a float
 _REMEDIES = {"labels": MISSING_LABELS, "scores": MISSING_SCORES}
 
@@ -28,12 +29,7 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
             refuse_lost_integers(data, name)
             return np.where(masked, np.nan, data)
         if masked.any():
-            raise InputError(
-                name,
-                "must hold no masked values; found one",
-                **place_in(masked.ravel(), int(np.argmax(masked))),
-                extent=f"({int(np.count_nonzero(masked))} in {values.size})",
-            )
+            raise InputError(name, "must hold no masked values; found one", **first_of(masked.ravel()))
         return np.asarray(values.data)
     values = _from_tensor(values, name)
     if not allow_missing:
@@ -80,13 +76,12 @@ def _refuse_nulls(values: object, name: str) -> None:
     total = int(nulls() if callable(nulls) else nulls)
     if total:
         mask: Any = values.is_null()  # type: ignore[attr-defined]  # both libraries that have null_count have it
-        first = int(np.argmax(np.asarray(mask)))
-        raise _missing_value(name, {"step": first, "place": f"at index {first}"}, f"({total} in {len(mask)})")
+        raise _missing_value(name, first_of(np.asarray(mask)))
 
 
-def _missing_value(name: str, place: dict[str, Any], extent: str) -> InputError:
+def _missing_value(name: str, first: dict[str, Any]) -> InputError:
     problem = "must hold no missing values; found one"
-    return InputError(name, problem, **place, extent=extent, remedy=_REMEDIES.get(name, ""), kind="missing")
+    return InputError(name, problem, **first, remedy=_REMEDIES.get(name, ""), kind="missing")
 
 
 def missing_mask(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -113,8 +108,7 @@ def numbers_from_objects(array: npt.NDArray[Any], name: str, *, allow_missing: b
     """Convert an object array that really holds numbers, as pandas makes of mixed or nullable columns."""
     missing = missing_mask(array)
     if missing.any() and not allow_missing:
-        place = place_in(array, int(np.argmax(missing)))
-        raise _missing_value(name, place, f"({int(np.count_nonzero(missing))} in {array.size})")
+        raise _missing_value(name, first_of(missing))
     for index, item in enumerate(array.flat):
         if not isinstance(item, (Real, np.bool_)):
             raise InputTypeError(
@@ -164,3 +158,61 @@ def place_in(array: npt.NDArray[Any], index: int) -> dict[str, Any]:
         return {"step": index, "place": f"at index {index}"}
     step, channel = divmod(index, array.shape[1])
     return {"step": step, "channel": channel, "place": f"at step {step}, channel {channel}"}
+
+
+def first_of(mask: npt.NDArray[np.bool_], *, such: bool = False) -> dict[str, Any]:
+    """Where the first marked value lies, as `place_in` says it, and how many of all are marked."""
+    number = int(np.count_nonzero(mask))
+    what = f" such {'value' if number == 1 else 'values'}" if such else ""
+    return place_in(mask, int(np.argmax(mask))) | {"extent": f"({number}{what} in {mask.size})"}
+
+
+def require_same_index(**given: object) -> None:
+    """Refuse columns whose indexes differ, rather than line them up by position without a word.
+
+    What has no index, such as an array, goes with every other. Lengths that differ are for others to report.
+    """
+    first_name, first = "", None
+    for name, values in given.items():
+        index = index_of(values)
+        if index is None:
+            continue
+        if first is None:
+            first_name, first = name, index
+        elif len(index) == len(first) and not first.equals(index):
+            pairs = enumerate(zip(first, index, strict=True))
+            place, (one, other) = next(
+                ((at, pair) for at, pair in pairs if pair[0] != pair[1]), (0, (first[0], index[0]))
+            )
+            with_call, by_call = "reindex", "to_numpy()"
+            if first_name.isidentifier() and name.isidentifier():  # "scores of lof" is no name one could write in code
+                with_call, by_call = f"{name}.reindex({first_name}.index)", f"{name}.to_numpy()"
+            raise ValueError(
+                f"{first_name} and {name} have different indexes, at position {place} for example {one} and {other}: "
+                f"align them first, with {with_call}, or go by position with {by_call}"
+            )
+
+
+def times_of(times: object, **given: object) -> Any:
+    """Return the times, taken from the shared index where ``times`` is "index"."""
+    require_same_index(**given, times=times)
+    if not isinstance(times, str):
+        return times
+    if times != INDEX:
+        raise ValueError(
+            f"times must be one value per step, or 'index' for the index of pandas columns; got {in_words(times)}"
+        )
+    index = next((index for values in given.values() if (index := index_of(values)) is not None), None)
+    if index is None:
+        raise ValueError(
+            f"times='index' needs pandas columns, with an index of times; got none among {', '.join(given)}"
+        )
+    if type(index).__name__ not in ("DatetimeIndex", "TimedeltaIndex", "PeriodIndex"):
+        raise ValueError(f"times='index' needs an index of dates; got a {type(index).__name__}")
+    return index.to_timestamp() if type(index).__name__ == "PeriodIndex" else index
+
+
+def index_of(values: object) -> Any:
+    """Return the index of a pandas column or frame; None for everything else."""
+    index = getattr(values, "index", None)
+    return None if callable(index) or not hasattr(index, "equals") else index

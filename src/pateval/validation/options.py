@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pateval.validation.arrays import (
     count,
     flag,
     fraction,
+    is_real,
     non_negative_integer,
     positive_integer,
     positive_number,
@@ -99,8 +99,7 @@ def _fraction_below_1(value: Any, name: str) -> float:
 
 
 def _beta(value: Any, name: str) -> float:
-    number_given: Any = value if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else -1
-    if not 0 <= number_given <= _LARGEST_BETA:
+    if not is_real(value) or not 0 <= value <= _LARGEST_BETA:
         raise ValueError(f"{name} must be a number from 0 to {_LARGEST_BETA:g}; got {in_words(value)}")
     return float(value)
 

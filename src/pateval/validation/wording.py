@@ -103,22 +103,10 @@ def listed(values: Sequence[object], most: int = 3) -> str:
 
 
 def one_line(error: BaseException, most: int = 200) -> str:
-    """What an error says, on one line, cut where it is long.
-
-    Examples
-    --------
-    >>> one_line(ValueError("a long  story"), most=8)
-    'a lon...'
-    """
+    """What an error says, on one line, cut where it is long."""
     return shortened(" ".join(str(error).split()), most)
 
 
 def named_error(error: BaseException) -> str:
-    """The type of an error and what it says.
-
-    Examples
-    --------
-    >>> named_error(ValueError("a long story"))
-    'ValueError: a long story'
-    """
+    """The type of an error and what it says."""
     return f"{type(error).__name__}: {one_line(error)}"

@@ -153,7 +153,8 @@ export function alikeChart(tests, metric) {
   return make("div", {},
     make("p", { class: "note" },
       `A row for each detector: its mean rank over ${seriesCount(tests.series_used)}, its place, and dark `,
-      `the places of those it is not told apart from (Wilcoxon signed-rank, Holm, ${100 * alpha} %).`),
+      `the places of those it is not told apart from (Wilcoxon signed-rank, Holm, ${100 * alpha} %`,
+      board.control ? `; all are compared with ${board.control} alone).` : ")."),
     fitted(drawn), more > 0 ? make("p", { class: "note" }, `The table has the ${more} others.`) : null);
 }
 
@@ -213,14 +214,15 @@ export class CurveChart {
 
 // A square of cells, one for every two metrics; cividis-like from pale to dark.
 export function agreementChart(ids, matrix, { width, label }) {
-  const isNarrow = width < 560, names = isNarrow ? 92 : 170, top = names * 0.86, parts = [];
+  const most = width < 560 ? 13 : 24, longest = Math.max(...ids.map((id) => shortened(id, most).length));
+  const names = 14 + 6.5 * longest, top = names * 0.86, parts = [];
   const cell = Math.max(3, Math.min(46, (width - names - 8) / ids.length)), size = cell - (cell > 6 ? 1 : 0);
   const middle = (place) => (place + 0.5) * cell;
   ids.forEach((id, row) => {
     if (cell >= 9) {
       const x = names + middle(row), turned = { class: "tick", transform: `rotate(-55 ${x} ${top - 6})` };
-      parts.push(text(names - 6, top + middle(row) + 4, shortened(id, isNarrow ? 13 : 26), { class: "tick end" }));
-      parts.push(text(x, top - 6, shortened(id, isNarrow ? 13 : 24), turned));
+      parts.push(text(names - 6, top + middle(row) + 4, shortened(id, most), { class: "tick end" }));
+      parts.push(text(x, top - 6, shortened(id, most), turned));
     }
     ids.forEach((other, column) => {
       const tau = matrix[row][column], shade = tau === null ? null : Math.round(((tau + 1) / 2) * 10);

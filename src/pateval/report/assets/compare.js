@@ -60,8 +60,12 @@ function testText(tests, a, b) {
   if (i < 0 || j < 0 || i === j) return "";
   if (!tests.p_raw.length) return "There are too many detectors to test every two of them.";
   const [raw, holm] = [tests.p_raw[i][j], tests.p_holm[i][j]];
+  if (holm === null && board.control) {
+    return `Wilcoxon signed-rank p = ${probability(raw)}, not corrected: all are compared with ${board.control} alone.`;
+  }
   const isEvidence = holm !== null && holm < tests.alpha;
-  return `Wilcoxon signed-rank p = ${probability(raw)}, corrected for all pairs ${probability(holm)}: `
+  const family = board.control ? `comparisons with ${board.control}` : "pairs";
+  return `Wilcoxon signed-rank p = ${probability(raw)}, corrected for all ${family} ${probability(holm)}: `
     + `${isEvidence ? "evidence" : "no evidence"} of a difference. `
     + `Rank-biserial effect ${figure(tests.rank_biserial[i][j], 2)}.`;
 }

@@ -33,7 +33,8 @@ function ranksDrawn(tests, metric) {
   return make("div", {},
     fitted((width) => rankChart(detectors, ranks, board.groups[metric], { width, label })),
     make("p", { class: "note" }, `Mean ranks over ${seriesCount(tests.series_used)}; 1 is best. `,
-      "Bars join the detectors marked on them, which are not told apart (Wilcoxon-Holm, 5 %). ", friedman));
+      `${board.control ? `A bar joins ${board.control} and those not told apart from it`
+        : "Bars join the detectors marked on them, which are not told apart"} (Wilcoxon-Holm, 5 %). `, friedman));
 }
 
 function agreementSection(metric, state) {

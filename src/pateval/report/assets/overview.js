@@ -3,17 +3,18 @@
 import { addressOf, go } from "./address.js";
 import { alikeChart, fitted, meansChart, placesChart } from "./charts.js";
 import { chosenMetric, count, explained, figure, later, loadMetric, make, metricChooser, metricText, percent,
-  seriesCount } from "./elements.js";
+  numberCell, seriesCount, table } from "./elements.js";
 import { board } from "./unpack.js";
 
 const MOST_SENTENCES = 8; // of one check
 
 export function overviewView(state) {
-  const metric = chosenMetric(state), order = board.order[metric], { claim, evidence } = board.verdicts[metric];
+  const metric = chosenMetric(state), order = board.order[metric], { claim, evidence, power } = board.verdicts[metric];
   return [
     make("section", { class: "lead" },
       make("h1", { tabindex: "-1" }, claim),
       make("p", { class: "evidence" }, evidence),
+      power ? make("p", { class: "note" }, power) : null,
       checksLine(),
       make("div", { class: "controls" }, metricChooser(metric, (id) => go({ metric: id })),
         explained(make("button", { type: "button", class: "plain help" }, `What is ${metric}?`),
@@ -22,20 +23,38 @@ export function overviewView(state) {
       make("div", { class: "stack" }, meansCard(metric, order), board.pooled ? null : groupsCard(metric)),
       make("section", { class: "card" }, make("h2", {}, "How steady is this order?"),
         steadyPart(metric, order), doubtPart(metric, order))),
+    board.kinds ? kindsSection(board.kinds) : null,
     checksSection(),
-  ];
+  ].filter(Boolean);
+}
+
+// What the detectors get on each kind of event, where that was asked for.
+function kindsSection({ metric, by, rows }) {
+  const kinds = [...new Map(rows.map((row) => [row.kind, row])).values()];
+  const cells = new Map(rows.map((row) => [`${row.detector}\n${row.kind}`, row]));
+  const shown = (value, draw) => (value === null || value === undefined ? "-" : draw(value));
+  const lines = [...new Set(rows.map((row) => row.detector))].map((name) => make("tr", {},
+    make("th", { scope: "row" }, name),
+    kinds.map(({ kind }) => {
+      const cell = cells.get(`${name}\n${kind}`);
+      return [numberCell(shown(cell?.value, figure)), numberCell(shown(cell?.recall, percent))];
+    })));
+  return make("section", { class: "card" }, make("h2", {}, `By ${by} of events`),
+    make("p", { class: "note" }, `${metric}, and recall (share of events found), as if there were no other events. `,
+      kinds.map((row) => `${row.kind}: ${count(row.events, "event")} on ${seriesCount(row.series)}`).join("; ")),
+    table("By kind of event", ["detector", ...kinds.flatMap(({ kind }) => [kind, "recall"])], lines));
 }
 
 function meansCard(metric, order) {
-  const summary = board.summary[metric], { leader, tied } = board.verdicts[metric];
-  // Where nobody is told apart from the first there is nothing to point out.
-  const isSplit = tied.length < board.detectors.length - 1, together = new Set(isSplit ? [leader, ...tied] : []);
+  const summary = board.summary[metric], { against, tied } = board.verdicts[metric];
+  // Where nobody is told apart from the first, or the control, there is nothing to point out.
+  const isSplit = tied.length < board.detectors.length - 1, together = new Set(isSplit ? [against, ...tied] : []);
   const rows = order.map((d) => {
     const name = board.detectors[d], [mean, low, high] = [summary.mean[d], summary.low[d], summary.high[d]];
-    const other = name === leader ? tied[0] ?? board.detectors[order[1]] : name;
+    const other = name === against ? tied[0] ?? board.detectors[order[1]] : name;
     return {
       name, mean, low, high, tied: together.has(name),
-      href: addressOf({ view: "compare", a: leader, b: other, metric }),
+      href: addressOf({ view: "compare", a: against, b: other, metric }),
       title: `${name}: mean ${figure(mean)}, 95 % from ${figure(low)} to ${figure(high)}, `
         + `rank ${figure(summary.mean_rank[d], 2)}`,
     };
@@ -47,7 +66,7 @@ function meansCard(metric, order) {
   const label = `Mean ${metric} of each detector with 95 % limits, beside chance and a constant score`;
   return make("section", { class: "card" }, make("h2", {}, "Means and their intervals"),
     make("p", { class: "note" }, intervalNote(),
-      isSplit && tied.length ? " The shaded detectors are not told apart from the first." : ""),
+      isSplit && tied.length ? ` The shaded detectors are not told apart from ${board.control || "the first"}.` : ""),
     fitted((width) => meansChart(rows, lines, { width, label })),
     make("p", { class: "note" }, baselineNote(lines)));
 }
@@ -116,9 +135,11 @@ function groupsCard(metric) {
   const chips = (group) => group.map((name) => make("span", { class: "chip" }, name));
   return make("section", { class: "card" }, make("h2", {}, "Who is not told apart"),
     make("p", { class: "note" },
-      "Within a line no two detectors differ significantly (Wilcoxon signed-rank, Holm, 5 %)."),
+      board.control ? `${board.control} and those not told apart from it; all are compared with ${board.control} alone `
+        : "Within a line no two detectors differ significantly ",
+      "(Wilcoxon signed-rank, Holm, 5 %)."),
     groups.length ? make("ol", { class: "groups" }, groups.map((group) => make("li", {}, chips(group))))
-      : make("p", {}, "All detectors are told apart."));
+      : make("p", {}, board.control ? `All are told apart from ${board.control}.` : "All detectors are told apart."));
 }
 
 // Checks of one kind stand together: a code, its sentences, what to do.

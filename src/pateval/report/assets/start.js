@@ -22,8 +22,12 @@ const VIEWS = new Map([
 function drawView(isFirst) {
   const state = readAddress(), name = VIEWS.has(state.view) ? state.view : "overview";
   const main = document.getElementById("main"), [, draw] = VIEWS.get(name);
-  document.getElementById("views").replaceChildren(...[...VIEWS].map(([key, [label]]) =>
+  const views = document.getElementById("views");
+  views.replaceChildren(...[...VIEWS].map(([key, [label]]) =>
     make("a", { href: addressOf({ view: key }), "aria-current": key === name ? "page" : null }, label)));
+  // On a narrow screen the names of the views are wider than it: the present one is to be seen whole.
+  const present = views.querySelector("[aria-current]");
+  views.scrollLeft = present.offsetLeft + present.offsetWidth - views.offsetLeft - views.clientWidth;
   document.getElementById("tip").hidden = true;
   main.replaceChildren(...draw(state).flat().filter(Boolean));
   document.title = `${main.querySelector("h1")?.textContent ?? ""} · ${board.title}`;

@@ -1,0 +1,257 @@
+"""From entries to a site: the board, its report, a page for each entry, and a history of what changed and why.
+
+All of it follows from the entries, the labels and the history so far: what was killed half-way and is started again
+ends in the same bytes, but for the time of day in the report. Values that are known come from the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pateval.catalog.signatures import parse_signature
+from pateval.entries.entry import Entry, read_entries, read_entry
+from pateval.io import Reading, TableError
+from pateval.io.atomic import write_text
+from pateval.io.files import data_files, stem_of
+from pateval.io.plan import make_plan
+from pateval.leaderboards import Leaderboard, leaderboard
+from pateval.leaderboards.board_files import RUN
+from pateval.output.html import asset, render_page
+from pateval.output.results import Result
+from pateval.validation.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+HISTORY = "history.json"
+
+
+@dataclass(frozen=True)
+class Built(Result):
+    """What a build came to: the board, and the line that the history got; None where nothing changed."""
+
+    board: Leaderboard
+    news: Mapping[str, Any] | None
+
+
+def objections(folder: Path, board: Leaderboard, labels: Path | None = None) -> Iterator[str]:
+    """Say why an entry does not go with a board: other series, labels or options, definitions of another release.
+
+    Where labels lie elsewhere and are not at hand, only the series are looked at.
+    """
+    entry = read_entry(folder)
+    if labels is None and entry.data == entry.folder:
+        series = {stem_of(path) for path in data_files(folder)}
+    else:
+        try:
+            _require_own(entry, labels)
+            new = board.add([str(entry.data)], overwrite=True, workers=1, **_reading(labels))
+        except (TableError, ValueError, TypeError) as error:
+            yield str(error)
+            return
+        place = new.detectors.index(entry.detector_name)
+        series = {name for s, name in enumerate(new.series) if new.present[place, s]}
+    lacking = [name for name in board.series if name not in series]
+    others = sorted(series - {*board.series})
+    if lacking:
+        yield f"{folder}: {len(lacking)} of the board's {len(board.series)} series have no scores ({listed(lacking)})"
+    if others:
+        yield f"{folder}: {len(others)} series are not on the board ({listed(others)})"
+
+
+def build(
+    entries: Path,
+    site: Path,
+    *,
+    labels: Path | None = None,
+    private: Path | None = None,
+    day: date | None = None,
+    **options: Any,
+) -> Built:
+    """Evaluate all entries of a folder, and write the site.
+
+    Parameters
+    ----------
+    entries, site : Path
+        A folder with a folder for each entry, and where the site goes.
+    labels : Path, optional
+        Where labels lie, known to the organiser only: then nothing is published that they could be found from, and the
+        board, which has a digest of each series' labels, goes to ``private``, outside of the site.
+    private : Path, optional
+        Where board and cache are kept; ``site/board`` by default.
+    day : datetime.date, optional
+        That of the history's new line; today by default.
+    **options
+        Keyword arguments of `pateval.leaderboard`: metrics, buffers, and so on.
+
+    Raises
+    ------
+    TableError
+        If an entry, or what was built before, has something wrong with it; then nothing was written.
+    """
+    private = private or site / "board"
+    if labels is not None and private.resolve().is_relative_to(site.resolve()):
+        raise TableError(f"{private}: the board would tell the labels held back; name a folder outside of {site}")
+    found = read_entries(entries)
+    for entry in found:
+        if (entry.data == entry.folder) != (labels is not None):
+            raise TableError(
+                f"{entry.folder}: scores lie in a file for each series where labels lie elsewhere (--labels), and "
+                f"otherwise, with the labels, in one table called {entry.detector_name}.parquet, or another suffix"
+            )
+        _require_own(entry, labels)
+    before = Leaderboard.load(private) if (private / RUN).is_file() else None
+    history = _read_history(site / HISTORY, before)
+    cache = private / "cache"
+    board = leaderboard([str(entry.data) for entry in found], cache=cache, **_reading(labels), **options)
+    differing = next((check.sentence for check in board.checks if check.code == "labels-differ"), None)
+    if differing is not None:
+        raise TableError(differing)
+    if before is not None:
+        known, labelled = (_labels_by_series(one) for one in (before, board))
+        if moved := [name for name, text in labelled.items() if known.get(name, text) != text]:
+            raise TableError(
+                f"{entries}: the labels of {len(moved)} series ({listed(moved)}) are not those that {private} was made "
+                f"with; take them back, or build another site"
+            )
+    news = None
+    if before is None or _state(before) != _state(board):
+        news = {"day": (day or datetime.now(UTC).date()).isoformat(), **_news(before, board)}
+        history = [*history, news]
+    site.mkdir(parents=True, exist_ok=True)
+    # First the history: where the board beside it is still the old one, the next build takes the line back.
+    write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", site / HISTORY)
+    board.save(private, overwrite=True)
+    _write_pages(site, board, found, history)
+    shown = board if labels is None else _without_labels(board)
+    shown.to_report(site / "report.html", title=entries.resolve().name)
+    return Built(board, news)
+
+
+def _require_own(entry: Entry, labels: Path | None) -> None:
+    """Refuse scores of other detectors: a column may name any, those of other entries, too."""
+    reading = Reading(label="label", score="score", defaults=True, **_reading(labels))
+    found = make_plan([str(entry.data)], reading).detectors
+    if found != (entry.detector_name,):
+        raise TableError(
+            f"{entry.data}: it has scores of {listed(found)}, and is to have those of {entry.detector_name} alone: one "
+            f"column called score, and none that names detectors"
+        )
+
+
+def _reading(labels: Path | None) -> dict[str, Any]:
+    """How entries are read: where labels lie elsewhere, each is a folder with a file for each series."""
+    return {"layout": None if labels is None else "detector/series", "labels": labels}
+
+
+def _without_labels(board: Leaderboard) -> Leaderboard:
+    """A board whose report cannot show events, since it does not know where they are."""
+    return replace(board, plan=None, run={name: value for name, value in board.run.items() if name != "reading"})
+
+
+def _labels_by_series(board: Leaderboard) -> dict[str, str]:
+    return dict(zip(board.series_table["series"], board.series_table["labels"], strict=True))
+
+
+def _state(board: Leaderboard) -> str:
+    """Digest of all that a board says: who, on what, by which definitions, with which values."""
+    ids = sorted(board.signatures.items()), sorted(board.digests.items())
+    facts = (board.detectors, board.series, board.metrics, *ids)
+    return hashlib.sha256(repr(facts).encode() + np.ascontiguousarray(board.values).tobytes()).hexdigest()
+
+
+def _read_history(path: Path, before: Leaderboard | None) -> list[dict[str, Any]]:
+    """The lines so far, less one whose board was never written; refused where it is not the history of the board."""
+    try:
+        history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        states = [(line["before"], line["after"]) for line in history]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path}: not the history that a build writes; take it from where the site is kept") from error
+    state = "" if before is None else _state(before)
+    if states and states[-1][1] != state and states[-1][0] == state:
+        return history[:-1]
+    if (states[-1][1] if states else "") != state:
+        raise TableError(f"{path}: not the history of the board beside it; take both from where the site is kept")
+    return history
+
+
+def _news(before: Leaderboard | None, board: Leaderboard) -> dict[str, Any]:
+    """What is new on a board: who came and went, and which means changed, by what."""
+    known = () if before is None else before.detectors
+    # One digest for all series: of a single one, labels could be tried out until they fit.
+    labels = hashlib.sha256(repr(sorted(_labels_by_series(board).items())).encode()).hexdigest()
+    return {
+        "before": "" if before is None else _state(before),
+        "after": _state(board),
+        "entered": [name for name in board.detectors if name not in known],
+        "left": [name for name in known if name not in board.detectors],
+        "changed": [] if before is None else list(_changed(before, board)),
+        "series": len(board.series),
+        "metrics": list(board.metrics),
+        "labels": labels,
+    }
+
+
+def _changed(before: Leaderboard, board: Leaderboard) -> Iterator[dict[str, Any]]:
+    old, new = ({(row["detector"], row["metric"]): row["mean"] for row in one.summary_rows} for one in (before, board))
+    for (detector, metric), mean in new.items():
+        if (detector, metric) in old and old[detector, metric] != mean:
+            yield {
+                "detector": detector,
+                "metric": metric,
+                "from": old[detector, metric],
+                "to": mean,
+                "by": _cause(before, board, detector, metric),
+            }
+
+
+def _cause(before: Leaderboard, board: Leaderboard, detector: str, metric: str) -> str:
+    """Why a mean is another one: another definition or option, other scores, other series."""
+    texts = [one.own_signatures.get(detector, one.signatures)[metric] for one in (before, board)]
+    old, new = (parse_signature(text) for text in texts)
+    options = [name for name in {**old, **new} if name != "pateval" and old.get(name) != new.get(name)]
+    causes = [f"{name} {old.get(name)} became {new.get(name)}" for name in options]
+    contents = [{key[1:]: text for key, text in one.digests.items() if key[0] == detector} for one in (before, board)]
+    if contents[0].keys() != contents[1].keys():
+        causes.append("other series or runs")
+    elif contents[0] != contents[1]:
+        causes.append("other scores")
+    return "; ".join(causes) or f"pateval {old['pateval']} became {new['pateval']}"
+
+
+def _write_pages(
+    site: Path, board: Leaderboard, entries: Sequence[Entry], history: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write the first page and one for each entry, and take away those of entries that left."""
+    means = {(row["detector"], row["metric"]): row["mean"] for row in board.summary_rows}
+    by_name = {entry.detector_name: entry for entry in entries}
+    rows = [
+        (place, by_name[name], [means[name, metric] for metric in board.metrics])
+        for place, name in enumerate(board.best_first(board.rank_by), start=1)
+    ]
+    facts: dict[str, Any] = {
+        "metrics": board.metrics,
+        "signatures": board.signatures,
+        "history": history[::-1],
+        "rows": rows,
+    }
+    facts |= {"series": len(board.series), "labels": history[-1]["labels"]}
+    folder = site / "entries"
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.html"):
+        if path.stem not in by_name:
+            path.unlink()
+    pages: list[tuple[Path, Entry | None]] = [(site / "index.html", None)]
+    pages += [(folder / f"{name}.html", entry) for name, entry in by_name.items()]
+    for path, entry in pages:
+        page = render_page(
+            asset("site.html", "pateval.entries"), look=asset("look.css"), code="", blocks="", entry=entry, **facts
+        )
+        write_text(page, path)

@@ -1,0 +1,273 @@
+"""The values of a board as arrays: runs of detectors by series by metrics, and what they are of whole detectors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pateval.io import TableError
+from pateval.io.arrow import arrow, has_arrow
+from pateval.leaderboards.statistics import ChanceLevels
+from pateval.output.results import columns_of
+from pateval.validation.wording import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pateval.io.plan import Plan
+    from pateval.leaderboards.result import Leaderboard
+
+    Codes = npt.NDArray[np.integer[Any]]
+    Flags = npt.NDArray[np.bool_]
+    Values = npt.NDArray[np.float64]
+
+AXES = ("detector", "series", "metric")
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Every run of every detector, those of a detector together."""
+
+    detector_code: Codes  # number of the detector of each entry, ascending
+    names: tuple[str, ...]  # of the run of each entry; empty where a detector has no column of runs
+    of_job: Codes  # for each job, or row of a table, the number of its entry
+
+    @classmethod
+    def of(cls, detector_code: Codes, run_code: Codes, runs: Sequence[str]) -> Entries:
+        """Number the runs of each detector, in the order of their names' numbers."""
+        combined = detector_code.astype(np.int64) * len(runs) + run_code
+        known, of_job = np.unique(combined, return_inverse=True)
+        names = tuple(runs[run] for run in (known % max(len(runs), 1)).tolist())
+        return cls(known // max(len(runs), 1), names, of_job)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether there is a column of runs."""
+        return any(self.names)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.intp]:
+        """Where the entries of each detector begin."""
+        return np.flatnonzero(np.diff(self.detector_code, prepend=-1))
+
+    def any_run(self, flags: Flags) -> Flags:
+        """Tell for each detector whether something holds in one of its runs; the first axis is that of entries."""
+        return np.asarray(np.logical_or.reduceat(flags, self.starts, axis=0))
+
+    def first(self, codes: Codes, usable: Flags) -> Codes:
+        """Take for each detector what its first run has where that is usable, else the next; else that of the first."""
+        found = codes[self.starts].copy()
+        done = usable[self.starts].copy()
+        for entry, d in enumerate(self.detector_code.tolist()):
+            fresh = usable[entry] & ~done[d]
+            found[d][fresh] = codes[entry][fresh]
+            done[d] |= fresh
+        return found
+
+    def mean(self, values: Values) -> Values:
+        """Average over the runs of each detector that have a value."""
+        defined = ~np.isnan(values)
+        counts = np.add.reduceat(defined, self.starts, axis=0, dtype=np.intp)
+        sums = np.add.reduceat(np.where(defined, values, 0.0), self.starts, axis=0)
+        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        low, high = (limit.reduceat(values, self.starts, axis=0) for limit in (np.fmin, np.fmax))
+        return np.where(low == high, low, means)  # without rounding where all are the same
+
+    def of_detector(self, detector: int) -> slice:
+        """Return the entries of one detector."""
+        stops = np.append(self.starts[1:], self.detector_code.size)
+        return slice(int(self.starts[detector]), int(stops[detector]))
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """What every run of every detector has."""
+
+    entries: Entries  # which run of which detector
+    values: Values  # entries by series by metrics; NaN where undefined, failed or absent
+    present: Flags  # entries by series
+    reason_codes: Codes  # as values; 0 where there is no reason
+
+    def of_detectors(self) -> tuple[Values, Flags, Codes]:
+        """The same of whole detectors: means, where there is a run, and the first reason where no run has a value."""
+        means = self.entries.mean(self.values)
+        reasons = self.entries.first(self.reason_codes, self.reason_codes > 0)
+        reasons[~np.isnan(means)] = 0
+        return means, self.entries.any_run(self.present), reasons
+
+    def number(self, detector: int) -> int:
+        """Return how many runs a detector has."""
+        own = self.entries.of_detector(detector)
+        return own.stop - own.start
+
+    def spread(self, detector: int, metric: int) -> float | None:
+        """Return the standard deviation over runs (n - 1) of the mean over the series that all its runs have.
+
+        None where there are fewer than two runs, or no such series.
+        """
+        values = self.values[self.entries.of_detector(detector), :, metric]
+        common = values[:, ~np.isnan(values).any(axis=0)]
+        if len(common) < 2 or not common.shape[1]:
+            return None
+        return float(np.std(common.mean(axis=1), ddof=1))
+
+    def partly_defined(self) -> Flags:
+        """Tell for detectors by series by metrics where only some of the runs that are there have a value."""
+        missing = np.isnan(self.values) & self.present[:, :, None]
+        return self.entries.any_run(missing) & self.entries.any_run(~np.isnan(self.values))
+
+
+class Arranged(NamedTuple):
+    """Rows of a table in the places of their detector, series and metric."""
+
+    axes: tuple[tuple[str, ...], ...]  # detectors, series, metrics
+    runs: RunTable
+    reasons: tuple[str, ...]
+    coverage: Values | None
+    chance: Values | None  # as the values
+
+
+def arrange(table: Any, axes: Sequence[Sequence[str]] | None = None, where: object = "") -> Arranged:
+    """Put rows of detector, series, metric, value, reason, and run, coverage and chance where they are, into arrays.
+
+    Without ``axes`` names are in order of appearance; with them others are refused.
+    """
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    names = tuple(tuple(axis) for axis in axes or (columns[name].unique().to_pylist() for name in AXES))
+    d, s, m = (codes_of(columns[name], axis, where) for name, axis in zip(AXES, names, strict=True))
+    if names[0] and (missing := np.setdiff1d(np.arange(len(names[0])), d)).size:
+        name = in_words(names[0][missing[0]])
+        raise TableError(f"{where}: {name} is in run.json and not in scores.parquet; compute the leaderboard again")
+    runs = in_order(columns["run"].unique().to_pylist()) if "run" in columns else ("",)
+    entries = Entries.of(d, codes_of(columns["run"], runs, where) if "run" in columns else np.zeros_like(d), runs)
+    places, shape = (entries.of_job, s, m), (len(entries.names), len(names[1]), len(names[2]))
+
+    def numbers(name: str, *which: Codes) -> Values | None:
+        if name not in columns:
+            return None
+        found = np.full(shape[: len(which)], np.nan)
+        found[which] = columns[name].to_numpy(zero_copy_only=False)
+        return found
+
+    present, codes = np.zeros(shape[:2], dtype=np.bool_), np.zeros(shape, dtype=np.int32)
+    present[places[:2]] = True
+    texts = ("", *(text for text in columns["reason"].unique().to_pylist() if text is not None))
+    codes[places] = codes_of(columns["reason"].fill_null(""), texts, where)
+    reasons = number_reasons(codes, texts)
+    values = np.asarray(numbers("value", *places))
+    coverage, chance = numbers("coverage", *places[:2]), numbers("chance", *places)
+    return Arranged(names, RunTable(entries, values, present, codes), reasons, coverage, chance)
+
+
+def number_reasons(codes: Codes, texts: Sequence[str]) -> tuple[str, ...]:
+    """Number reasons in the order in which they stand in an array, and return them; the first is that of none."""
+    order, known = [0], {0}
+    for part in codes:
+        found, first = np.unique(part, return_index=True)
+        order += [code for code in found[np.argsort(first)].tolist() if code not in known]
+        known.update(order)
+    new = np.zeros(len(texts), dtype=codes.dtype)
+    new[order] = np.arange(len(order))
+    for part in codes:
+        part[...] = new[part]
+    return tuple(texts[code] for code in order)
+
+
+def with_chance(board: Leaderboard) -> Any:
+    """The scores of a board with what random scores reach beside each (pyarrow Table)."""
+    if board.chance is None:
+        return board.scores
+    cells = board if board.runs is None else board.runs
+    e, s = np.nonzero(cells.present)
+    rows = board.chance.rows[e if board.runs is None else board.runs.entries.detector_code[e], s]
+    levels = np.where(rows[:, None] >= 0, board.chance.levels[rows], np.nan)
+    return board.scores.append_column("chance", arrow().array(levels.ravel()))
+
+
+def levels_of(chance: Values) -> ChanceLevels | None:
+    """What random scores reach, given as the values are, once for each distinct steps."""
+    rows: dict[bytes, int] = {}
+    places = np.full(chance.shape[:2], -1, dtype=np.int32)
+    for d, s in np.argwhere(~np.isnan(chance).all(axis=2)).tolist():
+        places[d, s] = rows.setdefault(chance[d, s].tobytes(), len(rows))
+    if not rows:
+        return None
+    levels = np.frombuffer(b"".join(rows), dtype=np.float64).reshape(len(rows), chance.shape[2])
+    return ChanceLevels(levels, places)
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Names as people count, "s2" before "s10", so that the order does not depend on who came first."""
+
+    def key(name: str) -> tuple[Any, ...]:
+        parts = re.split("([0-9]+)", name)
+        parts[1::2] = [f"{len(digits.lstrip('0')):09}{digits.lstrip('0')}" for digits in parts[1::2]]
+        return tuple(parts), name
+
+    return tuple(sorted(set(names), key=key))
+
+
+def by_name(plan: Plan, jobs: npt.NDArray[Any] | None = None) -> Plan:
+    """A plan, or the part of it with some jobs, with the names that these have, in order."""
+    table = plan.jobs
+    columns = {one.name: getattr(table, one.name) for one in fields(table)}
+    changed: dict[str, Any] = {
+        name: array if jobs is None else array[jobs] for name, array in columns.items() if isinstance(array, np.ndarray)
+    }
+    for axis, codes in (("detectors", "detector_code"), ("series", "series_code"), ("runs", "run_code")):
+        used, of_job = np.unique(changed[codes], return_inverse=True)
+        names = [columns[axis][code] for code in used]
+        changed[axis] = in_order(names)
+        places = {name: place for place, name in enumerate(changed[axis])}
+        changed[codes] = np.array([places[name] for name in names], dtype=np.int32)[of_job]
+    return replace(plan, jobs=replace(table, **changed))
+
+
+def cells_of(rows: Iterable[Sequence[Any]], names: Sequence[str] = (*AXES, "value", "reason")) -> Any:
+    """A table of values with their reasons, null where there is none (pyarrow Table)."""
+    columns = columns_of(names, rows)
+    columns["reason"] = [reason or None for reason in columns["reason"]]
+    return table_of(columns)
+
+
+_FLOATS, _FLAGS = ("value", "seconds"), ("coarse", "cached")
+_COUNTS = (
+    *("steps", "recorded", "ignored", "missing", "evaluated", "events", "events_left_out"),
+    *("shortest", "typical", "longest", "gap", "period", "suggested"),
+)
+
+
+def table_of(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """A table (of pyarrow) whose columns are texts, numbers or flags by their names, whatever they hold."""
+    pa = arrow()
+    kinds = dict.fromkeys(_FLOATS, pa.float64()) | dict.fromkeys(_FLAGS, pa.bool_())
+    kinds |= dict.fromkeys(_COUNTS, pa.int64())
+    return pa.table({name: pa.array(column, kinds.get(name, pa.string())) for name, column in columns.items()})
+
+
+def codes_of(column: Any, names: Sequence[str], where: object) -> npt.NDArray[np.intp]:
+    """Numbers of the names in a column."""
+    encoded = column.dictionary_encode()
+    places = {name: place for place, name in enumerate(names)}
+    known = encoded.dictionary.to_pylist()
+    for name in known:
+        if name not in places:
+            raise TableError(
+                f"{where}: {in_words(name)} is in its tables and not in run.json; compute the leaderboard again"
+            )
+    return np.array([places[name] for name in known], dtype=np.intp)[encoded.indices.to_numpy()]
+
+
+def strings(codes: npt.NDArray[Any], names: Sequence[str], nulls: npt.NDArray[np.bool_] | None = None) -> Any:
+    """Return names by their numbers, as a column of texts (of pyarrow, where that is); null where asked for."""
+    if not has_arrow():
+        found = np.array([*names, None], dtype=object)
+        return found[codes if nulls is None else np.where(nulls, len(names), codes)]
+    pa = arrow()
+    indices = pa.array(codes.astype(np.int32), mask=nulls)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string())).cast(pa.string())

@@ -1,0 +1,379 @@
+"""Boards that grow: what is new is computed with only its own files at hand, and put beside what is there.
+
+What comes out is the board that all files together give, whoever was added first: names are in one order, and whatever
+hangs on all detectors, such as ranks, is made anew from the values.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pateval.catalog import find_metrics
+from pateval.evaluation.files import binary_note
+from pateval.evaluation.measures import Measures, Metrics
+from pateval.io import TableError
+from pateval.io.arrow import arrow
+from pateval.io.plan import JobTable, unevenness
+from pateval.leaderboards import diagnostics
+from pateval.leaderboards.arrays import in_order, with_chance
+from pateval.leaderboards.board_files import RUN, already_there, doubt_of, file_digest
+from pateval.leaderboards.result import Leaderboard
+from pateval.leaderboards.run import make_board
+from pateval.leaderboards.tasks import Settings
+from pateval.output.text_table import plain
+from pateval.validation.wording import in_words, listed, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pateval.io import Reading
+
+# What decides that two series are the same, as the table of series has it, and what it is called.
+_TRUTH = {
+    "recorded": "have another number of steps",
+    "labels": "have other labels, or other steps to ignore",
+    "clock": "were recorded at other times",
+    "left_out": "leave out other steps for want of a score",
+}
+
+
+def add(
+    board: Leaderboard,
+    data: object,
+    reading: Reading,
+    *,
+    metrics: Metrics = None,
+    overwrite: bool = False,
+    cache: str | os.PathLike[str] | None = None,
+    where: object = "the leaderboard",
+    **work: Any,
+) -> Leaderboard:
+    """Compute what is new as the board was computed, and put it beside what is there; see `Leaderboard.add`."""
+    _require_jobs(board, where)
+    settings = settings_of(board.run, board.detectors, where, measures=board.measures)
+    if metrics is not None:
+        settings = _of_metrics(settings, metrics)
+        if common := [name for name in settings.ids if name in board.metrics]:
+            raise TableError(f"{where}: {listed(common)} is there already; name metrics that it lacks")
+    settings = replace(settings, cache=None if cache is None else os.fspath(cache))
+    rank_by = board.rank_by if board.rank_by in settings.ids else None
+    new = make_board(data, reading, settings, rank_by=rank_by, base=board, overwrite=overwrite, **work)
+    return merge(board, new, overwrite=overwrite, names=(where, "what is added"))
+
+
+def settings_of(
+    run: Mapping[str, Any],
+    detectors: Sequence[str],
+    where: object,
+    *,
+    measures: Measures | None = None,
+    with_doubt: bool = True,
+) -> Settings:
+    """What was computed of some detectors, as run.json says; ``measures`` where they are known in this process."""
+    doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
+    try:
+        measures = measures or Measures.from_record(run["measures"])
+        measures = replace(measures, thresholds=tuple(one for one in measures.thresholds if one[0] in detectors))
+        doubted = {"doubt": doubt["amount"], "doubt_draws": doubt["draws"]}
+        settings = Settings.of(measures, event_draws=run["event_draws"], **doubted)
+    except (TypeError, ValueError, KeyError) as error:
+        raise TableError(f"{where}: its metrics cannot be computed here: {one_line(error)}") from error
+    return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt["metrics"]))
+
+
+def _of_metrics(settings: Settings, metrics: Metrics) -> Settings:
+    """The same for other metrics, with the lengths, threshold and options of these."""
+    measures = settings.measures
+    found = find_metrics(metrics, global_values=measures.options | {"threshold": measures.threshold})
+    ids = tuple(metric.id for metric in found)
+    return replace(
+        settings,
+        measures=replace(measures, metrics=tuple(found)),
+        tokens={metric.id: metric.cache_token() for metric in found},
+        event_metrics=ids,
+        doubt_metrics=ids if settings.doubt else (),
+    )
+
+
+def grow(
+    folder: Path, data: object, reading: Reading, *, overwrite: bool = False, control: str | None = None, **work: Any
+) -> Leaderboard:
+    """The board in a folder with what is new, not written yet; refused where others have added to it meanwhile."""
+    before, board = file_digest(folder / RUN), Leaderboard.load(folder)
+    grown = add(board, data, reading, overwrite=overwrite, where=folder, **work)
+    if file_digest(folder / RUN) != before:
+        raise TableError(f"{folder}: the leaderboard has changed meanwhile; run this again, finished work is kept")
+    return grown if control is None else grown.against(control)
+
+
+def merge(
+    first: Leaderboard,
+    second: Leaderboard,
+    *,
+    overwrite: bool = False,
+    names: tuple[object, object] = ("the first leaderboard", "the second"),
+) -> Leaderboard:
+    """Put two boards together, or refuse where they do not go together; see `Leaderboard.merge`."""
+    boards = first, second
+    for board, name in zip(boards, names, strict=True):
+        _require_jobs(board, name)
+    for sentence in _objections(first, second, overwrite=overwrite):
+        raise TableError(f"{names[0]}: {names[1]} does not go with it: {sentence}")
+    jobs = _joined_jobs(first, second)
+    series = {row["series"]: row for board in (second, first) for row in diagnostics.rows_of(board.series_table)}
+    axes = (
+        in_order([*first.detectors, *second.detectors]),
+        in_order([*first.series, *second.series]),
+        tuple(dict.fromkeys([*first.metrics, *second.metrics])),
+    )
+    run = _record(first, second, several=len(axes[1]) > 1, units=len(jobs["detector"]))
+    board = Leaderboard.of_cells(
+        _concatenated([with_chance(one) for one in boards]),
+        {**first.facts, **second.facts},
+        axes=axes,
+        rank_by=first.rank_by,
+        signatures={**second.signatures, **first.signatures},
+        own_signatures={name: _own_signatures(boards, name) for name in axes[0] if _own_signatures(boards, name)},
+        measures=_measures(first, second),
+        intervals={} if len(axes[1]) > 1 else {**first.intervals, **second.intervals},
+        jobs=jobs,
+        series_table=diagnostics.series_table([series[name] for name in axes[1] if name in series]),
+        failures=tuple(dict.fromkeys([*_failures_left(first, second), *second.failures])),
+        run=run,
+    )
+    if first.doubt is not None and second.doubt is not None:
+        moved = _concatenated([one.doubt.value_table(one.series) for one in boards if one.doubt is not None])
+        board = replace(board, doubt=doubt_of(moved, run["doubt"], board))
+    return _with_diagnostics(board, boards)
+
+
+def _with_diagnostics(board: Leaderboard, parts: Sequence[Leaderboard]) -> Leaderboard:
+    """Say of a board that was put together what is said of one that was computed at once."""
+    if board.measures is None:
+        raise TableError("how the values were computed is not known here")
+    coarse = diagnostics.coarse_detectors(board.jobs)
+    differing = dict.fromkeys(check for part in parts for check in part.checks if check.code == "labels-differ")
+    checks = (
+        *differing,
+        *diagnostics.spacing_checks(diagnostics.spacings_of(board.series_table), board.measures),
+        *diagnostics.find_warnings(board, coarse),
+    )
+    derived = [_derived_notes(part) for part in parts]
+    of_reading = [note for part, known in zip(parts, derived, strict=True) for note in part.notes if note not in known]
+    return replace(
+        board,
+        coarse=in_order(coarse),
+        checks=checks,
+        warnings=tuple(check.sentence for check in checks),
+        notes=(*_by_number(of_reading), *_derived_notes(board)),
+    )
+
+
+def _derived_notes(board: Leaderboard) -> list[str]:
+    """What the notes say of all detectors together; the others are on how files were read."""
+    columns = _with_runs(board.jobs)
+    runs = in_order(columns["run"])
+    codes: dict[str, Any] = {}
+    for name, axis in (("detector", board.detectors), ("series", board.series), ("run", runs)):
+        places = {text: place for place, text in enumerate(axis)}
+        codes[f"{name}_code"] = np.array([places[text] for text in columns[name]])
+    steps = np.array(columns["steps"])
+    rows: dict[str, Any] = dict.fromkeys(("source", "score", "start", "stop"), np.zeros_like(steps))
+    jobs = JobTable(board.detectors, board.series, runs, (), **codes, **rows, steps=steps)
+    missing = "error" if board.measures is None else board.measures.missing
+    return [*unevenness(jobs), *binary_note(board.predicting), *diagnostics.left_out_lines(columns, missing)]
+
+
+def _by_number(notes: Iterable[str]) -> Iterator[str]:
+    """Say once of several files what is the same for them, as plans do; some notes are of several files already."""
+    known: dict[str, tuple[int, str]] = {}
+    for note in dict.fromkeys(notes):
+        where, _, text = note.partition(": ")
+        several = re.fullmatch(r"(\d+) files \((.*), \.\.\.\)", where)
+        number, first = (int(several[1]), several[2]) if several else (1, where)
+        before = known.get(text, (0, first))
+        known[text] = before[0] + number, before[1]
+    for text, (number, first) in known.items():
+        yield f"{first}: {text}" if number == 1 else f"{number} files ({first}, ...): {text}"
+
+
+def _require_jobs(board: Leaderboard, name: object) -> None:
+    if board.run.get("computed_elsewhere"):
+        raise TableError(f"{name}: its values were computed elsewhere, and how is not known, so nothing can be added")
+    if board.pooled:
+        raise TableError(f"{name}: a pooled leaderboard does not grow; compute it again from all files")
+    if not board.jobs or not board.series_table or board.measures is None:
+        raise TableError(f"{name}: how its values were computed is not known here; compute it again from all files")
+
+
+def _objections(first: Leaderboard, second: Leaderboard, *, overwrite: bool) -> Iterator[str]:
+    """Say why two boards do not go together: criteria in the order in which they matter."""
+    old, new = (plain(dict(board.run)) for board in (first, second))
+    for name, value in old["measures"].items():
+        if name not in ("metrics", "thresholds", "not_pooled") and new["measures"][name] != value:
+            yield f"{name} is {in_words(new['measures'][name])} instead of {in_words(value)}"
+    doubts = [{**(run["doubt"] or {}), "metrics": None} for run in (old, new)]
+    if doubts[0] != doubts[1]:
+        yield "labels are in doubt in another way"
+    for metric in [metric for metric in first.metrics if metric in second.metrics]:
+        texts = [board.signatures[metric].rpartition("|")[0] for board in (first, second)]
+        if texts[0] != texts[1]:
+            yield f"{metric} is measured otherwise or of another definition, {texts[1]} instead of {texts[0]}"
+    yield from _other_series(first, second)
+    for name in sorted({*first.detectors} & {*second.detectors}):
+        if (name in first.predicting) != (name in second.predicting):
+            yield f"detector {in_words(name)} has scores of 0 and 1 only in one of them"
+    if {*first.metrics} != {*second.metrics}:
+        if common := [metric for metric in second.metrics if metric in first.metrics]:
+            yield f"{listed(common)} is there already; other metrics can be added, alone and for all detectors"
+        if first.digests != second.digests:
+            yield "metrics are added for all detectors and series at once, with the same files"
+    elif not overwrite:
+        yield from already_there(first, second.digests)
+    yield from _new_runs(first, second)
+
+
+def _other_series(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
+    known, new = ({row["series"]: row for row in diagnostics.rows_of(board.series_table)} for board in (first, second))
+    both = [(known[name], row) for name, row in new.items() if name in known]
+    for name, what in _TRUTH.items():
+        if other := [row["series"] for old, row in both if (old[name] or "") != (row[name] or "")]:
+            yield f"{len(other)} of {len(both)} series ({listed(other)}) {what}"
+
+
+def _new_runs(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
+    """What is a mean over the runs of a detector cannot take in another run."""
+    runs = [{(detector, run) for detector, _, run in board.digests} for board in (first, second)]
+    common = {detector for detector, _ in runs[0]} & {detector for detector, _ in runs[1] - runs[0]}
+    has_means = first.doubt is not None or first.intervals or common & {*first.own_signatures}
+    if common and has_means:
+        yield (
+            f"{listed(sorted(common))} has other runs, and the limits, chance or moved labels of the leaderboard are "
+            f"means over runs; compute the leaderboard again from all files"
+        )
+
+
+def _joined_jobs(first: Leaderboard, second: Leaderboard) -> dict[str, list[Any]]:
+    """The jobs of both, less those of the first that the second has, too, by detector, series and run."""
+    tables = [_with_runs(board.jobs) for board in (first, second)]
+    keys = ("detector", "series", "run")
+    rows = {tuple(row[name] for name in keys): row for table in tables for row in diagnostics.rows_of(table)}
+    if {*first.metrics} != {*second.metrics}:  # how long it took is what both took
+        for row in diagnostics.rows_of(tables[0]):
+            rows[tuple(row[name] for name in keys)]["seconds"] += row["seconds"]
+    orders = [{name: place for place, name in enumerate(in_order(key[axis] for key in rows))} for axis in range(3)]
+    chosen = sorted(rows, key=lambda key: [order[name] for order, name in zip(orders, key, strict=True)])
+    found = {name: [rows[key].get(name) for key in chosen] for name in tables[0]}
+    if not any(found["run"]):
+        del found["run"]
+    return found
+
+
+def _with_runs(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    return {
+        "detector": columns["detector"],
+        "series": columns["series"],
+        "run": [""] * len(columns["series"]),
+        **columns,
+    }
+
+
+def _concatenated(tables: Sequence[Any]) -> Any:
+    """Tables below each other; where one has no runs, and another has, its runs have no name."""
+    pa = arrow()
+    if any("run" in table.column_names for table in tables):
+        tables = [
+            table
+            if "run" in table.column_names
+            else table.append_column("run", pa.array([""] * len(table), pa.string()))
+            for table in tables
+        ]
+    return pa.concat_tables(tables, promote_options="default").combine_chunks()
+
+
+def _own_signatures(boards: Sequence[Leaderboard], name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for board in boards:
+        found |= board.own_signatures.get(name, {})
+    return found
+
+
+def _measures(first: Leaderboard, second: Leaderboard) -> Any:
+    known = [board.measures for board in (first, second) if board.measures is not None]
+    metrics = {metric.id: metric for measures in reversed(known) for metric in measures.metrics}
+    ids = dict.fromkeys([*first.metrics, *second.metrics])
+    thresholds = dict.fromkeys(one for measures in known for one in measures.thresholds)
+    return replace(known[0], metrics=tuple(metrics[name] for name in ids), thresholds=tuple(thresholds))
+
+
+def _failures_left(first: Leaderboard, second: Leaderboard) -> list[str]:
+    """The failures of the first board, less those on what the second has."""
+    gone = tuple(f"detector {detector!r}, series {series!r}" for detector, series, _ in second.digests)
+    return [line for line in first.failures if not line.startswith(gone)] if gone else list(first.failures)
+
+
+def _record(first: Leaderboard, second: Leaderboard, *, several: bool, units: int) -> dict[str, Any]:
+    """What run.json says of how both were made, and of where their inputs are."""
+    old, new = (plain(dict(board.run)) for board in (first, second))
+    directory = old["reading"]["directory"]
+    new = _anchored(new) if new["reading"]["directory"] != directory else new
+    kept = [place for place, path in enumerate(old["inputs"]) if path not in new["inputs"]]
+    readings = [run["reading"] for run in (old, new)]
+    shift = len(readings[0]["layouts"])
+    reading = {
+        "directory": directory,
+        "event_files": list(dict.fromkeys(path for one in readings for path in one["event_files"])),
+        "layouts": [layout for one in readings for layout in one["layouts"]],
+        "layout_of_input": [
+            *(readings[0]["layout_of_input"][place] for place in kept),
+            *(number + shift for number in readings[1]["layout_of_input"]),
+        ],
+    }
+    more = [metric for metric in second.metrics if metric not in first.metrics]
+    spelled = dict(zip(second.metrics, new["measures"]["metrics"], strict=True))
+    thresholds = dict.fromkeys(tuple(one) for run in (old, new) for one in run["measures"]["thresholds"])
+    doubt = old["doubt"] and {
+        **old["doubt"],
+        "metrics": list(dict.fromkeys([*old["doubt"]["metrics"], *new["doubt"]["metrics"]])),
+    }
+    return {
+        **new,
+        "inputs": [*(old["inputs"][place] for place in kept), *new["inputs"]],
+        "reading": reading,
+        "measures": {
+            **old["measures"],
+            "metrics": [*old["measures"]["metrics"], *(spelled[metric] for metric in more)],
+            "thresholds": list(thresholds),
+        },
+        "event_draws": 0 if several else old["event_draws"],
+        "event_metrics": list(dict.fromkeys([*old["event_metrics"], *new["event_metrics"]])),
+        "doubt": doubt,
+        "units": units,
+        **{name: old[name] + new[name] for name in ("computed", "from_cache", "failed")},
+        "seconds": round(old["seconds"] + new["seconds"], 3),
+    }
+
+
+def _anchored(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A record whose relative paths say where they are, since the board beside it was computed elsewhere."""
+    folder = Path(run["reading"]["directory"])
+
+    def anchored(path: Any) -> Any:
+        return str(folder / path) if isinstance(path, str) and (folder / path).exists() else path
+
+    layouts = []
+    for layout in run["reading"]["layouts"]:
+        moved = {**layout, "labels_folder": anchored(layout["labels_folder"])}
+        for name in ("events", "ignored"):
+            if moved[name] is not None:
+                moved[name] = {**moved[name], "where": anchored(moved[name]["where"])}
+        layouts.append(moved)
+    files = [anchored(path) for path in run["reading"]["event_files"]]
+    reading = {**run["reading"], "layouts": layouts, "event_files": files}
+    return {**run, "inputs": [anchored(path) for path in run["inputs"]], "reading": reading}
