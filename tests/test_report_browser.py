@@ -4,7 +4,6 @@ import io
 import json
 import re
 import subprocess
-import time
 from urllib.parse import urlencode
 
 import numpy as np
@@ -245,12 +244,8 @@ class TestTable:
         board = board_of(page)
         expected = board["summary"]["pate_ap"]["mean"][board["detectors"].index("window PCA")]
         for suffix in ("csv", "md", "tex", "json"):
-            page.evaluate(f"document.querySelector('[data-format={suffix}]').click()")
-            path = tmp_path / f"leaderboard.{suffix}"
-            end = time.monotonic() + 20
-            while not path.exists() and time.monotonic() < end:
-                time.sleep(0.05)
-            content = path.read_text(encoding="utf-8")
+            page.download(f"document.querySelector('[data-format={suffix}]').click()")
+            content = (tmp_path / f"leaderboard.{suffix}").read_text(encoding="utf-8")
             assert "window PCA" in content
             assert "random" not in content
             if suffix == "json":
@@ -526,11 +521,8 @@ class TestHostileNames:
             assert text(browser, "main h1") == f"{name} on {name}"
         assert browser.evaluate("document.querySelectorAll('main script, main img').length") == 0
         browser.go("#view=table")
-        browser.evaluate("document.querySelector('[data-format=csv]').click()")
-        browser.evaluate("document.querySelector('[data-format=md]').click()")
-        end = time.monotonic() + 20
-        while not (tmp_path / "leaderboard.md").exists() and time.monotonic() < end:
-            time.sleep(0.05)
+        browser.download("document.querySelector('[data-format=csv]').click()")
+        browser.download("document.querySelector('[data-format=md]').click()")
         lines = (tmp_path / "leaderboard.csv").read_text(encoding="utf-8").splitlines()
         assert {"'=1+1", "'-2+3", "'@sum"} <= {line.split(",")[0] for line in lines}
         assert "<script>" not in (tmp_path / "leaderboard.md").read_text(encoding="utf-8")

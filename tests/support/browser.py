@@ -56,7 +56,7 @@ class Browser:
         os.close(read_end)
         os.close(write_end)
         self._number, self._buffer, self._answers, self._session = 0, b"", {}, None
-        self.logged, self.requests = [], []
+        self.logged, self.requests, self.downloaded = [], [], 0
         target = self._send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -115,6 +115,8 @@ class Browser:
             self.logged.append(parameters["entry"]["text"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(parameters["request"]["url"])
+        elif method == "Browser.downloadProgress" and parameters["state"] == "completed":
+            self.downloaded += 1
 
     def resize(self, width, height, *, mobile=False):
         """Set the size of the window."""
@@ -130,7 +132,16 @@ class Browser:
 
     def downloads(self, folder):
         """Put downloads into a folder."""
-        self._send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        self._send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder), eventsEnabled=True)
+
+    def download(self, expression, seconds=30):
+        """Evaluate what starts a download, and wait until its file is whole."""
+        before, end = self.downloaded, time.monotonic() + seconds
+        self.evaluate(expression)
+        while self.downloaded == before:
+            if time.monotonic() > end:
+                raise TimeoutError(f"this never downloaded anything: {expression}")
+            self.frame()
 
     def open(self, path, fragment="", ready="document.querySelector('main h1') !== null"):
         """Open a file and wait until it has drawn itself; return how long that took, in seconds."""
