@@ -69,20 +69,22 @@ def draw(cells: list[dict[str, Any]], path: Path, limit: float) -> None:
 
 
 def draw_scaling(cells: list[dict[str, Any]], path: Path) -> None:
-    """Draw CPU time and peak memory over length, ours as a thick line and each package as a thin one."""
+    """Draw CPU time and peak memory over length, ours alone as a thick line and each package as a thin one."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import NullFormatter
 
     metrics = list(dict.fromkeys(cell["metric"] for cell in cells if cell["package"]))
     figure, axes = plt.subplots(len(metrics), 2, figsize=(7, 2.2 * len(metrics)), sharex=True, squeeze=False)
     for row, metric in zip(axes, metrics, strict=True):
         found = [cell for cell in cells if cell["metric"] == metric]
         for place, quantity, unit in zip(row, ("seconds", "bytes"), (1, 1e-6), strict=True):
-            ours = {cell["steps"]: cell[f"our_{quantity}"] for cell in found if cell[f"our_{quantity}"]}
-            place.plot(list(ours), [unit * value for value in ours.values()], color="black", linewidth=2.5)
+            alone = [cell for cell in found if not cell["package"] and cell[f"our_{quantity}"]]
+            values = [unit * cell[f"our_{quantity}"] for cell in alone]
+            place.plot([cell["steps"] for cell in alone], values, color="black", linewidth=2.5)
             for number, package in enumerate(dict.fromkeys(cell["package"] for cell in found if cell["package"])):
                 of_package = [cell for cell in found if cell["package"] == package and cell[f"their_{quantity}"]]
                 place.plot(
@@ -94,6 +96,7 @@ def draw_scaling(cells: list[dict[str, Any]], path: Path) -> None:
                     linewidth=0.8,
                 )
             place.set(xscale="log", yscale="log")
+            place.yaxis.set_minor_formatter(NullFormatter())
             place.grid(color="0.9")
             place.set_axisbelow(True)
         row[0].set_ylabel(metric, size=9)

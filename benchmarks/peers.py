@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import json
 import platform
 import statistics
@@ -39,6 +40,7 @@ from side_by_side import labelled_scores, peak_bytes, table
 import pateval as pv
 from pateval import compat
 
+OURS = "pateval"
 TARGET = Path(__file__).parents[1] / "docs" / "results" / "speed"
 LIMIT = 30.0
 # Steps and events.
@@ -57,13 +59,12 @@ NINE = [
     "affiliation_f1",
 ]
 EVERYTHING, CATALOGUE = "nine metrics at once", "whole catalogue"
+NINE_AT_ONCE = "nine(labels, scores, predictions)"
 ORDER = [PATE_EXACT, PATE_SAMPLED, VUS_PR, AFFILIATION, RANGE_BASED, AVERAGE_PRECISION, EVERYTHING, CATALOGUE]
 EXTRA = [
     (
         "TSB-AD",
-        Call(
-            "", "get_metrics(scores, labels, pred=predictions)", "nine(labels, scores, predictions)", sheet=EVERYTHING
-        ),
+        Call("", "get_metrics(scores, labels, pred=predictions)", NINE_AT_ONCE, sheet=EVERYTHING),
     ),
 ]
 
@@ -87,6 +88,8 @@ class Cell:
     remark: str
     our_bytes: int | None = None
     their_bytes: int | None = None
+    version: str = ""  # of the package
+    commit: str = ""  # of ours
 
 
 def series_of(steps: int, events: int) -> dict[str, Any]:
@@ -141,20 +144,38 @@ def measure(process: PeerProcess, call: Call, case: Path, series: dict[str, Any]
         remark=answer.get("error", ""),
         our_bytes=peak_bytes(lambda: eval(call.ours, space)),  # noqa: S307  # from the table
         their_bytes=process.ask(case, call.theirs, memory=True).get("bytes") if known else None,
+        version=installed_version(process.peer),
+        commit=commit_at_hand(),
     )
 
 
-def catalogue_cells(cases: list[tuple[Path, dict[str, Any], int, int]]) -> list[Cell]:
-    """All metrics of the catalogue, for which nobody else has a call."""
+@functools.cache
+def commit_at_hand() -> str:
+    """Return the commit that is measured."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def own_cells(cases: list[tuple[Path, dict[str, Any], int, int]]) -> list[Cell]:
+    """Ours alone, at lengths that no other package reaches, too; and the whole catalogue, which no other has."""
+    calls = {
+        call.sheet: call.ours for _, call in reversed([*EXTRA, *((name, c) for name in CALLS for c in CALLS[name])])
+    }
+    calls[CATALOGUE] = "dict(pv.evaluate(labels, scores, predictions, metrics='all'))"
     cells: list[Cell] = []
-    for _, series, steps, events in cases:
-        if cells and cells[-1].our_seconds * steps / cells[-1].steps > LIMIT:
-            break
-        begin = time.process_time()
-        memory = peak_bytes(lambda series=series: pv.evaluate(**series, metrics="all"))
-        spent = time.process_time() - begin
-        nobody = (None, None, None, None, 1, None, None, "no other has them")
-        cells.append(Cell(CATALOGUE, steps, events, "", spent, *nobody, our_bytes=memory))
+    for sheet in ORDER:
+        expected = 0.0
+        for _, series, steps, events in cases:
+            if expected * steps > LIMIT:
+                break
+            space = {**series, "pv": pv, "compat": compat, "nine": nine}
+            our_turn(calls[sheet], space)
+            seconds = statistics.median(our_turn(calls[sheet], space)[0] for _ in range(TURNS if steps < 10**6 else 1))
+            memory = peak_bytes(lambda call=calls[sheet], space=space: eval(call, space))  # noqa: S307  # from the table
+            nobody = (None, None, None, None, 1, None, None, "ours alone")
+            cells.append(Cell(sheet, steps, events, "", seconds, *nobody, our_bytes=memory, commit=commit_at_hand()))
+            print(f"ours, {sheet}: {steps:,} steps, {in_words(seconds)}", flush=True)
+            expected = seconds / steps
     return cells
 
 
@@ -194,7 +215,7 @@ def read_cells(path: Path) -> list[Cell]:
     """Cells of an earlier run, so that one package can be measured again."""
     if not path.exists():
         return []
-    text = {"metric", "package", "remark"}
+    text = {"metric", "package", "remark", "version", "commit"}
     with path.open(newline="", encoding="utf-8") as file:
         rows = [
             {name: entry if name in text else json.loads(entry or "null") for name, entry in row.items()}
@@ -203,7 +224,7 @@ def read_cells(path: Path) -> list[Cell]:
     return [Cell(**row) for row in rows]
 
 
-def write_sheet(cells: list[Cell], folder: Path, commit: str) -> None:
+def write_sheet(cells: list[Cell], folder: Path) -> None:
     """Write the numbers, the chart and the page."""
     folder.mkdir(parents=True, exist_ok=True)
     cells = sorted(cells, key=lambda cell: (ORDER.index(cell.metric), cell.steps, cell.package.lower()))
@@ -213,7 +234,7 @@ def write_sheet(cells: list[Cell], folder: Path, commit: str) -> None:
         writer.writerows(asdict(cell) for cell in cells)
     draw([asdict(cell) for cell in cells], folder / "speed.png", LIMIT)
     draw_scaling([asdict(cell) for cell in cells], folder / "scaling.png")
-    (folder / "README.md").write_text(page(cells, commit), encoding="utf-8")
+    (folder / "README.md").write_text(page(cells), encoding="utf-8")
 
 
 def verdict(cell: Cell) -> str:
@@ -250,7 +271,7 @@ def _ratio(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def page(cells: list[Cell], commit: str) -> str:
+def page(cells: list[Cell]) -> str:
     """The sheet as Markdown."""
     rows = {name: [cell for cell in cells if cell.metric == name] for name in dict.fromkeys(c.metric for c in cells)}
     parts = []
@@ -270,13 +291,13 @@ def page(cells: list[Cell], commit: str) -> str:
                 verdict(cell),
             ]
             for cell in found
+            if cell.package
         ]
         header = ["package", "steps", "events", "ours", "theirs", "theirs over ours", "our MB", "their MB", "values"]
         parts.append(f"## {name[0].upper() + name[1:]}\n\n{table(header, lines)}\n")
     alone = [[f"{c.steps:,}", f"{c.events:,}", in_words(c.our_seconds)] for c in rows.get(CATALOGUE, [])]
-    versions = ", ".join(
-        f"{name} {installed_version(PEERS[name])}" for name in PEERS if any(cell.package == name for cell in cells)
-    )
+    versions = ", ".join(dict.fromkeys(f"{cell.package} {cell.version}" for cell in cells if cell.package))
+    commits = " and ".join(dict.fromkeys(cell.commit for cell in cells))
     return f"""\
 # Speed beside other packages
 
@@ -287,7 +308,8 @@ in brackets; without brackets there was one turn, because it took more than {ENO
 
 ![Ratios of CPU times, by metric and length](speed.png)
 
-How both grow with the length, on the same axes, time on the left and memory on the right:
+How both grow with the length, on the same axes, time on the left and memory on the right; ours goes on
+where theirs would take too long:
 
 ![CPU time and memory by length, ours and theirs, by metric](scaling.png)
 
@@ -307,14 +329,14 @@ What to look out for when you read it:
 * The series are made: events in 5 % of the steps, noisy scores smoothed over nine steps, the highest 5 % of them as
   predictions.
 
-Commit {commit}, Python {platform.python_version()}, NumPy {np.__version__}; {versions}.
+Commit {commits}, Python {platform.python_version()}, NumPy {np.__version__}; {versions}.
 All numbers: [speed.csv](speed.csv).
 
 {chr(10).join(parts)}
 ## The whole catalogue
 
 All {len(pv.catalogue())} metrics of `pv.evaluate(..., metrics="all")`, in one call. No other package has them, so
-there is no ratio. One run each; the first is the slowest per step because it also imports what it needs.
+there is no ratio.
 
 {table(["steps", "events", "ours"], alone)}
 """
@@ -323,19 +345,17 @@ there is no ratio. One run each; the first is the slowest per step because it al
 def main() -> None:
     """Measure, and write the page, the numbers and the chart."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"all unless named: {', '.join(CALLS)}")
+    names = [*CALLS, OURS]
+    parser.add_argument("peers", nargs="*", metavar="PEER", help=f"all unless named: {', '.join(names)}")
     parser.add_argument("-o", "--output", type=Path, default=TARGET)
     arguments = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
-    ).stdout.strip()
     cells = read_cells(arguments.output / "speed.csv")
     with tempfile.TemporaryDirectory() as folder:
         cases = made_cases(Path(folder))
-        for peer in arguments.peers or [*CALLS, ""]:
-            found = cells_of(peer, cases) if peer else catalogue_cells(cases)
-            cells = [cell for cell in cells if cell.package != peer] + found
-            write_sheet(cells, arguments.output, commit)
+        for name in arguments.peers or names:
+            found = own_cells(cases) if name == OURS else cells_of(name, cases)
+            cells = [cell for cell in cells if (cell.package or OURS) != name] + found
+            write_sheet(cells, arguments.output)
 
 
 if __name__ == "__main__":
