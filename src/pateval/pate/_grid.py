@@ -18,6 +18,7 @@ definition says. ``docs/grid.md`` derives the bound of the rounding error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -53,7 +54,7 @@ def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     total = _head_area(grid, dropped, found, head)
     if head < thresholds:
         total += _tail_area(grid, dropped, found, head)
-    return min(total + float(grid.mean(dropped.correction)), 1.0)  # Rounding may pass 1.
+    return min(total + float(dropped.correction.mean()), 1.0)  # Rounding may pass 1.
 
 
 @dataclass
@@ -71,7 +72,7 @@ class _TruePositives:
 
 
 class _Grid:
-    """Distinct buffers with their shares in the mean, the weights of the rule, and the early steps.
+    """Ascending buffers, the weights of the rule, and the early steps.
 
     ``own`` and ``joint`` are the early steps whose weight depends on the early buffer alone, and on both; ``after`` and
     ``before`` are ``a`` and ``b`` of the formula, with a 0 after the last threshold; ``first_precision`` is what the
@@ -80,9 +81,7 @@ class _Grid:
 
     def __init__(self, steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaRule) -> None:
         self.steps = steps
-        self.early, early_counts = np.unique(early, return_counts=True)
-        self.delay, delay_counts = np.unique(delay, return_counts=True)
-        self.early_share, self.delay_share = early_counts / len(early), delay_counts / len(delay)
+        self.early, self.delay = np.sort(early), np.sort(delay)
         limits = steps.limits
         is_joint = steps.is_joint(early, delay)
         # What the delayed zone of the event before leaves of each early zone: delays x events.
@@ -98,9 +97,10 @@ class _Grid:
         """Early buffers x delays."""
         return self.early.size, self.delay.size
 
-    def mean(self, values: Array, rows: slice = slice(None)) -> Array:
-        """Mean over the grid of a table of values, or of each of several: early buffers x delays, 0 outside rows."""
-        return np.matmul(np.matmul(values, self.delay_share), self.early_share[rows])
+    @property
+    def pairs(self) -> int:
+        """Number of pairs."""
+        return math.prod(self.shape)
 
     def fixed_gains(self, start: int, stop: int) -> Array:
         """True positives gained inside events and after them: thresholds x delays, 0 after the last threshold."""
@@ -139,7 +139,7 @@ class _JointGains:
     def __init__(self, places: IntArray, by_early: Array, by_delay: Array, size: int) -> None:
         self._places, self._by_early, self._by_delay = places, by_early[:, :, None], by_delay[:, None]
         self._edges = np.searchsorted(places, np.arange(size + 1)).tolist()
-        self._first_rows = np.count_nonzero(by_early == 0, axis=1)  # A longer buffer never weighs less.
+        self._first_rows = np.count_nonzero(by_early == 0, axis=1).tolist()  # A longer buffer never weighs less.
         self._none = _Gains(places[:0], slice(0), np.empty((0, 0, by_delay.shape[1])))
 
     def between(self, start: int, stop: int) -> _Gains:
@@ -147,12 +147,11 @@ class _JointGains:
         first, last = self._edges[start], self._edges[stop]
         if first == last:
             return self._none
-        rows = slice(int(self._first_rows[first:last].min()), None)
+        rows = slice(min(self._first_rows[first:last]), None)
         places = self._places[first:last] - start
         tables = np.minimum(self._by_early[first:last, rows], self._by_delay[first:last])
-        is_tied = places[1:] == places[:-1]  # Steps with the same score.
-        if is_tied.any():
-            firsts = np.flatnonzero(np.append(True, ~is_tied))
+        firsts = np.flatnonzero(np.diff(places, prepend=-1)) if last - first > 1 else places[:0]
+        if 0 < firsts.size < places.size:  # Steps with the same score.
             places, tables = places[firsts], np.add.reduceat(tables, firsts)
         return _Gains(places, rows, tables)
 
@@ -174,7 +173,7 @@ def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
             reward = grid.after[rank] * counts + grid.before[rank] * counts_before
             if rank == 0:
                 reward += grid.first_precision
-            total += float(grid.mean((recall - recall_before) * reward))
+            total += float(((recall - recall_before) * reward).mean())
             dropped.visit(rank, counts)
     return total
 
@@ -187,7 +186,7 @@ def _tail_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
     weight = grid.after[head] + grid.before[head]
     first = weight * (level - missed[head - 1])
     first += grid.after[head] * (grid.own_gains(head, head + 1)[0, :, None] + grid.fixed_gains(head, head + 1)[0])
-    total = float(grid.mean(first * (missed[head - 1] / level)))
+    total = float((first * (missed[head - 1] / level)).mean())
     inverse = 1 / level
     for start in range(head, missed.size, _CHUNK):
         chunk_total, inverse = _chunk_area(grid, dropped, found, start, min(start + _CHUNK, missed.size), inverse)
@@ -207,47 +206,48 @@ def _chunk_area(
     by_delay = before[:-1, None] * fixed[:-1] + after[1:, None] * fixed[1:] + (change * missed)[:, None]
     by_early = before[:-1, None] * own[:-1] + after[1:, None] * own[1:]
     over_early, over_delay = np.empty_like(by_delay), np.zeros_like(by_early)
+    ones_early, ones_delay = np.ones(grid.early.size), np.ones(grid.delay.size)
     has_early = set(np.flatnonzero(by_early.any(axis=1)).tolist())
     watched, total = dropped.watched(start, stop), 0.0
     moves = fixed[:-1] + (missed - missed_before)[:, None]
-    level = found.total + grid.steps.missed[start - 1]
-    for first, levels, gains in _levels(level, moves, own[:-1], grid.joint_gains(start, stop)):
+    for first, levels, gains in _levels(found, missed_before[0], moves, own[:-1], grid.joint_gains(start, stop)):
         last = first + len(levels)
         for rank in sorted(watched.intersection(range(start + first, start + last))) if watched else ():
             dropped.visit(rank, levels[rank - start - first] - missed[rank - start])
         inverses = 1.0 / levels
         if len(levels) == 1:  # Products of a single table cost less by themselves.
-            np.dot(grid.early_share, inverses[0], out=over_early[first])
+            np.dot(ones_early, inverses[0], out=over_early[first])
             if first in has_early:
-                np.dot(inverses[0], grid.delay_share, out=over_delay[first])
+                np.dot(inverses[0], ones_delay, out=over_delay[first])
         else:
-            np.matmul(grid.early_share, inverses, out=over_early[first:last])
-            np.matmul(inverses, grid.delay_share, out=over_delay[first:last])
+            np.matmul(ones_early, inverses, out=over_early[first:last])
+            np.matmul(inverses, ones_delay, out=over_delay[first:last])
         if gains.places.size:
-            found.joint[gains.rows] += gains.tables.sum(axis=0)
             ranks = first + gains.places
             former = inverse[None] if len(levels) == 1 else np.concatenate([inverse[None], inverses])[gains.places]
-            rewards = grid.mean(gains.tables * former[:, gains.rows], gains.rows)
+            rewards = np.einsum("ked,ked->ke", gains.tables, former[:, gains.rows]).sum(axis=1)
             total += float(rewards @ (after[ranks] * missed_before[ranks]))
             if before[first]:  # Average precision has no such part.
-                rewards = grid.mean(gains.tables * inverses[gains.places, gains.rows], gains.rows)
+                rewards = np.einsum("ked,ked->ke", gains.tables, inverses[gains.places, gains.rows]).sum(axis=1)
                 total += float(rewards @ (before[ranks] * missed[ranks]))
         inverse = inverses[-1]
     # One sum for a chunk keeps rounding errors from adding up.
     found.fixed += fixed[:-1].sum(axis=0)
     found.own += own[:-1].sum(axis=0)
-    total += float(((np.einsum("kj,kj->k", over_early * grid.delay_share, by_delay) - change) * missed).sum())
-    total += float((np.einsum("kj,kj->k", over_delay * grid.early_share, by_early) * missed).sum())
-    return total, inverse
+    sums = np.einsum("kj,kj->k", over_early, by_delay) + np.einsum("kj,kj->k", over_delay, by_early)
+    return total / grid.pairs + float(((sums / grid.pairs - change) * missed).sum()), inverse
 
 
-def _levels(level: Array, moves: Array, own: Array, joint: _JointGains) -> Iterator[tuple[int, Array, _Gains]]:
+def _levels(
+    found: _TruePositives, missed: float, moves: Array, own: Array, joint: _JointGains
+) -> Iterator[tuple[int, Array, _Gains]]:
     """X of each threshold, early buffers x delays, for as many thresholds together as fit the cache.
 
-    ``level`` is X before the first threshold, and is overwritten; each moves it by a row, a column, and a table where
-    there is a joint gain. Yields the number of the first threshold of a batch, their tables, which are overwritten by
-    the next, and their joint gains.
+    ``found`` and ``missed`` are those before the first threshold; each moves X by a row, a column, and a table where
+    there is a joint gain, which ``found`` takes in. Yields the number of the first threshold of a batch, their tables,
+    which are overwritten by the next, and their joint gains.
     """
+    level = found.total + missed
     if level.size > _MAX_PAIRS_IN_BATCHES:
         # Where all delays move alike, adding one number is faster than adding a row.
         is_uniform: list[bool] = (moves == moves[:, :1]).all(axis=1).tolist()
@@ -256,6 +256,7 @@ def _levels(level: Array, moves: Array, own: Array, joint: _JointGains) -> Itera
             gains = joint.between(place, place + 1)
             if gains.places.size:
                 level[gains.rows] += gains.tables[0]
+                found.joint[gains.rows] += gains.tables[0]
             if place in has_own:
                 level += own[place, :, None]
             if not is_uniform[place]:
@@ -276,6 +277,7 @@ def _levels(level: Array, moves: Array, own: Array, joint: _JointGains) -> Itera
         for first_place, stop_place, table in zip(gains.places, following, gains.tables, strict=True):
             gained += table
             levels[first_place:stop_place, gains.rows] += gained
+        found.joint[gains.rows] += gained
         yield first, levels, gains
         level = levels[-1]
 
