@@ -240,7 +240,7 @@ class TestDocumented:
         monkeypatch.setattr(sys.modules[__name__], "__doc__", SHARED)
         lines = documented(metric).__doc__.split("\n")
         heads = [line for line, below in pairwise(lines) if below and not below.strip("-")]
-        assert heads == ["Parameters", "Raises", "References", "Examples"]
+        assert heads == ["Parameters", "Returns", "Raises", "References", "Examples"]
         assert [line.split(" : ")[0] for line in lines if " : " in line] == ["labels", "scores", "width", "missing"]
         assert lines[lines.index("width : int") + 1] == "    How wide."
         assert ".. [1] A book." in lines

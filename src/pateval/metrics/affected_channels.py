@@ -9,6 +9,19 @@ predictions : array-like of 0 and 1, steps by channels
 anomalies : array-like of int, steps by channels, optional
     Which anomaly each labelled cell belongs to, 0 exactly where the label is 0. By default each maximal run of
     steps with a labelled channel is one anomaly.
+subsystems : iterable, optional
+    A name per channel; channels of one name are counted as one, affected or detected where any of them is.
+
+Raises
+------
+UndefinedMetricError
+    If the labels hold no anomaly.
+ValueError
+    If ``anomalies`` does not match the labels, or ``subsystems`` does not name every channel.
+
+Warnings
+--------
+Predictions outside every anomaly cost nothing, and one predicted step inside an anomaly blames a channel.
 
 References
 ----------
@@ -53,27 +66,11 @@ def affected_channels(
 
     for each anomaly, and the mean of each over the anomalies.
 
-    Parameters
-    ----------
-    subsystems : iterable, optional
-        A name per channel; channels of one name are counted as one, affected or detected where any of them is.
-
     Returns
     -------
     PRF
         Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted. The F1 is the mean of the anomalies' F1,
         not that of the mean precision and recall.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError
-        If ``anomalies`` does not match the labels, or ``subsystems`` does not name every channel.
-
-    Warnings
-    --------
-    Predictions outside every anomaly cost nothing, and one predicted step inside an anomaly blames a channel.
 
     Examples
     --------
@@ -105,26 +102,8 @@ def affected_channels_f_beta(
 
     Parameters
     ----------
-    subsystems : iterable, optional
-        A name per channel; channels of one name are counted as one.
     beta : float, default 0.5
         How many times recall counts as much as precision; above 0. The default is that of the benchmark.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly.
-    ValueError
-        If ``anomalies`` does not match the labels, or ``subsystems`` does not name every channel.
-
-    Warnings
-    --------
-    Predictions outside every anomaly cost nothing, and one predicted step inside an anomaly blames a channel.
 
     Examples
     --------

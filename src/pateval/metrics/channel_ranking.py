@@ -11,6 +11,13 @@ percent : float, default 100
 missing : {"error", "ignore", "normal"}
     What to do where the score of a channel is NaN or null: refuse it, leave out the step, or tie it below all
     others of its step.
+
+References
+----------
+.. [1] Y. Su et al., "Robust anomaly detection for multivariate time series through stochastic recurrent neural
+   network", KDD 2019, doi:10.1145/3292500.3330672.
+.. [2] S. Tuli, G. Casale, N. R. Jennings, "TranAD: deep transformer networks for anomaly detection in multivariate
+   time series data", PVLDB 15(6), 2022, arXiv:2201.07284.
 """
 
 from __future__ import annotations
@@ -51,11 +58,6 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
 
     and the mean over the steps with a labelled channel. Where scores are tied it is the mean over all their orders.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
-
     Warnings
     --------
     A step counts fully whatever the scores where all channels are labelled or looked at. Only anomalous steps are
@@ -64,13 +66,6 @@ def channel_hit_rate(labels: ArrayLike, scores: ArrayLike, *, percent: float = 1
     Notes
     -----
     The program of TranAD breaks ties by one arbitrary order.
-
-    References
-    ----------
-    .. [1] Y. Su et al., "Robust anomaly detection for multivariate time series through stochastic recurrent neural
-       network", KDD 2019, doi:10.1145/3292500.3330672.
-    .. [2] S. Tuli, G. Casale, N. R. Jennings, "TranAD: deep transformer networks for anomaly detection in multivariate
-       time series data", PVLDB 15(6), 2022, arXiv:2201.07284.
 
     Examples
     --------
@@ -94,20 +89,10 @@ def channel_ndcg(labels: ArrayLike, scores: ArrayLike, *, percent: float = 100, 
 
     and the mean over these steps. Where scores are tied, every rank of the tie carries its mean label.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
-
     Warnings
     --------
     A step with all channels labelled counts fully whatever the scores. Only anomalous steps are judged, and only the
     order of the channels at a step: false alarms cost nothing.
-
-    References
-    ----------
-    .. [1] S. Tuli, G. Casale, N. R. Jennings, "TranAD: deep transformer networks for anomaly detection in multivariate
-       time series data", PVLDB 15(6), 2022, arXiv:2201.07284.
 
     Examples
     --------

@@ -5,7 +5,7 @@ Parameters
 unit : str, optional
     Measure the delay in this unit of time, such as "s", "min" or "10min", on ``times``, instead of in steps.
 times, time_unit
-    When each step was recorded: dates, or numbers with ``time_unit``; needed for ``unit`` alone.
+    When each step was recorded: dates, or numbers with ``time_unit``; needed where something is measured in time.
 early, delay : int, default 100
     How far before and after the onset an alarm still belongs to it, in steps.
 """
@@ -161,11 +161,6 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
     An alarm is the first step of a predicted run; it is near if it lies from ``early`` steps before the event's first
     step to ``delay`` steps after it.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 0 where nothing is predicted.
-
     Warnings
     --------
     False alarms cost nothing: many short ones reach 1. Read it next to `false_alarm_rate`.
@@ -198,10 +193,6 @@ def false_alarm_rate(
         The unit of time, in steps: with one step per second, ``per=3600`` gives false alarms per hour. Or a duration
         such as ``"1d"``, measured by the median interval of ``times``. By default a day where ``times`` and their unit
         are known, and one step without.
-    times : array-like, optional
-        When each step was recorded: dates, or numbers with ``time_unit``.
-    time_unit : str, optional
-        What one unit of numeric times is, such as "s".
 
     Returns
     -------

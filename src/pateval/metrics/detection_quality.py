@@ -65,11 +65,6 @@ def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 12
     thresholds : int, default 100
         Number of thresholds, equally spaced up to 1.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
-
     Raises
     ------
     UndefinedMetricError
@@ -115,11 +110,6 @@ def detection_quality_predictions(labels: ArrayLike, predictions: ArrayLike, *, 
       zones side by side, hold the middle of a far piece.
 
     .. math:: Q = \operatorname{mean} \sqrt{\tfrac12 (C + N)\, A}
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 0 where nothing is predicted.
 
     Warnings
     --------

@@ -1,5 +1,9 @@
 """Counting events instead of steps.
 
+Warnings
+--------
+One correct step per event is a perfect score: neither coverage nor delay counts.
+
 References
 ----------
 .. [1] K. Kotowski et al., "European Space Agency benchmark for anomaly detection in satellite telemetry",
@@ -35,10 +39,6 @@ def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
 
     Precision is the share of predicted steps that are anomalous; recall the share of events with at least one
     predicted step.
-
-    Warnings
-    --------
-    One correct step per event is a perfect score: neither coverage nor delay counts.
 
     Notes
     -----
@@ -116,10 +116,6 @@ def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
         Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted. Where every step is anomalous the
         factor is 1.
 
-    Warnings
-    --------
-    One correct step per event is a perfect score: neither coverage nor delay counts.
-
     References
     ----------
     .. [1] M. E. A. Sehili, Z. Zhang, "Multivariate time series anomaly detection: fancy algorithms and flawed
@@ -177,15 +173,6 @@ def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float 
     beta : float, default 0.5
         How many times recall counts as much as precision; above 0. The default is that of the benchmark, where a false
         alarm costs more than a miss.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 0 where nothing is predicted.
-
-    Warnings
-    --------
-    One correct step per event is a perfect score: neither coverage nor delay counts.
 
     Examples
     --------

@@ -123,11 +123,6 @@ def event_weighted_best_f1(
 
     A step is predicted where its score is at least the threshold; every distinct score is tried.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
-
     Warnings
     --------
     The threshold is chosen with the labels, which no detector has; and it inherits what is wrong with `event_weighted`.
@@ -160,11 +155,6 @@ def event_weighted_average_precision(
 
     over every distinct score t from the highest down, with t' the one before and recall 0 ahead of the first.
 
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
-
     Warnings
     --------
     It depends on the share of anomalies and on the sampling rate: compare on the same labels only. It inherits what is
@@ -188,11 +178,6 @@ def pa_average_precision(labels: BoolArray, scores: FloatArray, *, missing: str 
     """Average precision of single steps after every event took its highest score (PA-AUPRC).
 
     It is `event_weighted_average_precision` with ``weight="length"`` and any delay.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better.
 
     Warnings
     --------

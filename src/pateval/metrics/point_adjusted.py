@@ -2,7 +2,9 @@
 
 References
 ----------
-.. [1] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
+.. [1] H. Xu et al., "Unsupervised anomaly detection via variational auto-encoder for seasonal KPIs in web
+   applications", WWW 2018, doi:10.1145/3178876.3185996.
+.. [2] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
    arXiv:2109.05257.
 """
 
@@ -48,13 +50,6 @@ def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     -----
     Some implementations never fill index 0, a slip of their backward loop; here it is filled.
 
-    References
-    ----------
-    .. [1] H. Xu et al., "Unsupervised anomaly detection via variational auto-encoder for seasonal KPIs in web
-       applications", WWW 2018, doi:10.1145/3178876.3185996.
-    .. [2] S. Kim et al., "Towards a rigorous evaluation of time-series anomaly detection", AAAI 2022,
-       arXiv:2109.05257.
-
     Examples
     --------
     >>> point_adjusted([0, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0, 1, 0])
@@ -86,11 +81,6 @@ def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     Warnings
     --------
     It inherits the luck that point adjustment rewards; see `point_adjusted`.
-
-    References
-    ----------
-    .. [1] H. Xu et al., "Unsupervised anomaly detection via variational auto-encoder for seasonal KPIs in web
-       applications", WWW 2018, doi:10.1145/3178876.3185996.
 
     Examples
     --------
@@ -148,11 +138,6 @@ def point_adjusted_k_area(labels: BoolArray, predictions: BoolArray) -> float:
     .. math:: \int_0^1 F_1(\mathrm{PA\%K})\, dK
 
     by the trapezoid rule on k = 0, 1, ..., 100.
-
-    Returns
-    -------
-    float
-        In [0, 1], higher is better; 0 where nothing is predicted.
 
     Examples
     --------

@@ -1,5 +1,11 @@
 """Metrics on the order of the scores alone: ROC and precision-recall areas, values at the top k, the UCR score.
 
+Parameters
+----------
+k : int, optional
+    How many steps to flag, or how many predicted runs to ask for; None takes the number of anomalous steps, or that of
+    events.
+
 References
 ----------
 .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
@@ -139,16 +145,6 @@ def auc_pr(labels: BoolArray, scores: FloatArray, *, missing: str = "error") -> 
 def precision_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """Precision among the ``k`` highest scores, and those equal to the last of them.
 
-    Parameters
-    ----------
-    k : int, optional
-        How many steps to flag; None takes the number of anomalous steps.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
-
     Warnings
     --------
     The default uses the labels to know how many steps to flag, which no detector in use can. Some published values
@@ -173,11 +169,6 @@ def precision_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = Non
 def f1_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the steps flagged by `precision_at_k`.
 
-    Parameters
-    ----------
-    k : int, optional
-        How many steps to flag; None takes the number of anomalous steps.
-
     Returns
     -------
     float
@@ -186,11 +177,6 @@ def f1_at_k(labels: BoolArray, scores: FloatArray, *, k: int | None = None, miss
     Warnings
     --------
     The default uses the labels to know how many steps to flag, which no detector in use can.
-
-    References
-    ----------
-    .. [1] S. Schmidl, P. Wenig, T. Papenbrock, "Anomaly Detection in Time Series: A Comprehensive Evaluation", PVLDB
-       15(9), 2022, doi:10.14778/3538598.3538602.
 
     Examples
     --------
@@ -210,16 +196,6 @@ def precision_at_k_ranges(
     flagged steps exist; if that never happens, the last one tried stands. With at most two distinct scores the
     highest is taken.
 
-    Parameters
-    ----------
-    k : int, optional
-        How many predicted runs to ask for; None takes the number of events.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
-
     Warnings
     --------
     One long run that covers everything is a true alarm, so constant scores get 1. That the highest score is never
@@ -236,16 +212,6 @@ def precision_at_k_ranges(
 @on_scores(k=POSITIVE_INTEGER.or_word(None, "anomalies"))
 def f1_at_k_ranges(labels: BoolArray, scores: FloatArray, *, k: int | None = None, missing: str = "error") -> float:
     """F1 of the runs flagged by `precision_at_k_ranges`; recall is the share of events that a run touches.
-
-    Parameters
-    ----------
-    k : int, optional
-        How many predicted runs to ask for; None takes the number of events.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
 
     Warnings
     --------
@@ -269,8 +235,6 @@ def ucr_score(labels: BoolArray, scores: FloatArray, *, tolerance: int = 100, mi
     ----------
     labels : array-like of 0 and 1
         The truth, one value per time step, with exactly one event.
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     tolerance : int, default 100
         How far from the event a hit may lie at least; 0 leaves the length of the event.
 

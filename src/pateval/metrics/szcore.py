@@ -102,10 +102,6 @@ def szcore_false_alarm_rate(
     per : int or duration, optional
         The unit of time, in steps, or a duration such as ``"1d"``, measured by the median interval of ``times``. By
         default a day: on the clock where ``times`` and their unit are known, and 86,400 steps without, a second each.
-    times : array-like, optional
-        When each step was recorded: dates, or numbers with ``time_unit``.
-    time_unit : str, optional
-        What one unit of numeric times is, such as "s".
 
     Returns
     -------

@@ -74,11 +74,6 @@ def ts_auprc(labels: BoolArray, scores: FloatArray, *, weighted: bool = True, mi
     :math:`m_p` the number of events that the run p touches. The precision is weighted by run length unless told
     otherwise.
 
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
-
     Warnings
     --------
     The straight lines flatter coarse scores: with one event, constant scores get (1 + share of anomalous steps) / 2.
@@ -104,11 +99,6 @@ def ts_average_precision(
     .. math:: \sum_k (R_k - R_{k-1}) P_k
 
     with the recall and precision of `ts_auprc`, from the highest distinct score to the lowest.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
 
     Warnings
     --------

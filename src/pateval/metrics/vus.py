@@ -3,7 +3,9 @@
 Parameters
 ----------
 window : int, default 100
-    The width; the labels are softened over ``window // 2`` steps on each side of an event.
+    The width, or the largest width W of a mean over widths; at width w the labels are softened over w // 2 steps on
+    each side of an event. The argument z of the papers' "zone" is W = 2 z. One of more than 1,000 steps that is longer
+    than the series is cut at its length.
 thresholds : int or None, default 250
     How many thresholds to take from the sorted scores, evenly spaced by rank; None takes every distinct score.
 variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
@@ -13,6 +15,8 @@ References
 ----------
 .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
    Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
+.. [2] Q. Liu, J. Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection Benchmark",
+   NeurIPS 2024.
 """
 
 from __future__ import annotations
@@ -93,20 +97,6 @@ def vus_roc(
 
     .. math:: \text{VUS-ROC} = \frac{1}{W + 1} \sum_{w=0}^{W} \text{Range-AUC-ROC}(w)
 
-    Parameters
-    ----------
-    window : int, default 100
-        The largest width W; at width w the labels are softened over w // 2 steps on each side of an event. The
-        argument z of the papers' "zone" is W = 2 z. One of more than 1,000 steps that is longer than the series is cut
-        at its length, in all of these metrics.
-    variant : {"tsb-ad", "original", "timeeval"}, default "tsb-ad"
-        Whose reading of the definition, see Notes.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
-
     Raises
     ------
     UndefinedMetricError
@@ -137,13 +127,6 @@ def vus_roc(
         TimeEval's default: slopes fall linearly from 1 to :math:`1/\sqrt 2`, the higher one holds where two meet,
         zones are never merged; P and PR area as in ``"original"``.
 
-    References
-    ----------
-    .. [1] J. Paparrizos et al., "Volume Under the Surface: A New Accuracy Evaluation Measure for Time-Series Anomaly
-       Detection", PVLDB 15(11), 2022, doi:10.14778/3551793.3551830.
-    .. [2] Q. Liu, J. Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection
-       Benchmark", NeurIPS 2024.
-
     Examples
     --------
     >>> vus_roc([0, 0, 1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0], window=4)
@@ -165,11 +148,6 @@ def vus_pr(
     r"""Volume under the surface of precision-recall curves: the mean of `range_auc_pr` over the widths 0 to ``window``.
 
     .. math:: \text{VUS-PR} = \frac{1}{W + 1} \sum_{w=0}^{W} \text{Range-AUC-PR}(w)
-
-    Parameters
-    ----------
-    window : int, default 100
-        The largest width W.
 
     Returns
     -------
@@ -209,11 +187,6 @@ def range_auc_roc(
     """Area under the ROC curve of labels softened at the single width ``window``.
 
     The notes of `vus_roc` define the curve; the area is made of trapezoids from (0, 0) to (1, 1).
-
-    Returns
-    -------
-    float
-        In [0, 1]; 1 is best.
 
     Raises
     ------
@@ -280,11 +253,6 @@ def vus_areas(
 
     Their means are `vus_roc` and `vus_pr`; their last entries are `range_auc_roc` and `range_auc_pr`.
 
-    Parameters
-    ----------
-    window : int, default 100
-        The largest width.
-
     Returns
     -------
     VusAreas
@@ -305,11 +273,6 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
 
     The predictions are the one threshold of the surface; the notes of `vus_roc` define both quantities.
 
-    Parameters
-    ----------
-    window : int, default 100
-        The largest width.
-
     Returns
     -------
     PRF
@@ -319,11 +282,6 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
     --------
     TSB-AD prints numbers of the same name, but lets the soft labels of one width grow on those of the width before and
     leaves out the existence factor of the recall; its numbers do not compare with these.
-
-    References
-    ----------
-    .. [1] Q. Liu, J. Paparrizos, "The Elephant in the Room: Towards A Reliable Time-Series Anomaly Detection
-       Benchmark", NeurIPS 2024.
 
     Examples
     --------

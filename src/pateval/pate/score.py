@@ -3,7 +3,18 @@
 Parameters
 ----------
 early, delay : int or iterable of int, default=(0, 100)
-    Buffer lengths in steps before and after an event, or durations; several are averaged over.
+    Buffer lengths in steps before and after an event. One integer is one buffer: the paper's tables use a single pair
+    such as ``early=20, delay=20``. Several are averaged over, and one given twice counts twice: ``range(101)`` is the
+    paper's full set, the default is that of the authors' package. Durations such as ``"10min"`` or a timedelta are
+    measured on ``times``.
+thresholds : int or iterable of float, optional
+    By default every distinct score: exact. An integer ``n`` takes ``n`` percentiles of the distinct scores, as the
+    authors' package does; an iterable gives the thresholds themselves.
+
+References
+----------
+.. [1] R. Ghorbani, M. J. T. Reinders, D. M. J. Tax, "PATE: Proximity-Aware Time Series Anomaly Evaluation",
+   KDD 2024, arXiv:2405.12096.
 """
 
 from __future__ import annotations
@@ -87,14 +98,6 @@ def pate(
     ----------
     scores : array-like of float
         Higher is more anomalous. Only their order matters (with ``thresholds=None``).
-    early, delay : int or iterable of int, default=(0, 100)
-        Buffer lengths in steps before and after an event. One integer is one buffer: the paper's tables use a single
-        pair such as ``early=20, delay=20``. Several are averaged over, and one given twice counts twice: ``range(101)``
-        is the paper's full set, the default is that of the authors' package. Durations such as ``"10min"`` or a
-        timedelta are measured on ``times``.
-    thresholds : int or iterable of float, optional
-        By default every distinct score: exact. An integer ``n`` takes ``n`` percentiles of the distinct scores, as the
-        authors' package does; an iterable gives the thresholds themselves.
 
     Returns
     -------
@@ -116,11 +119,6 @@ def pate(
     pate_ap : the same curve by the average-precision rule.
     pate_f1 : for 0/1 predictions.
     pate_curve : the curve of one pair of buffers.
-
-    References
-    ----------
-    .. [1] R. Ghorbani, M. J. T. Reinders, D. M. J. Tax, "PATE: Proximity-Aware Time Series Anomaly Evaluation",
-       KDD 2024, arXiv:2405.12096.
 
     Examples
     --------
@@ -162,11 +160,6 @@ def pate_ap(
     The sum of recall gained times the precision it was gained at, over the same cleaned curve as `pate`, without an
     anchor: no credit for a line between points that no threshold reaches. It agrees with `pate` on fine-grained scores
     and is the fairer of the two on coarse ones.
-
-    Parameters
-    ----------
-    thresholds : int or iterable of float, optional
-        By default every distinct score; ``n`` percentiles of the distinct scores; or the thresholds themselves.
 
     Returns
     -------
@@ -225,11 +218,6 @@ def pate_f1(
     ignore: npt.ArrayLike | None = None,
 ) -> float:
     """F1 of proximity-weighted precision and recall of 0/1 predictions, averaged over the buffers.
-
-    Returns
-    -------
-    float
-        Between 0 and 1, higher is better; 0 where nothing is predicted.
 
     See Also
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from pateval.time.dates import Times
 from pateval.time.timelines import Timeline
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, finite_array, finite_number
 from pateval.validation.arrays import series_starts as starts_of
+from pateval.validation.checked import documented
 from pateval.validation.wording import in_words
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _ROUNDING = Fraction(1, 10**9)  # times that are no whole numbers must not cost an alarm
 
 
+@documented
 def alarm_rate_threshold(
     scores: ArrayLike,
     *,
@@ -44,8 +45,6 @@ def alarm_rate_threshold(
 
     Parameters
     ----------
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     alarms : float
         How many alarms are allowed,
     per : int or duration
@@ -146,7 +145,7 @@ def _allowed_alarms(alarms: float, per: int | Duration, size: int, starts: IntAr
 
 def _period(per: int | Duration, name: str) -> Fraction:
     """Check a number of steps or a duration; return the number of steps or nanoseconds."""
-    if isinstance(per, (str, datetime.timedelta, np.timedelta64)):
+    if is_duration(per):
         period = nanoseconds(per, name)
     elif isinstance(per, (int, np.integer)) and not isinstance(per, bool):
         period = Fraction(int(per))

@@ -2,6 +2,11 @@
 
 Every function but `apply_threshold` returns a threshold; a step is predicted anomalous where its score is at least
 the threshold, or, with ``strict=True``, above it.
+
+Returns
+-------
+float
+    The threshold.
 """
 
 from __future__ import annotations
@@ -13,15 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.pareto import fit_tail
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    UndefinedMetricError,
-    finite_array,
-    finite_number,
-    flag,
-)
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, finite_array, finite_number, flag
 from pateval.validation.arrays import fraction as checked_fraction
+from pateval.validation.checked import documented
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,13 +31,12 @@ _LARGEST_EXPONENT = 400  # of two, beyond which scores are scaled down so that s
 _NORMAL = 1.4826022185056018  # standard deviation of a normal law over its median absolute deviation
 
 
+@documented
 def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False) -> BoolArray:
     """Predictions: where the scores are at least the threshold, or above it if ``strict``.
 
     Parameters
     ----------
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     threshold : float
         The threshold.
     strict : bool, default False
@@ -60,6 +58,7 @@ def apply_threshold(scores: ArrayLike, threshold: float, *, strict: bool = False
     return scores > level if flag(strict, "strict") else scores >= level
 
 
+@documented
 def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_scores: ArrayLike | None = None) -> float:
     r"""Return the threshold above which the highest ``fraction`` of the scores lies.
 
@@ -70,17 +69,10 @@ def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_score
 
     Parameters
     ----------
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     fraction : float, default 0.01
         Share of the steps to flag, in [0, 1].
     train_scores : array-like of float, optional
         Scores of training data, taken together with ``scores``.
-
-    Returns
-    -------
-    float
-        The threshold.
 
     Warnings
     --------
@@ -104,6 +96,7 @@ def quantile_threshold(scores: ArrayLike, *, fraction: float = 0.01, train_score
     return _scaled(pool, lambda values: float(np.quantile(values, 1 - share)))
 
 
+@documented
 def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
     r"""Return the mean of the scores plus a number of standard deviations.
 
@@ -111,15 +104,8 @@ def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) 
 
     Parameters
     ----------
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     deviations : float, default 3
         How many standard deviations (of the population, without Bessel's correction) above the mean.
-
-    Returns
-    -------
-    float
-        The threshold.
 
     Warnings
     --------
@@ -139,6 +125,7 @@ def standard_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) 
     return _scaled(values, lambda scaled: float(scaled.mean() + number * scaled.std()))
 
 
+@documented
 def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) -> float:
     r"""Return the median of the scores plus a number of scaled median absolute deviations.
 
@@ -148,15 +135,8 @@ def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) ->
 
     Parameters
     ----------
-    scores : array-like of float
-        The detector's scores, one per time step, higher is more anomalous.
     deviations : float, default 3
         How many scaled deviations above the median.
-
-    Returns
-    -------
-    float
-        The threshold.
 
     Warnings
     --------
@@ -181,6 +161,7 @@ def median_deviation_threshold(scores: ArrayLike, *, deviations: float = 3.0) ->
     return _scaled(values, rule)
 
 
+@documented
 def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float = 0.98) -> float:
     r"""Return the threshold that scores like these exceed with probability ``risk`` (POT, the batch step of SPOT).
 
@@ -199,11 +180,6 @@ def peaks_over_threshold(scores: ArrayLike, *, risk: float = 1e-4, level: float 
         Share of normal steps that may exceed the threshold; greater than 0, at most the share above the level.
     level : float, default 0.98
         Quantile of the scores, in [0, 1], over which peaks are taken.
-
-    Returns
-    -------
-    float
-        The threshold.
 
     Raises
     ------

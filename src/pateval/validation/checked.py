@@ -4,8 +4,9 @@ A decorated function keeps the computation as its attribute ``unchecked``, which
 checked once for all metrics, and the kinds of its options as ``option_kinds``. Where a metric takes ``missing``, the
 door has dealt with it: missing scores are left out, or negative infinity, which no threshold reaches.
 
-What all metrics say alike stands here, and what all metrics of a file say alike in the docstring of that file, as
-``Parameters`` or ``References``: `documented` puts it into the docstrings that say nothing of it themselves.
+What all metrics say alike stands here, and what the metrics of a file say alike in the docstring of that file, in
+sections such as ``Parameters`` or ``References``: `documented` puts it into the docstrings that say nothing of it
+themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
@@ -52,17 +53,13 @@ ignore : array-like of 0/1, optional
 missing : {"error", "ignore", "normal"}
     What to do where a score is NaN or null: refuse it, leave the step out, or count it as never predicted.
 """
-_RETURNS_PRF = """
-PRF
-    Each in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
-"""
-_RAISES = """
-UndefinedMetricError
-    If the labels hold no anomaly.
-ValueError, TypeError
-    If an input is not of the form described.
-"""
+_NOTHING = "where nothing is predicted."
+_RETURNS_PRF = f"PRF\n    Each in [0, 1], higher is better; (0, 0, 0) {_NOTHING}"
+_RETURNS_FLOAT = "float\n    In [0, 1], higher is better"
+_UNDEFINED = "UndefinedMetricError\n    If the labels hold no anomaly.\n"
+_RAISES = "ValueError, TypeError\n    If an input is not of the form described."
 _SECTIONS = "Parameters", "Returns", "Raises", "Warns", "Warnings", "See Also", "Notes", "References", "Examples"
+_OF_FILES = "Returns", "Raises", "Warnings", "References"  # beside the parameters
 
 
 def on_predictions(
@@ -122,21 +119,35 @@ def _checked(compute: Callable[..., R], check: Callable[..., Any], kinds: dict[s
     return documented(metric)
 
 
-def documented(function: Function) -> Function:
-    """Complete a docstring by what its file, and then all metrics, say of parameters, result, errors and sources."""
+def documented(function: Function, common: Mapping[str, str] | None = None) -> Function:
+    """Complete a docstring by what its file, and then all metrics, say of parameters, result, errors and sources.
+
+    Other functions than metrics and thresholds name the sections that they have in ``common`` instead.
+    """
     signature = inspect.signature(function)
     shared = _sections(getattr(sys.modules.get(function.__module__), "__doc__", None))
     own = _sections(function.__doc__)
-    known = _entries(_PARAMETERS) | _entries(shared.get("Parameters", "")) | _entries(own.get("Parameters", ""))
+    common = _of_metrics(signature) if common is None else common
+    known: dict[str, str] = {}
+    for text in (_PARAMETERS, *(said.get("Parameters", "") for said in (common, shared, own))):
+        known |= _entries(text)
     # An entry may describe several parameters.
     entries = dict.fromkeys(known[name] for name in signature.parameters if name in known)
-    common = {"Raises": _RAISES} | {name: shared[name] for name in shared.keys() & {"Raises", "References"}}
-    if signature.return_annotation == "PRF":
-        common["Returns"] = _RETURNS_PRF
-    found = common | own | {"Parameters": "\n".join(entries)}
+    of_file = {name: shared[name] for name in _OF_FILES if name in shared}
+    found = {**common, **of_file, **own, "Parameters": "\n".join(entries)}
     parts = [f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in _SECTIONS if name in found]
     function.__doc__ = "\n\n".join([own[""], *parts]) if own[""] else None
     return function
+
+
+def _of_metrics(signature: inspect.Signature) -> dict[str, str]:
+    """What a metric, or a threshold, returns and raises unless it says so itself."""
+    found = {"Raises": _UNDEFINED * ("labels" in signature.parameters) + _RAISES}
+    if signature.return_annotation == "PRF":
+        found["Returns"] = _RETURNS_PRF
+    if signature.return_annotation == "float":
+        found["Returns"] = _RETURNS_FLOAT + (f"; 0 {_NOTHING}" if "predictions" in signature.parameters else ".")
+    return found
 
 
 @cache
@@ -150,4 +161,4 @@ def _sections(docstring: str | None) -> dict[str, str]:
 def _entries(section: str) -> dict[str, str]:
     """Return what a section says of each name; the lines that explain a name are indented."""
     found = re.findall(r"^\S.*(?:\n+ .*)*", section, flags=re.MULTILINE)
-    return {name: entry for entry in found for name in re.split(" :|\n", entry)[0].split(", ")}
+    return {name.lstrip("*"): entry for entry in found for name in re.split(" :|\n", entry)[0].split(", ")}
