@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pateval as pv
 from pateval import plots
-from pateval.kernels.areas import trapezoids
+from pateval.kernels.precision_recall import trapezoids
 from pateval.plots.styling import CATEGORY_COLOURS, line_style
 from support.cases import SCENARIOS
 from support.figures import inside_figure, lightness, scored_series, texts

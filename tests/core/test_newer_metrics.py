@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pateval as pv
-from oracles import affiliation_chance, balanced_point_adjusted, confidence_consistency, operator_interest, szcore
+from oracles import affiliation, confidence_consistency, operator_interest, point_adjusted, szcore
 from oracles import soft_event as soft
 from support.messages import raises_exactly
 from support.strategies import labels_and_predictions, labels_and_scores
@@ -25,19 +25,17 @@ def test_affiliation_above_chance(name, pair):
         with pytest.raises(pv.UndefinedMetricError, match="every step is anomalous"):
             pv.unbiased_affiliation(*pair)
         return
-    found, expected = getattr(pv, name)(*pair), getattr(affiliation_chance, name)(*pair)
+    found, expected = getattr(pv, name)(*pair), getattr(affiliation, name)(*pair)
     assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_affiliation_above_chance_by_hand():
     # One event of two steps in eight: chance is (1 + 1/16) / 2. A precision of 13/16 is 9/15 of the way to 1 ...
     labels, predictions = [0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0, 0, 0]
-    assert affiliation_chance.unbiased_affiliation(labels, predictions)[0] == pytest.approx(
-        (13 / 16 - 17 / 32) / (15 / 32)
-    )
-    assert affiliation_chance.unbiased_affiliation(labels, [1] * 8) == pytest.approx((0, 1, 0))
+    assert affiliation.unbiased_affiliation(labels, predictions)[0] == pytest.approx((13 / 16 - 17 / 32) / (15 / 32))
+    assert affiliation.unbiased_affiliation(labels, [1] * 8) == pytest.approx((0, 1, 0))
     # ... and below one half, F takes the sign of the precision.
-    assert affiliation_chance.above(0.25, 1.0, 0.5) == (-0.5, 1.0, pytest.approx(-2 / 3))
+    assert affiliation.above(0.25, 1.0, 0.5) == (-0.5, 1.0, pytest.approx(-2 / 3))
 
 
 def test_chance_is_what_random_flags_tend_to():
@@ -122,7 +120,7 @@ def test_confidence_consistency_of_huge_scores():
 
 @given(labels_and_predictions(), st.integers(0, 9) | st.just(10**30))
 def test_balanced_point_adjusted(pair, width):
-    expected = balanced_point_adjusted.balanced_point_adjusted(*pair, width)
+    expected = point_adjusted.balanced_point_adjusted(*pair, width)
     assert pv.balanced_point_adjusted(*pair, width=width) == pytest.approx(expected, abs=1e-12)
 
 
@@ -134,9 +132,9 @@ def test_without_width_it_is_point_adjustment(pair):
 def test_balanced_point_adjusted_by_hand():
     labels = [0, 0, 1, 1, 1, 0, 0, 0, 0, 0]
     # Inside: the event is filled, and one step spills out. Just outside: one step spills in, and fills nothing.
-    assert balanced_point_adjusted.adjusted(labels, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0], 1) == {2, 3, 4, 5}
-    assert balanced_point_adjusted.adjusted(labels, [0, 0, 0, 0, 0, 1, 0, 0, 0, 0], 1) == {4, 5, 6}
-    assert balanced_point_adjusted.adjusted(labels, [0] * 9 + [1], 2) == {7, 8, 9}
+    assert point_adjusted.spread(labels, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0], 1) == {2, 3, 4, 5}
+    assert point_adjusted.spread(labels, [0, 0, 0, 0, 0, 1, 0, 0, 0, 0], 1) == {4, 5, 6}
+    assert point_adjusted.spread(labels, [0] * 9 + [1], 2) == {7, 8, 9}
 
 
 # --- soft events ---

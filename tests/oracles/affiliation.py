@@ -68,3 +68,26 @@ def affiliation(labels, predictions):
     precision = sum(defined) / len(defined) if defined else 0.0
     recall = sum(recalls) / len(recalls)
     return precision, recall, f1_of(precision, recall)
+
+
+def above(precision, recall, chance):
+    raised = (precision - chance) / (1 - chance)
+    if not abs(raised) + recall:
+        return raised, recall, 0.0
+    size = 2 * abs(raised) * recall / (abs(raised) + recall)
+    return raised, recall, size if raised >= 0 else -size
+
+
+def normalised_affiliation(labels, predictions):
+    if not any(predictions):
+        return 0.0, 0.0, 0.0
+    precision, recall, _ = affiliation(labels, predictions)
+    return above(precision, recall, 0.5)
+
+
+def unbiased_affiliation(labels, predictions):
+    if not any(predictions):
+        return 0.0, 0.0, 0.0
+    precision, recall, _ = affiliation(labels, predictions)
+    chance, _, _ = affiliation(labels, [1] * len(labels))
+    return above(precision, recall, chance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oracles.point import point
-from oracles.runs import runs_of
+from oracles.runs import prf, runs_of
 
 
 def adjusted(labels, predictions):
@@ -49,3 +49,18 @@ def delay_adjusted(labels, predictions, delay):
         for t in event:
             result[t] = int(in_time)
     return point(labels, result)
+
+
+def spread(labels, predictions, width):
+    steps = range(len(labels))
+    marked = {t for t in steps if any(predictions[d] for d in steps if abs(d - t) <= width)}
+    for event in runs_of(labels):
+        if any(predictions[t] for t in event):
+            marked |= set(event)
+    return marked
+
+
+def balanced_point_adjusted(labels, predictions, width=2):
+    marked = spread(labels, predictions, width)
+    anomalous = {t for t, label in enumerate(labels) if label}
+    return prf(len(marked & anomalous), len(marked - anomalous), len(anomalous - marked))

@@ -6,7 +6,6 @@
 functions of `pateval` itself, which do not have the faults named here.
 """
 
-from pateval.compat.authors import PATE
-from pateval.compat.vus_family import RangeAUC_volume, get_metrics, get_range_vus_roc
+from pateval.compat.authors import PATE, RangeAUC_volume, get_metrics, get_range_vus_roc
 
 __all__ = ["PATE", "RangeAUC_volume", "get_metrics", "get_range_vus_roc"]

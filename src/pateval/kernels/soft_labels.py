@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pateval.kernels.areas import steps, trapezoids
+from pateval.kernels.precision_recall import steps, trapezoids
 from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.labels.events import Events, find_events, within
 

@@ -4,9 +4,8 @@ from pateval.metrics.affected_channels import affected_channels as affected_chan
 from pateval.metrics.affected_channels import affected_channels_f_beta as affected_channels_f_beta
 from pateval.metrics.affiliation import affiliation as affiliation
 from pateval.metrics.affiliation import affiliation_events as affiliation_events
-from pateval.metrics.affiliation_chance import normalised_affiliation as normalised_affiliation
-from pateval.metrics.affiliation_chance import unbiased_affiliation as unbiased_affiliation
-from pateval.metrics.balanced_point_adjusted import balanced_point_adjusted as balanced_point_adjusted
+from pateval.metrics.affiliation import normalised_affiliation as normalised_affiliation
+from pateval.metrics.affiliation import unbiased_affiliation as unbiased_affiliation
 from pateval.metrics.channel_ranking import ChannelRanking as ChannelRanking
 from pateval.metrics.channel_ranking import channel_hit_rate as channel_hit_rate
 from pateval.metrics.channel_ranking import channel_ndcg as channel_ndcg
@@ -37,6 +36,7 @@ from pateval.metrics.latency import latency_sparsity_aware as latency_sparsity_a
 from pateval.metrics.nab import nab as nab
 from pateval.metrics.operator_interest import operator_interest as operator_interest
 from pateval.metrics.point import point as point
+from pateval.metrics.point_adjusted import balanced_point_adjusted as balanced_point_adjusted
 from pateval.metrics.point_adjusted import delay_adjusted as delay_adjusted
 from pateval.metrics.point_adjusted import pa_auc_roc as pa_auc_roc
 from pateval.metrics.point_adjusted import point_adjusted as point_adjusted

@@ -1,4 +1,4 @@
-"""Affiliation: how near predictions and events are, compared with what chance would give.
+"""Affiliation: how near predictions and events are, also measured from what chance would give.
 
 References
 ----------
@@ -8,11 +8,13 @@ References
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from pateval.kernels.affiliation_zones import affiliation_of_events
+from pateval.kernels.affiliation_zones import affiliation_of_events, room_above_chance
 from pateval.output.prf import PRF
-from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import adds_up, on_predictions
 
 
@@ -79,3 +81,96 @@ def affiliation_events(labels: BoolArray, predictions: BoolArray) -> tuple[Float
     """
     require_anomaly(labels)
     return affiliation_of_events(labels, predictions)
+
+
+@on_predictions()
+def normalised_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
+    r"""Affiliation with its precision stretched so that one half becomes 0.
+
+    .. math:: P' = \frac{P - \frac12}{1 - \frac12}, \qquad F' = \pm\frac{2 |P'| R}{|P'| + R}
+
+    with P and R of `affiliation` and the sign of P'. The recall stays as it is.
+
+    Returns
+    -------
+    PRF
+        Precision and F1 in [-1, 1], recall in [0, 1], higher is better; (0, 0, 0) where nothing is predicted.
+
+    Warnings
+    --------
+    Emerging: one group's use so far. One half is chance only where events are short beside their zones; see
+    `unbiased_affiliation`. Below chance more recall makes F' worse, and predicting nothing (0) is better than that.
+
+    References
+    ----------
+    .. [1] Z. Zhong et al., "SimAD: a simple dissimilarity-based approach for time-series anomaly detection", IEEE
+       Transactions on Neural Networks and Learning Systems 2025, arXiv:2405.11238.
+
+    Examples
+    --------
+    >>> normalised_affiliation([0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 1, 1, 0, 0, 0, 0]).precision
+    0.625
+    >>> normalised_affiliation([0, 0, 0, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0]).precision
+    -0.75
+    """
+    require_anomaly(labels)
+    return _above_chance(labels, predictions, 0.5)
+
+
+@on_predictions()
+def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
+    r"""Affiliation with its precision stretched so that chance on these labels becomes 0.
+
+    .. math:: P' = \frac{P - c}{1 - c}, \qquad F' = \pm\frac{2 |P'| R}{|P'| + R}
+
+    with P and R of `affiliation`, the sign of P', and c the affiliation precision of flagging every step, to which
+    random flags tend. With q the event's share of its zone, c is the mean over the zones of :math:`(1 + q^2) / 2`. The
+    recall stays as it is.
+
+    Returns
+    -------
+    PRF
+        Precision from -c / (1 - c) to 1, recall in [0, 1], F1 above -2 and up to 1, higher is better; (0, 0, 0) where
+        nothing is predicted.
+
+    Raises
+    ------
+    UndefinedMetricError
+        If the labels hold no anomaly, or nothing but anomalies.
+
+    Warnings
+    --------
+    Emerging: one group's use so far. Below chance more recall makes F' worse, and predicting nothing (0) is better than
+    that. Where nearly all steps are anomalous it is ill-conditioned: with one normal step in 1,000, P' may be -999.
+
+    Notes
+    -----
+    The authors' program estimates chance from three random predictions, with another result at each call; c is what
+    they scatter about.
+
+    References
+    ----------
+    .. [1] Z. Zhong et al., "SimAD: a simple dissimilarity-based approach for time-series anomaly detection", IEEE
+       Transactions on Neural Networks and Learning Systems 2025, arXiv:2405.11238.
+
+    Examples
+    --------
+    >>> labels = [0, 0, 0, 1, 1, 0, 0, 0]
+    >>> unbiased_affiliation(labels, [0, 0, 1, 1, 0, 0, 0, 0]).precision
+    0.6
+    >>> unbiased_affiliation(labels, [1] * 8)
+    PRF(precision=0.0, recall=1.0, f1=0.0)
+    """
+    require_anomaly(labels)
+    if labels.all():
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so chance is perfect")
+    return _above_chance(labels, predictions, room_above_chance(labels))
+
+
+def _above_chance(labels: BoolArray, predictions: BoolArray, room: float) -> PRF:
+    """Stretch the precision, of which ``room`` lies above chance."""
+    if not predictions.any():
+        return PRF(0.0, 0.0, 0.0)
+    precision, recall = affiliation_of_events(labels, predictions)
+    raised, mean_recall = 1 - (1 - float(np.nanmean(precision))) / room, float(np.mean(recall))
+    return PRF(raised, mean_recall, math.copysign(PRF.of(abs(raised), mean_recall).f1, raised))

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pateval.kernels.areas import steps, trapezoids
-from pateval.kernels.precision_recall import warn_if_coarse
+from pateval.kernels.precision_recall import steps, trapezoids, warn_if_coarse
 from pateval.labels.events import find_events
 from pateval.output.results import Result
 from pateval.output.text_table import plain
