@@ -1,4 +1,16 @@
-"""PATE over many buffers and its precision-recall curves: the values, means over series as in every table, drawn."""
+"""PATE over many buffers and its precision-recall curves: the values, means over series as in every table, drawn.
+
+Parameters
+----------
+scores : mapping of str to array-like
+    Scores by detector, higher is more anomalous.
+series : array-like, optional
+    Which series each step belongs to; values are means over the series where PATE is defined.
+pooled : bool
+    Take all series for one sample instead.
+**on_clock
+    ``times``, ``time_unit``, ``max_gap``, ``ignore`` and ``missing`` as `pate` takes them.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +30,7 @@ from pateval.plots.time_axis import envelope
 from pateval.time.clocks import Duration, canonical_lengths
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, UndefinedMetricError
+from pateval.validation.checked import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +40,7 @@ Found = TypeVar("Found")
 _EQUAL_F1 = (0.2, 0.4, 0.6, 0.8)
 
 
+@documented
 def pate_by_buffers(
     labels: npt.ArrayLike,
     scores: npt.ArrayLike,
@@ -41,18 +55,10 @@ def pate_by_buffers(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
     scores : array-like of float
-        Higher is more anomalous.
+        Those of one detector, higher is more anomalous.
     early, delay : sequence of int or of durations
         Buffer lengths in steps or in time.
-    series : array-like, optional
-        Which series each step belongs to; values are means over the series where PATE is defined.
-    pooled : bool
-        Take all series for one sample instead.
-    **on_clock
-        ``times``, ``time_unit``, ``max_gap``, ``ignore`` and ``missing`` as `pate` takes them.
 
     Returns
     -------
@@ -80,6 +86,7 @@ def pate_by_buffers(
     return np.array([[found[metric] for metric in row] for row in pairs])
 
 
+@documented
 def pate_by_sizes(
     labels: npt.ArrayLike,
     scores: Mapping[str, npt.ArrayLike],
@@ -93,12 +100,8 @@ def pate_by_sizes(
 
     Parameters
     ----------
-    scores : mapping of str to array-like
-        Scores by detector.
     sizes : sequence of int or of durations
         Buffer lengths in steps or in time.
-    labels, series, pooled, **on_clock
-        As for `pate_by_buffers`.
 
     Returns
     -------
@@ -147,6 +150,7 @@ class MeanCurve:
         return recall, np.mean([np.interp(recall, *line, right=0.0) for line in lines], axis=0)
 
 
+@documented
 def pate_curves(
     labels: npt.ArrayLike,
     scores: Mapping[str, npt.ArrayLike],
@@ -161,12 +165,8 @@ def pate_curves(
 
     Parameters
     ----------
-    scores : mapping of str to array-like
-        Scores by detector.
     early, delay : int or duration, or sequence of them
         Buffer lengths; with several the mean over all pairs, as in `pate`.
-    labels, series, pooled, **on_clock
-        As for `pate_by_buffers`.
 
     Returns
     -------

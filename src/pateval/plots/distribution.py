@@ -37,10 +37,6 @@ def score_distribution(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
-    scores : array-like of float
-        Higher is more anomalous.
     threshold : float, optional
         The threshold in use.
     series : array-like, optional

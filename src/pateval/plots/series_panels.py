@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pateval.labels.events import Events, runs
 from pateval.pate._weights import ZoneLimits
 from pateval.plots import styling as look
-from pateval.plots.styling import styled
+from pateval.plots.styling import figure
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
 from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, length_order
 from pateval.time.timelines import Recording, read_recording, read_zone_buffers
@@ -26,7 +26,7 @@ Scores = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 _MAX_ZONES_HATCHED = 60
 
 
-@styled
+@figure
 def series(
     labels: npt.ArrayLike,
     scores: Scores | None = None,
@@ -50,8 +50,6 @@ def series(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
     scores : array-like, or mapping of str to array-like, optional
         Scores of a detector, or of several by name; a panel each. NaN is a gap.
     values : array-like, optional
@@ -122,7 +120,7 @@ def series(
     return axes
 
 
-@styled
+@figure
 def segments(
     labels: npt.ArrayLike,
     scores: Mapping[str, npt.ArrayLike],
@@ -138,8 +136,6 @@ def segments(
 
     Parameters
     ----------
-    labels : array-like of 0/1
-        Truth for each time step.
     scores : mapping of str to array-like
         Scores by detector, one row each.
     limits : sequence of tuple of int

@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
 from pateval.io.atomic import replacing
+from pateval.validation.checked import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,23 +149,12 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     return draw
 
 
-_EVERY_FIGURE = """
-ax : Axes, optional
-    Where to draw.
-
-Returns
--------
-matplotlib.axes.Axes
-
-Examples
---------"""
+_EVERY_FIGURE = {"Parameters": "ax : Axes, optional\n    Where to draw.", "Returns": "matplotlib.axes.Axes"}
 
 
 def figure(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Draw within `style`, and say in the docstring what holds for every figure: where it is drawn, what it returns."""
-    draw = styled(function)
-    draw.__doc__ = cleandoc(function.__doc__ or "").replace("\n\nExamples\n--------", _EVERY_FIGURE)
-    return draw
+    return documented(styled(function), _EVERY_FIGURE)
 
 
 @styled
