@@ -79,7 +79,7 @@ def test_smd_broken(smd_folder: Path) -> None:
     text(path, [[0.1], [0.2]])
     assert "1 features, but the training file has 2" in error(smd_folder)
     (root / "train" / "machine-1-2.txt").unlink()
-    assert f"{root / 'train' / 'machine-1-2.txt'}: No such file" in error(smd_folder)
+    assert f"{root / 'train' / 'machine-1-2.txt'}: there is no such file" in error(smd_folder)
     path.write_text("")
     assert f"{path}: the file is empty" in error(smd_folder)
     interpretation = root / "interpretation_label" / "machine-1-2.txt"

@@ -172,8 +172,7 @@ class AlarmTable(TableResult):
             found[f"by_{self.by}"] = self.row_dicts()
         if self.difference is not None:
             found["difference"] = self.difference.to_dict()
-        written: dict[str, Any] = plain(found | {"notes": self.notes})
-        return written
+        return plain(found | {"notes": self.notes})
 
     def table(self) -> Rows:
         """Columns and rows of the main figures, for people."""

@@ -114,8 +114,7 @@ class AlarmFrontier(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
         figures = {"rate_unit": self.rate_unit, "observed": float(self.observed), "budgets": self.thresholds}
-        found: dict[str, Any] = plain(figures | {"rows": self.row_dicts()})
-        return found
+        return plain(figures | {"rows": self.row_dicts()})
 
     def table(self) -> Rows:
         """Columns and rows for people: budgets, and a choice of the other thresholds."""

@@ -108,8 +108,7 @@ class GateResult(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry."""
         decided = {name: getattr(self, name) for name in ("passed", "require", "alpha", "look")}
-        found: dict[str, Any] = plain({**decided, "sentence": self.sentence(), "evidence": self.row_dicts()})
-        return found
+        return plain({**decided, "sentence": self.sentence(), "evidence": self.row_dicts()})
 
     def table(self) -> Rows:
         """Columns and rows for people."""

@@ -255,8 +255,7 @@ class AlarmJudgement(Figures, TableResult):
         for row in (row for rows in lists.values() for row in rows):
             row |= {name: self.clock.written(row[name]) for name in ("start", "stop")}
         words = {"rules": self.rules(), "sentence": self.sentence()}
-        found: dict[str, Any] = plain(self.figures() | words | lists)
-        return found
+        return plain(self.figures() | words | lists)
 
     def table(self) -> Rows:
         """Columns and one row of the main figures, for people."""

@@ -47,8 +47,7 @@ class _Axis:
     def packed(self, times: Times) -> list[Any]:
         """Times, or pairs of them."""
         shifted = times - self.origin
-        found: list[Any] = (shifted // self.size if self.is_whole and shifted.dtype.kind == "i" else shifted).tolist()
-        return found
+        return (shifted // self.size if self.is_whole and shifted.dtype.kind == "i" else shifted).tolist()
 
     def length(self, length: Any) -> float | None:
         """A length of time."""
@@ -94,7 +93,7 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
     if tables and table.difference is not None:
         tables.append(table.difference.table(clock))
     chosen: Sequence[Slider | None] = sliders if sliders and is_small else [None] * len(table)
-    found: dict[str, Any] = plain(
+    return plain(
         {
             "clock": axis.described(),
             "roles": ROLES,
@@ -104,7 +103,6 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
             "detectors": [_detector(judged, axis, one) for judged, one in zip(table.judgements, chosen, strict=True)],
         }
     )
-    return found
 
 
 def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dict[str, Any]:

@@ -115,8 +115,7 @@ class ScoredSteps:
     def thresholds(self) -> FloatArray:
         """Distinct scores, ascending."""
         scores = self._together("scores")
-        found: FloatArray = np.unique(scores[scores > -np.inf])
-        return found
+        return np.unique(scores[scores > -np.inf])
 
     @property
     def lowest_candidate(self) -> int:

@@ -211,5 +211,4 @@ class DataCheck(TableResult):
             codes.setdefault(fault.series, {})[fault.code] = None
         faults = [{**fault._asdict(), "remedy": FAULT_KINDS[fault.code].remedy} for fault in self.faults]
         series = [{**item._asdict(), "faults": " ".join(codes[item.name])} for item in self.series]
-        found: dict[str, Any] = plain({"faults": faults, "series": series})
-        return found
+        return plain({"faults": faults, "series": series})

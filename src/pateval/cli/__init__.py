@@ -61,8 +61,7 @@ class _Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(f"pateval.cli.{module}"), name)
-        return command
+        return getattr(import_module(f"pateval.cli.{module}"), name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -137,8 +137,7 @@ def _length(text: str) -> int | str:
     found = _lengths(text)
     if len(found) != 1:
         raise ValueError(f"{text!r} is not one length; write steps or a duration")
-    only: int | str = found[0]
-    return only
+    return found[0]
 
 
 def _duration(text: str) -> str:

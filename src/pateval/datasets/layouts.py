@@ -16,6 +16,7 @@ import numpy as np
 from pateval.datasets import tables
 from pateval.datasets.series import Contents, Series
 from pateval.io import Table, TableError, read_table
+from pateval.io.content import require_readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -244,7 +245,7 @@ def _swat_series(normal: Path, attack: Path) -> Series:
 
 
 def _swat_table(path: Path) -> Table:
-    tables.require_file(path)
+    require_readable(path)
     for skip, line in enumerate(_lines(path, 3), start=1):
         names = [name.strip() for name in line.split(",")]
         if "Normal/Attack" in names:
@@ -301,7 +302,7 @@ def _nab_packed(path: Path, label: str) -> list[Series]:
 
 
 def _nab_files(folder: Path, listed: Path) -> list[Series]:
-    tables.require_file(listed)
+    require_readable(listed)
     try:
         entries = json.loads(listed.read_text())
     except ValueError as error:
@@ -356,7 +357,7 @@ def _ucr_values(path: Path) -> FloatArray:
     if path.suffix == ".parquet":
         table = tables.require_columns(read_table(path), ["value"])
         return tables.column(table, "value")[:, 0].astype(np.float64)
-    tables.require_file(path)
+    require_readable(path)
     words = path.read_text(errors="replace").split()
     values = np.empty(len(words))
     for place, word in enumerate(words):

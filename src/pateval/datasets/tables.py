@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
 from pateval.io.arrow import arrow
+from pateval.io.content import require_readable
 from pateval.time.dates import time_numbers
 from pateval.time.windows import windows_in_a_row
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
@@ -149,7 +150,7 @@ def headless(path: Path, names: Sequence[str] | None = None, *, skip: int = 0) -
     pa = arrow()
     arrow_csv = arrow("csv")
 
-    require_file(path)
+    require_readable(path)
     try:
         options = arrow_csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip)
         table = arrow_csv.read_csv(path, read_options=options)
@@ -228,7 +229,7 @@ def labels(table: Table, column: str, steps: int | None = None) -> BoolArray:
 
 def array(path: Path) -> FloatArray:
     """Read an ``.npy`` file of numbers, rows by features; pickled objects are refused."""
-    require_file(path)
+    require_readable(path)
     try:
         values = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -252,16 +253,6 @@ def same_features(path: Path, test: FloatArray, train: FloatArray) -> None:
     """Raise TableError where a training stretch has other features than the test stretch."""
     if train.shape[1] != test.shape[1]:
         raise TableError(f"{path}: {test.shape[1]} features, but the training file has {train.shape[1]}")
-
-
-def require_file(path: Path) -> None:
-    """Raise TableError where a file that must be there is not, or is empty."""
-    try:
-        empty = path.stat().st_size == 0
-    except OSError as error:
-        raise TableError(f"{path}: {error.strerror or error}") from error
-    if empty:
-        raise TableError(f"{path}: the file is empty; write or fetch it again")
 
 
 def _numbers(table: Table, name: str, missing: float | None) -> npt.NDArray[Any]:

@@ -71,8 +71,7 @@ def _size_of_batch(description: bytes, body: Any) -> tuple[int, int]:
     """Rows of a record batch, and its bytes where they are compressed, from its description, a flatbuffer."""
 
     def number(kind: str, place: int) -> int:
-        found: int = struct.unpack_from(f"<{kind}", description, place)[0]
-        return found
+        return struct.unpack_from(f"<{kind}", description, place)[0]
 
     def field(table: int, which: int) -> int | None:
         """Where a field of a table lies, if it is there."""

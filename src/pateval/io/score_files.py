@@ -76,8 +76,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: not a readable Parquet file ({one_line(error, 160)})") from error
     if METADATA not in known:
         raise ValueError(f"{path}: not written by pateval detect: it says nothing about its settings")
-    found: dict[str, Any] = json.loads(known[METADATA])
-    return found
+    return json.loads(known[METADATA])
 
 
 def training_scores_path(path: str | os.PathLike[str]) -> Path:

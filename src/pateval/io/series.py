@@ -14,16 +14,8 @@ from pateval.io.source import Column, missing_places, without_times
 from pateval.labels.classes import classes, from_words, mark_positive, remedy, without_label
 from pateval.time.clocks import read_clock, unit_nanoseconds
 from pateval.time.dates import MixedZonesError, Times, is_time, time_numbers, why_no_time
-from pateval.time.timelines import Recording
-from pateval.validation.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    binary_array,
-    finite_array,
-    scores_with_gaps,
-)
-from pateval.validation.containers import missing_mask
+from pateval.time.timelines import Recording, steps_marked
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray, binary_array, finite_array, scores_with_gaps
 from pateval.validation.wording import InputError, InputTypeError, in_words
 
 if TYPE_CHECKING:
@@ -116,8 +108,7 @@ class ScoredSeries:
         ignore = self.ignore if self.ignore is not None and self.ignore.any() else None
         absent = None
         if missing != "error":
-            absent = missing_mask(scores)
-            absent = np.asarray(absent.any(axis=1)) if absent.ndim == 2 else absent
+            absent = steps_marked(np.isnan(scores))
             absent = absent if ignore is None else absent & ~ignore
             absent = absent if absent.any() else None
         return Recording(labels, scores, None, start, clock, max_gap, ignore, absent, missing)

@@ -110,5 +110,4 @@ def _reach(
     begin, end = np.maximum(edge, start), np.minimum(middle, stop)
     end = np.maximum(begin, end)
     far_begin, far_end = np.maximum(high + edge - 2 * begin, 0), np.maximum(high + edge - 2 * end, 0)
-    integral: FloatArray = (edge - low) * (end - begin) + (far_begin * far_begin - far_end * far_end) / 4
-    return integral
+    return (edge - low) * (end - begin) + (far_begin * far_begin - far_end * far_end) / 4

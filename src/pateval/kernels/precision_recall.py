@@ -24,8 +24,7 @@ def trapezoids(x: FloatArray, y: FloatArray) -> FloatArray:
     >>> float(trapezoids(np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0])))
     2.5
     """
-    areas: FloatArray = np.sum(np.diff(x) * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
-    return areas
+    return np.sum(np.diff(x) * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
 
 
 def steps(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -41,8 +40,7 @@ def steps(x: FloatArray, y: FloatArray) -> FloatArray:
     gained *= y
     # With the points first in memory NumPy adds one after the other: the sum is the same to the last digit in a wider
     # table that ends in zeros.
-    areas: FloatArray = np.ascontiguousarray(np.moveaxis(gained, -1, 0)).sum(axis=0)
-    return areas
+    return np.ascontiguousarray(np.moveaxis(gained, -1, 0)).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,7 @@ AVERAGE_PRECISION = AreaRule("average-precision", after=1.0, before=0.0, start=0
 
 def is_kept(recall: Array, highest: Array) -> npt.NDArray[np.bool_]:
     """Mark the points whose recall is not below the highest so far."""
-    kept: npt.NDArray[np.bool_] = recall >= (1 - _ROUNDING) * highest
-    return kept
+    return recall >= (1 - _ROUNDING) * highest
 
 
 def precision_recall_area(

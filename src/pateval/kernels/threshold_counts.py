@@ -107,8 +107,7 @@ def _range_stops(buckets: _Buckets, thresholds: FloatArray) -> list[int]:
         beyond = buckets.range_of(thresholds.take(middle, mode="clip")) > np.arange(_RANGES)
         beyond |= low == high
         low, high = np.where(beyond, low, middle + 1), np.where(beyond, middle, high)
-    stops: list[int] = low.tolist()
-    return stops
+    return low.tolist()
 
 
 def _count(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:

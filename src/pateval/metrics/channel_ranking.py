@@ -142,5 +142,4 @@ def _labels_by_rank(labels: BoolArray, scores: FloatArray) -> FloatArray:
     begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     tie: IntArray = np.cumsum(begins.ravel()) - 1
     tie_means = np.bincount(tie, weights=np.take_along_axis(labels, order, axis=1).ravel()) / np.bincount(tie)
-    means: FloatArray = tie_means[tie].reshape(labels.shape)
-    return means
+    return tie_means[tie].reshape(labels.shape)

@@ -75,5 +75,4 @@ def _confidence(values: FloatArray, starts: IntArray, steps: IntArray) -> FloatA
     """Mean minus one half, damped by the population variance, of consecutive runs."""
     mean = np.add.reduceat(values, starts) / steps
     variance = np.add.reduceat((values - np.repeat(mean, steps)) ** 2, starts) / steps
-    confidence: FloatArray = (mean - 0.5) * np.exp(-variance)
-    return confidence
+    return (mean - 0.5) * np.exp(-variance)

@@ -213,8 +213,7 @@ def _covered(borders: FloatArray, begun: IntArray, done: IntArray, starts: IntAr
     """Predicted length ahead of each border."""
     whole = np.append(0, np.cumsum(stops - starts))[done]
     inside = borders - starts[np.minimum(done, starts.size - 1)]
-    covered: FloatArray = whole + np.where(begun > done, inside, 0.0)
-    return covered
+    return whole + np.where(begun > done, inside, 0.0)
 
 
 def _shares_a_bin(
@@ -238,5 +237,4 @@ def _shares_a_bin(
     room = np.maximum(before + zones.end - zones.late_far, 1.0)
     early_bin = np.floor((early / 2 - zones.early_far) * bins / room)
     late_bin = np.floor((late / 2 - zones.late_far + before) * bins / room)
-    shared: BoolArray = (pieces[0] > 0) & (pieces[4] > 0) & (early_bin == np.minimum(late_bin, bins - 1))
-    return shared
+    return (pieces[0] > 0) & (pieces[4] > 0) & (early_bin == np.minimum(late_bin, bins - 1))

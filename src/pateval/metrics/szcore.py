@@ -74,9 +74,9 @@ def szcore_event(
     >>> szcore_event(labels, [0, 0, 1, 0, 0, 0, 0, 0, 1, 0], start_tolerance=1, end_tolerance=2, minimum_gap=3)
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
     require_anomaly(labels)
-    return PRF.from_counts(*_counts(labels, predictions, options))
+    options = start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap
+    return PRF.from_counts(*_counts(labels, predictions, *options))
 
 
 @on_predictions(per=PERIOD.or_word(None, "86400"), **_OPTIONS)
@@ -123,17 +123,9 @@ def szcore_false_alarm_rate(
     >>> szcore_false_alarm_rate(labels, predictions, per=60, start_tolerance=1, end_tolerance=2, minimum_gap=3)
     6.0
     """
-    options = _Options(start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap)
+    options = start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap
     steps = steps_of_period(per, labels.size, times, time_unit, name="per", without_clock=86400)
-    return _counts(labels, predictions, options).false_alarms * steps / labels.size
-
-
-class _Options(NamedTuple):
-    start_tolerance: int
-    end_tolerance: int
-    minimum_overlap: float
-    maximum_length: int
-    minimum_gap: int
+    return _counts(labels, predictions, *options).false_alarms * steps / labels.size
 
 
 class _Counts(NamedTuple):
@@ -142,15 +134,17 @@ class _Counts(NamedTuple):
     missed: int
 
 
-def _counts(labels: BoolArray, predictions: BoolArray, options: _Options) -> _Counts:
+def _counts(
+    labels: BoolArray, predictions: BoolArray, ahead: int, after: int, overlap: float, longest: int, gap: int
+) -> _Counts:
     size = labels.size
-    merged = _merged(predictions, options.minimum_gap)
-    alarm_starts, alarm_stops = _cut(*merged, min(options.maximum_length, size))
-    starts, stops = _cut(*_merged(labels, options.minimum_gap), min(options.maximum_length, size))
-    wide_starts = np.maximum(starts - min(options.start_tolerance, size), 0)
-    wide_stops = np.minimum(stops + min(options.end_tolerance, size), size)
+    merged = _merged(predictions, gap)
+    alarm_starts, alarm_stops = _cut(*merged, min(longest, size))
+    starts, stops = _cut(*_merged(labels, gap), min(longest, size))
+    wide_starts = np.maximum(starts - min(ahead, size), 0)
+    wide_stops = np.minimum(stops + min(after, size), size)
     covered = _covered(wide_stops, *merged) - _covered(wide_starts, *merged)
-    detected = covered / (wide_stops - wide_starts) > options.minimum_overlap + _SLACK
+    detected = covered / (wide_stops - wide_starts) > overlap + _SLACK
     detected_events = int(np.count_nonzero(detected))
     # Widened pieces stay in order, so the first that ends after an alarm begins is the one that could meet it.
     meets = np.searchsorted(wide_stops[detected], alarm_starts, side="right")

@@ -86,5 +86,4 @@ def _distances(mask: BoolArray, target: BoolArray) -> IntArray:
     far = 2 * mask.size
     behind = positions - np.concatenate([[-far], stops - 1])[begun]
     ahead = np.append(starts, far)[begun] - positions
-    distances: IntArray = np.maximum(np.minimum(behind, ahead), 0)
-    return distances
+    return np.maximum(np.minimum(behind, ahead), 0)

@@ -151,8 +151,7 @@ def _curve(labels: BoolArray, scores: FloatArray, *, weighted: bool) -> TsCurve:
 
 def _gamma(lengths: IntArray, pieces: IntArray) -> FloatArray:
     """Reward for few pieces: ((L - 1) / L) ** (n - 1)."""
-    result: FloatArray = (1 - 1 / lengths) ** (pieces - 1)
-    return result
+    return (1 - 1 / lengths) ** (pieces - 1)
 
 
 def _recall(labels: BoolArray, level: IntArray, number: int) -> FloatArray:

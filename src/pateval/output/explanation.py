@@ -220,8 +220,7 @@ class Explanation(Result):
         found |= {name: getattr(self, name) for name in figures}
         found |= {"predictions": self.predictions_from or "given", "events": self.row_dicts()}
         found |= {"kinds": [kind.to_dict() for kind in self.kinds]} if self.kinds else {}
-        written: dict[str, Any] = plain(found)
-        return written
+        return plain(found)
 
     def timeline(self, width: int = _WIDTH) -> str:
         """One line of marks for the whole series; where several categories share a column the gravest is shown.

@@ -68,8 +68,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data that JSON can carry, with None for NaN and "inf" for infinity."""
-        found: dict[str, Any] = plain(_fields(self))
-        return found
+        return plain(_fields(self))
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

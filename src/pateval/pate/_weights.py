@@ -77,8 +77,7 @@ class ZoneLimits:
     def depends_on_both(self, early: Lengths, delay: Lengths) -> npt.NDArray[np.bool_]:
         """Mark the events whose early zone depends on both buffers, for some pair of these sets."""
         shortest = self.early_limit(max(delay))
-        both: npt.NDArray[np.bool_] = (shortest < max(early)) & (shortest < self.early_limit(min(delay)))
-        return both
+        return (shortest < max(early)) & (shortest < self.early_limit(min(delay)))
 
     def early_reach(self, early: float, delay: float) -> Numbers:
         """How far each event's early zone reaches."""

@@ -25,24 +25,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.kernels.precision_recall import (
-    AVERAGE_PRECISION,
-    TRAPEZOID,
-    AreaRule,
-    warn_if_coarse,
-)
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, warn_if_coarse
 from pateval.output.prf import PRF
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.time.clocks import Duration, canonical_lengths, read_buffers
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
-from pateval.validation.arrays import (
-    BoolArray,
-    Buffers,
-    FloatArray,
-    finite_array,
-    positive_integer,
-    require_anomaly,
-)
+from pateval.validation.arrays import BoolArray, Buffers, FloatArray, finite_array, positive_integer, require_anomaly
 from pateval.validation.checked import adds_up, takes_options
 from pateval.validation.options import OptionKind
 from pateval.validation.wording import in_words
@@ -258,6 +246,16 @@ def area_on(
     return mean_area(rank_steps(scores, timeline.events(labels), early, delay, levels, clock), early, delay, rule)
 
 
+def trapezoid_area_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
+    """PATE of checked scores at the steps of a timeline."""
+    return area_on(labels, scores, timeline, rule=TRAPEZOID, **options)
+
+
+def average_precision_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
+    """PATE-AP of checked scores at the steps of a timeline."""
+    return area_on(labels, scores, timeline, rule=AVERAGE_PRECISION, **options)
+
+
 def pate_at_sizes(
     labels: npt.ArrayLike, scores: npt.ArrayLike, sizes: Iterable[int | Duration], **reading: Any
 ) -> npt.NDArray[np.float64]:
@@ -280,16 +278,6 @@ def pate_at_sizes(
     return np.array([mean_area(steps, (length,), (length,), TRAPEZOID) for length in lengths])
 
 
-def trapezoid_area_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
-    """PATE of checked scores at the steps of a timeline."""
-    return area_on(labels, scores, timeline, rule=TRAPEZOID, **options)
-
-
-def average_precision_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, **options: Any) -> float:
-    """PATE-AP of checked scores at the steps of a timeline."""
-    return area_on(labels, scores, timeline, rule=AVERAGE_PRECISION, **options)
-
-
 def _levels(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float64] | None:
     """The thresholds themselves; None where every distinct score is one."""
     if thresholds is None:
@@ -304,5 +292,4 @@ def _levels(scores: FloatArray, thresholds: Thresholds) -> npt.NDArray[np.float6
     distinct = np.unique(present).astype(np.float64)
     # The difference of two scores must not overflow.
     scale = 4.0 if max(-distinct[0], distinct[-1]) > np.finfo(np.float64).max / 4 else 1.0
-    percentiles: npt.NDArray[np.float64] = np.percentile(distinct / scale, np.linspace(100, 0, thresholds)) * scale
-    return percentiles
+    return np.percentile(distinct / scale, np.linspace(100, 0, thresholds)) * scale

@@ -214,8 +214,7 @@ def _curves(scores: Scores | None, values: npt.ArrayLike | None, size: int) -> d
 
 def _longest(buffers: Buffers, name: str) -> int | str:
     lengths: Sequence[Any] = canonical_lengths(buffers, name)
-    longest: int | str = max(lengths, key=length_order)
-    return longest
+    return max(lengths, key=length_order)
 
 
 def zone_ends(events: Events, early: float, delay: float, clock: Clock | None) -> tuple[IntArray, IntArray]:

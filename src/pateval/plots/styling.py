@@ -209,8 +209,7 @@ def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The axes given, or those of a new figure."""
     if ax is not None:
         return ax
-    made: Axes = panels(size=size)[0, 0]
-    return made
+    return panels(size=size)[0, 0]
 
 
 def several_axes(
@@ -227,8 +226,7 @@ def several_axes(
 
 def figure_of(ax: Axes) -> Figure:
     """The whole figure an axes belongs to."""
-    figure: Figure = ax.figure.figure  # the axes may lie in a part of the figure, whose figure is the whole
-    return figure
+    return ax.figure.figure  # the axes may lie in a part of the figure, whose figure is the whole
 
 
 def line_style(place: int) -> LineStyle:

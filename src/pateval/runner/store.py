@@ -219,8 +219,7 @@ def _digest(values: Any) -> str:
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(dict(settings), default=str, sort_keys=True))
-    return plain
+    return json.loads(json.dumps(dict(settings), default=str, sort_keys=True))
 
 
 def _difference(known: Mapping[str, Any], store: Store) -> str:

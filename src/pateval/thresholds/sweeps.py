@@ -136,8 +136,7 @@ def _highest(scores: FloatArray, starts: IntArray, stops: IntArray) -> FloatArra
         return scores[:0]
     edges = np.stack([starts, stops], axis=1).ravel()
     # One more value, because a run may stop at the end and reduceat asks for a valid index.
-    highest: FloatArray = np.maximum.reduceat(np.append(scores, scores[-1]), edges)[::2]
-    return highest
+    return np.maximum.reduceat(np.append(scores, scores[-1]), edges)[::2]
 
 
 def _filled_at(inside: FloatArray, events: Events, k: int) -> FloatArray:
@@ -146,7 +145,4 @@ def _filled_at(inside: FloatArray, events: Events, k: int) -> FloatArray:
     descending = inside[np.lexsort((-inside, owner))]
     needed = k * events.lengths // 100 + 1
     first = np.cumsum(events.lengths) - events.lengths
-    filled: FloatArray = np.where(
-        needed <= events.lengths, descending[first + np.minimum(needed, events.lengths) - 1], -np.inf
-    )
-    return filled
+    return np.where(needed <= events.lengths, descending[first + np.minimum(needed, events.lengths) - 1], -np.inf)

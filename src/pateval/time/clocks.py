@@ -8,16 +8,17 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from pateval.time.dates import Times, time_numbers
 from pateval.validation.arrays import IntArray, UndefinedMetricError, buffer_lengths, non_negative_integer, require_few
 from pateval.validation.containers import to_numpy
+from pateval.validation.options import Duration as Duration
+from pateval.validation.options import is_duration as is_duration
 from pateval.validation.wording import in_words
 
-Duration = str | datetime.timedelta | np.timedelta64
 Lengths = tuple[int, ...] | tuple[float, ...]
 
 # Nanoseconds of each unit, by all its names.
@@ -193,11 +194,6 @@ def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = 
     if total >= _LONGEST and not endless:
         raise ValueError(f"{name} must be shorter than 292 years; got {in_words(value)}")
     return total
-
-
-def is_duration(value: object) -> TypeGuard[Duration]:
-    """Tell a duration from a number of steps."""
-    return isinstance(value, (str, datetime.timedelta, np.timedelta64))
 
 
 def duration_text(value: Duration, name: str = "the duration") -> str:

@@ -172,7 +172,7 @@ class Recording:
     @cached_property
     def counts(self) -> StepCounts:
         """How many steps and events are recorded, left out and evaluated."""
-        events, left_out = find_events(steps_with_label(self.labels), self.starts), 0
+        events, left_out = find_events(steps_marked(self.labels), self.starts), 0
         if self.is_left_out is not None and len(events):
             left_out = int(np.count_nonzero(count_inside(~self.is_left_out, events.starts, events.stops) == 0))
         size = len(self.labels)
@@ -250,7 +250,7 @@ class Recording:
         steps = self.timeline.step_numbers
         if steps is None:
             return []
-        labels = steps_with_label(self.labels)[steps]
+        labels = steps_marked(self.labels)[steps]
         is_merged = (np.diff(steps) > 1) & labels[1:] & labels[:-1]
         is_merged[self.timeline.starts[1:] - 1] = False
         places = np.flatnonzero(is_merged)
@@ -402,9 +402,9 @@ def _number(mask: BoolArray | None) -> int:
     return 0 if mask is None else int(np.count_nonzero(mask))
 
 
-def steps_with_label(labels: BoolArray) -> BoolArray:
-    """Tell the anomalous steps: with labels of steps by channels those with a labelled channel."""
-    return np.asarray(labels.any(axis=1)) if labels.ndim == 2 else labels
+def steps_marked(marks: BoolArray) -> BoolArray:
+    """Tell the marked steps: with marks of steps by channels those with a marked channel."""
+    return np.asarray(marks.any(axis=1)) if marks.ndim == 2 else marks
 
 
 def _kept_labels(labels: object, ignore: object, *, other: object, channels: bool) -> tuple[BoolArray, BoolArray]:
@@ -435,7 +435,7 @@ def _scores_and_gaps(
     if missing == "error" and absent.any():
         problem = "must be present at every step; found a missing one"
         raise InputError("scores", problem, **first_of(absent), remedy=MISSING_SCORES, kind="missing")
-    return values, steps_with_label(absent)
+    return values, steps_marked(absent)
 
 
 def _predictions(predictions: object, labels: BoolArray, mask: BoolArray | None) -> BoolArray:

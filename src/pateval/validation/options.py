@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from pateval.validation.arrays import (
     window_length,
 )
 from pateval.validation.wording import in_words
+
+Duration = str | datetime.timedelta | np.timedelta64
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def integer_from(lowest: int, highest: int | None = None, *, counts_steps: bool 
     return OptionKind(check, counts_steps)
 
 
-def _looks_like_duration(value: Any) -> bool:
+def is_duration(value: object) -> TypeGuard[Duration]:
+    """Tell a duration from a number of steps."""
     return isinstance(value, (str, datetime.timedelta, np.timedelta64))
 
 
@@ -107,7 +110,7 @@ def _beta(value: Any, name: str) -> float:
 _STEPS_OF_PERIOD = integer_from(1, 10**15)
 # A duration is read where the times of the steps are known.
 PERIOD = OptionKind(
-    lambda value, name: value if _looks_like_duration(value) else _STEPS_OF_PERIOD.check(value, name),
+    lambda value, name: value if is_duration(value) else _STEPS_OF_PERIOD.check(value, name),
     counts_steps=True,
     on_clock="1d",
 )
