@@ -268,7 +268,6 @@ def stopped() -> bool:
 
 
 def _enter_worker(stop: Any, all_started: Any, prepare: Callable[[], None] | None) -> None:
-    """Prepare a worker process."""
     import multiprocessing
 
     global _all_started  # one per worker process

@@ -325,7 +325,6 @@ def _rows_by_sums(
 
 
 def _medians(steps: ScoredSteps, ranks: npt.NDArray[np.intp]) -> list[float]:
-    """Median time to detect at each rank."""
     found: list[float] = []
     at_once = max(1, _CELLS_AT_ONCE // max(1, steps.incident_starts.size))
     for first in range(0, ranks.size, at_once):

@@ -235,7 +235,6 @@ def _first_alarms(alarms: Times, windows: Times) -> IntArray:
 
 
 def _meets(alarms: Times, windows: Times) -> BoolArray:
-    """Which alarms meet some window."""
     if not len(windows):
         return np.zeros(len(alarms), dtype=np.bool_)
     ordered = windows[np.argsort(windows[:, 0])]

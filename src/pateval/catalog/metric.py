@@ -376,7 +376,6 @@ class Metric:
 
 @lru_cache(maxsize=1000)  # reading a signature takes longer than some metrics
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """All parameters of a function and their defaults."""
     return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 

@@ -44,7 +44,6 @@ class _OnScores(_FunctionOfOptions):
     """A metric that is called with labels and scores."""
 
     def __call__(self, y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> float:
-        """Value of the metric."""
         mended = np.nan_to_num(np.asarray(y_score, dtype=np.float64), nan=0.0, posinf=1.0, neginf=0.0)
         return self._unless_constant(*scored_pair(y_true, mended))
 
@@ -59,7 +58,6 @@ class _OnPredictions(_OnScores):
     """A metric that is called with labels and 0/1 predictions."""
 
     def __call__(self, y_true: npt.ArrayLike, y_score: npt.ArrayLike) -> float:
-        """Value of the metric."""
         return self._unless_constant(*binary_pair(y_true, y_score))
 
 

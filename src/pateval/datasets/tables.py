@@ -256,7 +256,6 @@ def same_features(path: Path, test: FloatArray, train: FloatArray) -> None:
 
 
 def _numbers(table: Table, name: str, missing: float | None) -> npt.NDArray[Any]:
-    """Return one column as numbers."""
     column = table.columns[name]
     if column.dtype.kind in "biu":
         return column

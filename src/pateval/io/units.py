@@ -172,7 +172,6 @@ def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str
 
 
 def _stacked(columns: Sequence[Column | None]) -> Column | None:
-    """Put the columns of channels side by side."""
     present = [column for column in columns if column is not None]
     return np.stack(present, axis=1) if present else None
 

@@ -111,7 +111,6 @@ def _range_stops(buckets: _Buckets, thresholds: FloatArray) -> list[int]:
 
 
 def _count(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArray]:
-    """Count with one table of buckets, or by sorting."""
     buckets = _Buckets.over(thresholds[::-1])
     if buckets is None:
         ascending = np.sort(scores)

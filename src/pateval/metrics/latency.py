@@ -57,7 +57,6 @@ def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window:
 
 
 def _windows(mask: BoolArray, window: int) -> BoolArray:
-    """Whether any step of each window is True."""
     result = np.zeros(-(-mask.size // window), dtype=np.bool_)
     result[np.flatnonzero(mask) // window] = True
     return result

@@ -10,7 +10,6 @@ from pateval.validation.checked import adds_up, on_predictions
 
 
 def _point_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
-    """True positives, false positives and false negatives."""
     anomalous, predicted = int(np.count_nonzero(labels)), int(np.count_nonzero(predictions))
     true_positive = int(np.count_nonzero(labels & predictions))
     return true_positive, predicted - true_positive, anomalous - true_positive

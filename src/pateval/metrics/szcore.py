@@ -153,7 +153,6 @@ def _counts(
 
 
 def _merged(mask: BoolArray, minimum_gap: int) -> tuple[IntArray, IntArray]:
-    """Runs, those with short gaps between them joined."""
     starts, stops = runs(mask)
     apart = starts[1:] - stops[:-1] >= minimum_gap
     return (starts[np.append(True, apart)], stops[np.append(apart, True)]) if starts.size else (starts, stops)
@@ -167,7 +166,6 @@ def _cut(starts: IntArray, stops: IntArray, longest: int) -> tuple[IntArray, Int
 
 
 def _covered(places: IntArray, starts: IntArray, stops: IntArray) -> IntArray:
-    """Count the steps of the runs ahead of each place."""
     lengths = stops - starts
     before = np.append(0, np.cumsum(lengths))
     run = np.searchsorted(starts, places)  # the runs that begin ahead of it

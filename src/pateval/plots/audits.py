@@ -134,7 +134,6 @@ def _chosen(rows: Sequence[Any], metrics: Sequence[str] | None, refusal: str) ->
 
 
 def _draw_points(ax: Axes, values: Sequence[float], text: str, marker: str, colour: str, face: str) -> list[Any]:
-    """A point in each row."""
     looks: dict[str, Any] = {"markerfacecolor": face, "markeredgecolor": colour, "linestyle": "none", "markersize": 5}
     return ax.plot(values, range(len(values)), marker=marker, label=text, zorder=3, clip_on=False, **looks)
 

@@ -190,7 +190,6 @@ _tell: _Tell
 
 
 def _enter_process(messages: Any, deadline: float) -> None:
-    """Prepare a process: whom to tell, and when to end."""
     global _tell  # one per process
     _tell = messages.put
     left = deadline + _GRACE - time.time()
@@ -272,7 +271,6 @@ def _record_failures(folder: Path, result: DetectionResult) -> None:
 
 
 def _digest(series: Series) -> str:
-    """Return a digest of everything a detector is given."""
     found = hashlib.sha256()
     for array in (series.train, series.test, series.labels):
         if array is not None:

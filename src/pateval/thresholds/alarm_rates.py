@@ -222,7 +222,6 @@ def step_lengths(times: Times, is_hole: BoolArray) -> tuple[Times, Fraction]:
 
 
 def _allowed_false_alarms(alarms: float, per: int | Duration, size: int, timeline: Timeline) -> Fraction:
-    """How many false alarms are allowed in the time that was observed."""
     rate = Fraction(str(alarms))
     if isinstance(per, int):
         return rate * size / per

@@ -131,7 +131,6 @@ def _best_point(inside: FloatArray, outside: FloatArray) -> BestThreshold:
 
 
 def _highest(scores: FloatArray, starts: IntArray, stops: IntArray) -> FloatArray:
-    """Return the highest score of each run ``[start, stop)``."""
     if not starts.size:
         return scores[:0]
     edges = np.stack([starts, stops], axis=1).ravel()

@@ -338,7 +338,6 @@ def choice(value: object, name: str, allowed: Iterable[str]) -> str:
 
 
 def _is_single(value: object) -> bool:
-    """Whether a value has no dimensions."""
     return not getattr(value, "ndim", 0) and not isinstance(value, (list, tuple))
 
 
