@@ -12,15 +12,13 @@ import os
 import signal
 import threading
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pateval.validation.arrays import count, positive_integer
 from pateval.validation.wording import in_words, named_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
 
 ATTEMPTS = 3  # how often work is tried whose worker dies
 MOST_IN_FLIGHT = 256  # most items that somebody else's executor holds at a time

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -10,10 +11,6 @@ from pateval.cli import options, output
 from pateval.cli.messages import say, tell, tell_all
 from pateval.cli.options import FOLDER, Given, option
 from pateval.output.text_table import TERMINAL_WIDTH
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from pathlib import Path
 
 _LABELS = option("--labels=FOLDER", "Labels in a folder of their own, a file for each series.", type=FOLDER)
 

@@ -8,14 +8,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pateval.datasets.series import Contents, Series, join
 from pateval.datasets.sources import DATASETS, PUBLISHED, Dataset, Published
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "Contents",

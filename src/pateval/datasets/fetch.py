@@ -21,18 +21,15 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pateval.datasets.sources import Dataset, Download, Mirror, Published
 from pateval.io.atomic import write_text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pateval.datasets.sources import Dataset, Download, Mirror, Published
-
-    Progress = Callable[[str, int, int | None], None]
+Progress = Callable[[str, int, int | None], None]
 
 RECORD = ".downloads.json"
 _ATTEMPTS = 3

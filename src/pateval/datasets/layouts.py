@@ -9,7 +9,9 @@ import functools
 import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +19,7 @@ from pateval.datasets import tables
 from pateval.datasets.series import Contents, Series
 from pateval.io import Table, TableError, read_table
 from pateval.io.content import require_readable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.arrays import BoolArray, FloatArray
 
 
 def smd(folder: Path) -> Contents | None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ import dataclasses
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,9 @@ missing values in the others are errors, which name file, column and row.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +26,7 @@ from pateval.time.windows import windows_in_a_row
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
 from pateval.validation.wording import listed, one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
-    Rows = npt.NDArray[np.intp]
+Rows = npt.NDArray[np.intp]
 
 _ROLE = re.compile(r"^(?:(?P<name>.*?)[_\-.])??(?P<role>test_labels?|labels?|train|test)$", re.IGNORECASE)
 

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
-from pateval.detectors.windows import FloatMatrix, Scaling, lay_last, no_scaling, parts, score_rows, training_rows
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
+from pateval.detectors.windows import (
+    Boundaries,
+    FloatMatrix,
+    Scaling,
+    lay_last,
+    no_scaling,
+    parts,
+    score_rows,
+    training_rows,
+)
 
 Kind = Literal["outlier_detector", "density_estimator", "classifier", "pyod", "aeon"]
 Meaning = Literal["normal", "anomalous"]

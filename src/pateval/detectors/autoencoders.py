@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -15,10 +15,7 @@ from pateval.detectors.base import CheckedSettings, NetworkSettings
 from pateval.detectors.deep import DeepDetector, Windows, in_batches
 from pateval.detectors.devices import descend, make_optimizer
 from pateval.detectors.training import Recipe
-from pateval.detectors.windows import FloatMatrix, Scaling, minmax_scaling, standard_scaling, window_starts
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
+from pateval.detectors.windows import Boundaries, FloatMatrix, Scaling, minmax_scaling, standard_scaling, window_starts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,11 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from pateval.detectors.windows import FloatMatrix, Scaling, parts, series_matrix, standard_scaling
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
+from pateval.detectors.windows import Boundaries, FloatMatrix, Scaling, parts, series_matrix, standard_scaling
 
 _FROM_ZERO = ("seed", "order_seed")
 # Adam divides by the size of the gradient, so that a rate is about the length of a step: above 1 nothing can converge.

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from pateval.detectors.base import CheckedSettings, Detector
-from pateval.detectors.windows import FloatMatrix, score_rows, series_matrix, training_rows
+from pateval.detectors.windows import Boundaries, FloatMatrix, score_rows, series_matrix, training_rows
 from pateval.rules import distance_to_past_median, past_variance, past_z_score, squared_difference, usual_window
 from pateval.time.windows import lay_windows
 from pateval.validation.arrays import binary_array
-
-if TYPE_CHECKING:
-    from pateval.detectors.windows import Boundaries
 
 
 class Perfect(Detector):

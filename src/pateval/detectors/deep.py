@@ -6,10 +6,13 @@ A detector names its network, the recipe of its training and the scores of a bat
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -17,6 +20,7 @@ from pateval.detectors.base import Detector, SelectingSettings
 from pateval.detectors.devices import choose_device, cpu_threads, scoring, seeded
 from pateval.detectors.training import Epoch, Progress, Recipe, TrainingJob, TrainingRecord, run_together
 from pateval.detectors.windows import (
+    Boundaries,
     FloatMatrix,
     Scaling,
     lay_last,
@@ -27,15 +31,7 @@ from pateval.detectors.windows import (
     window_starts,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from pateval.detectors.windows import Boundaries
-
-    Starts = npt.NDArray[np.intp]
+Starts = npt.NDArray[np.intp]
 
 
 class Windows:

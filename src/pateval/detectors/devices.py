@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def choose_device(name: str | None = None) -> torch.device:

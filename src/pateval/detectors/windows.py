@@ -19,16 +19,14 @@ paper's code takes them.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Boundaries = Sequence[int]
+Boundaries = Sequence[int]
 
 FloatMatrix = npt.NDArray[np.float64]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from pateval.leaderboards.board_files import RUN
 from pateval.output.html import asset, render_page
 from pateval.output.results import Result
 from pateval.validation.wording import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 HISTORY = "history.json"
 

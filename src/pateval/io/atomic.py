@@ -9,16 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pateval.io.arrow import arrow
 from pateval.output.harmless import csv_cell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @contextmanager

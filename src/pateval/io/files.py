@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -37,9 +37,6 @@ from pateval.io.source import (
 )
 from pateval.validation.containers import index_of, require_same_index
 from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 Source = Table | ParquetFiles
 

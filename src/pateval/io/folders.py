@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pateval.io import formats, guesses
 from pateval.io.content import TableError, read_content, read_text
 from pateval.io.files import (
+    Source,
     data_files,
     expand,
     file_format,
@@ -26,11 +28,6 @@ from pateval.io.files import (
 from pateval.io.source import Column, Table, concatenated
 from pateval.time.dates import is_time
 from pateval.validation.wording import listed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pateval.io.files import Source
 
 _TIMEEVAL = "anomaly_scores.ts"  # in algorithm/parameters/collection/dataset/repetition
 _DEEPEST = 7  # folders within each other that are looked into; links may lead in circles

@@ -9,13 +9,14 @@ import re
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.io.arrow import arrow, has_arrow, size_in_memory
-from pateval.io.content import TableError, damaged, require_bounded, require_fitting
+from pateval.io.content import Content, TableError, damaged, require_bounded, require_fitting
 from pateval.io.plain_csv import RaggedError, cells_of, column_of, read_cells
 from pateval.io.source import (
     EXACT_INTEGERS,
@@ -26,11 +27,6 @@ from pateval.io.source import (
     require_equal_lengths,
     typed_array,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pateval.io.content import Content
 
 Columns = dict[str, Column]
 Notes = tuple[str, ...]

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from pateval.io.content import TableError
+from pateval.io.files import Source
 from pateval.io.formats import DECIMAL_COMMA
-from pateval.io.source import is_missing, numpy_column
+from pateval.io.source import Column, is_missing, numpy_column
 from pateval.io.units import groups_of_rows
 from pateval.labels.classes import as_text, from_words, remedy
 from pateval.validation.wording import in_words, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pateval.io.files import Source
-    from pateval.io.source import Column
 
 # Each role has tiers: a name of an earlier tier is taken before one of a later tier, and two columns of the same tier
 # are equals, between which nothing is guessed.

@@ -10,16 +10,14 @@ import csv
 import datetime
 import io
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.io.source import Column, in_zone, object_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _MISSING = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",

@@ -6,13 +6,14 @@ Only key columns are read here; labels and scores are read by the workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.io import guesses
 from pateval.io.content import TableError
@@ -20,17 +21,10 @@ from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table, read_table
 from pateval.io.folders import is_tree, open_folder
 from pateval.io.layout import LAYOUTS, Layout, Reading, common_affix, find_layout
-from pateval.io.series import LabelledSeries
+from pateval.io.series import LabelledSeries, ScoredSeries
 from pateval.io.source import ParquetFiles, Table, without_times
 from pateval.io.units import Unit, interleaving_note, labelled_series, list_units
 from pateval.validation.wording import in_words, listed, named_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy.typing as npt
-
-    from pateval.io.series import ScoredSeries
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 _MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again

@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +25,6 @@ import numpy.typing as npt
 from pateval.io.arrow import arrow
 from pateval.io.atomic import replacing
 from pateval.validation.wording import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 METADATA = b"pateval"
 FORMAT = 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +15,6 @@ import numpy.typing as npt
 from pateval.io.arrow import arrow
 from pateval.io.content import TableError, damaged, require_fitting, require_readable
 from pateval.validation.wording import listed, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 Column = npt.NDArray[Any]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pateval.validation.arrays import FloatArray
+from pateval.validation.arrays import FloatArray
 
 _GRID = 200  # points on each side of 0 between which maxima of the likelihood are looked for
 _HALVINGS = 60  # enough to pin a maximum down to rounding error

@@ -9,20 +9,17 @@ that event alone, and 1 as soon as a second event reaches it: two distances per 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pateval.kernels.precision_recall import steps, trapezoids
 from pateval.kernels.sorted_values import at_least, distinct_descending
 from pateval.labels.events import Events, find_events, within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pateval.validation.arrays import BoolArray, FloatArray, IntArray
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _LONGEST_KEPT = 1_000  # windows up to this are taken as they are on series of any length, as the references do
 _MOST_SAMPLED = 1_000_000  # thresholds taken one by one

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +11,6 @@ import numpy.typing as npt
 from pateval.validation.arrays import BoolArray
 from pateval.validation.containers import missing_mask, to_numpy
 from pateval.validation.wording import in_words, listed, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Column = npt.NDArray[Any]
 

@@ -32,9 +32,9 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
@@ -42,9 +42,6 @@ from pateval.validation.arrays import BoolArray, IntArray, number_array, require
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import BETA
 from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @on_predictions("channels")

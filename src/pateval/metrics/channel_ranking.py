@@ -23,17 +23,15 @@ References
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
 from pateval.validation.checked import documented, on_scores
 from pateval.validation.options import number
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 class _ChannelRankingFields(NamedTuple):

@@ -12,9 +12,8 @@ early, delay : int, default 100
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.time.clocks import Clock, Duration, read_clock, steps_of_period, unit_length, unit_text
@@ -22,9 +21,6 @@ from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_a
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import PERIOD, STEPS, OptionKind
 from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 UNIT = OptionKind(unit_text, is_unit=True).or_word(None, "steps")
 

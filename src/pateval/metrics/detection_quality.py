@@ -12,18 +12,16 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import documented, on_predictions, on_scores
 from pateval.validation.options import integer_from, number
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
 _NEAR = number(counts_steps=True)

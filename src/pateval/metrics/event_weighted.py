@@ -17,9 +17,10 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs, within
@@ -28,9 +29,6 @@ from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
 from pateval.validation.checked import documented, on_predictions, on_scores
 from pateval.validation.options import STEPS, integer_from, word_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _OPTIONS = {
     "weight": word_of(("log", "sqrt", "one", "length")),

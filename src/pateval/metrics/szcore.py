@@ -19,9 +19,10 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
@@ -29,9 +30,6 @@ from pateval.time.clocks import Duration, steps_of_period
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
 from pateval.validation.checked import on_predictions
 from pateval.validation.options import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _OPTIONS = {
     "start_tolerance": STEPS,

@@ -5,26 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.catalog import find_metrics
 from pateval.catalog.metric import BEST, ORACLE
+from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample
 from pateval.leaderboards.render import alike_texts, headline
+from pateval.leaderboards.result import Leaderboard
+from pateval.leaderboards.significance import Significance
 from pateval.output.harmless import latex_text
 from pateval.output.text_table import plain
 from pateval.report.metrics import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
+from pateval.report.series_data import SeriesData, Track
 from pateval.report.verdict import over_halves, under_doubt, verdict
 from pateval.time.clocks import is_duration, nanoseconds
-
-if TYPE_CHECKING:
-    from pateval.evaluation.measures import Measures
-    from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.significance import Significance
-    from pateval.report.series_data import SeriesData, Track
 
 FORMAT = 2
 _SUMMARY = ("n", "undefined", "mean", "median", "low", "high", "chance", "skill", "mean_rank")

@@ -7,20 +7,18 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.auditing import BATTERY, audit
 from pateval.catalog import PROPERTIES
+from pateval.catalog.metric import Metric
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import mean_value, values_of
+from pateval.leaderboards.result import Leaderboard
 from pateval.output.text_table import plain
 from pateval.time.timelines import Recording, joined
-
-if TYPE_CHECKING:
-    from pateval.catalog.metric import Metric
-    from pateval.leaderboards.result import Leaderboard
 
 # Twelve detectors under every metric: some seconds for all metrics of the catalogue.
 AUDIT_STEPS = 12_000

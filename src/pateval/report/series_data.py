@@ -6,26 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.catalog.signatures import parse_signature
 from pateval.evaluation.files import recording_of
+from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import MOSTLY_MISSING
 from pateval.io import Layout, Source, TableError, Unit, open_table, read_units, saved_plan
+from pateval.io.plan import Plan
+from pateval.io.series import ScoredSeries
 from pateval.io.units import read_jobs
 from pateval.leaderboards.cache import content_digest
+from pateval.leaderboards.result import Leaderboard
 from pateval.time.clocks import Clock
 from pateval.time.timelines import Recording, leave_out_for_all
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from pateval.evaluation.measures import Measures
-    from pateval.io.plan import Plan
-    from pateval.io.series import ScoredSeries
-    from pateval.leaderboards.result import Leaderboard
 
 _STEPS_AT_ONCE = 20_000_000  # scores in memory at once; a file of which more are wanted is read several times
 _VALUE_NAMES = ("value", "values", "data")

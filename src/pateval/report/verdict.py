@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.render import leader
-from pateval.leaderboards.significance import lead_of
+from pateval.leaderboards.result import Leaderboard
+from pateval.leaderboards.significance import Significance, lead_of
 from pateval.leaderboards.statistics import complete_rows
-
-if TYPE_CHECKING:
-    from pateval.leaderboards.doubt import LabelDoubt
-    from pateval.leaderboards.result import Leaderboard
-    from pateval.leaderboards.significance import Significance
 
 HALVES = 400
 _FEWEST_SERIES = 4

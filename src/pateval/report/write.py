@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pateval.io.atomic import write_text
 from pateval.leaderboards import Leaderboard
@@ -17,11 +18,7 @@ from pateval.report.blocks import board_block, by_spread, metric_blocks, series_
 from pateval.report.metrics import audit_here, constant_values
 from pateval.report.page import embedded, loaded, page
 from pateval.report.series_data import plan_of_inputs, read_series
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pateval.time.timelines import Recording
+from pateval.time.timelines import Recording
 
 BUDGET = 25.0
 _MEGABYTE = 1_000_000

@@ -10,14 +10,12 @@ import importlib
 import inspect
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pateval.detectors import adapter, make, settings_class
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _WINDOWS = ("window", "standardize", "max_windows")
 _SEEDS = ("random_state", "seed")

@@ -9,28 +9,25 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pateval.datasets import Series
 from pateval.io.arrow import arrow
 from pateval.io.atomic import write_text
+from pateval.runner.candidates import Candidate
 from pateval.runner.store import Store
 from pateval.runner.tasks import Message, Protocol, State, Task, perform, stop
 from pateval.validation.arrays import choice, positive_integer
 from pateval.worker_pool import WorkerPool
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pateval.datasets import Series
-    from pateval.runner.candidates import Candidate
-
-    _Tell = Callable[[Message], None]
+_Tell = Callable[[Message], None]
 
 FAILURES = "failures.json"
 # Seconds a process is given to end its epoch after the deadline before it ends itself; its checkpoint is kept.

@@ -7,23 +7,18 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from pateval.datasets import Series
 from pateval.io.arrow import arrow
 from pateval.io.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
-from pateval.runner.tasks import Run, Task, device_of, pateval_version, read_part
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from pateval.datasets import Series
-    from pateval.runner.candidates import Candidate
-    from pateval.runner.tasks import Protocol
+from pateval.runner.candidates import Candidate
+from pateval.runner.tasks import Protocol, Run, Task, device_of, pateval_version, read_part
 
 PARTS = ".parts"
 _REMEDY = "; choose another folder or name, or overwrite it"

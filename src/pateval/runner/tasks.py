@@ -18,26 +18,21 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval._version import __version__
+from pateval.datasets import Series
 from pateval.io.atomic import replacing, write_text
 from pateval.io.score_files import CollapsedTrainingWarning
-from pateval.validation.arrays import finite_array
+from pateval.runner.candidates import Candidate
+from pateval.validation.arrays import FloatArray, finite_array
 from pateval.validation.wording import named_error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from pateval.datasets import Series
-    from pateval.runner.candidates import Candidate
-    from pateval.validation.arrays import FloatArray
 
 Protocol = Literal["held-out", "paper"]
 State = Literal["kept", "started", "training", "finished", "failed", "stopped"]

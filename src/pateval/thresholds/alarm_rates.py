@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.kernels.sorted_values import distinct_descending, run_counts
@@ -18,9 +18,6 @@ from pateval.validation.arrays import BoolArray, FloatArray, IntArray, Undefined
 from pateval.validation.arrays import series_starts as starts_of
 from pateval.validation.checked import documented
 from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _ROUNDING = Fraction(1, 10**9)  # times that are no whole numbers must not cost an alarm
 

@@ -12,20 +12,16 @@ float
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 
 from pateval.kernels.pareto import fit_tail
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, finite_array, finite_number, flag
 from pateval.validation.arrays import fraction as checked_fraction
 from pateval.validation.checked import documented
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
 
 _LARGEST_EXPONENT = 400  # of two, beyond which scores are scaled down so that sums and squares stay finite
 _NORMAL = 1.4826022185056018  # standard deviation of a normal law over its median absolute deviation
