@@ -24,7 +24,7 @@ from pateval.output.prf import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
 from pateval.validation.arrays import UndefinedMetricError, choice, finite_number
-from pateval.validation.options import ANYTHING, BETA, OptionKind
+from pateval.validation.checked import ANYTHING, BETA, OptionKind
 from pateval.validation.wording import in_words, shortened
 
 KINDS = ("scores", "predictions")

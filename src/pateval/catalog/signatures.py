@@ -17,7 +17,7 @@ from typing import Any
 from pateval._version import __version__
 from pateval.catalog.metric import Metric
 from pateval.catalog.option_text import bare_text, read_value, value_text
-from pateval.validation.options import ANYTHING
+from pateval.validation.checked import ANYTHING
 from pateval.validation.wording import in_words
 
 _KEPT_AS_TEXT = ("pateval", "module")

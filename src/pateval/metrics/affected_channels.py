@@ -39,8 +39,7 @@ from numpy.typing import ArrayLike
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, IntArray, number_array, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import BETA
+from pateval.validation.checked import BETA, on_predictions
 from pateval.validation.wording import in_words
 
 

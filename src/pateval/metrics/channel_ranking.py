@@ -30,8 +30,7 @@ from numpy.typing import ArrayLike
 
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import documented, on_scores
-from pateval.validation.options import number
+from pateval.validation.checked import documented, number, on_scores
 
 
 class _ChannelRankingFields(NamedTuple):

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.time.clocks import Clock, Duration, read_clock, steps_of_period, unit_length, unit_text
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, require_detected
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import PERIOD, STEPS, OptionKind
+from pateval.validation.checked import PERIOD, STEPS, OptionKind, on_predictions
 from pateval.validation.wording import in_words
 
 UNIT = OptionKind(unit_text, is_unit=True).or_word(None, "steps")

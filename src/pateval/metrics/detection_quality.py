@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 from pateval.labels.events import runs
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import documented, on_predictions, on_scores
-from pateval.validation.options import integer_from, number
+from pateval.validation.checked import documented, integer_from, number, on_predictions, on_scores
 
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
 _NEAR = number(counts_steps=True)

@@ -19,8 +19,7 @@ import numpy as np
 from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, require_anomaly
-from pateval.validation.checked import adds_up, on_predictions
-from pateval.validation.options import BETA
+from pateval.validation.checked import BETA, adds_up, on_predictions
 
 
 def _composite_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int, int]:

@@ -27,8 +27,7 @@ from pateval.labels.events import count_inside, runs, within
 from pateval.output.prf import PRF
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import documented, on_predictions, on_scores
-from pateval.validation.options import STEPS, integer_from, word_of
+from pateval.validation.checked import STEPS, documented, integer_from, on_predictions, on_scores, word_of
 
 _OPTIONS = {
     "weight": word_of(("log", "sqrt", "one", "length")),

@@ -7,8 +7,7 @@ import numpy as np
 from pateval.labels.events import first_inside, runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import POSITIVE_STEPS
+from pateval.validation.checked import POSITIVE_STEPS, on_predictions
 
 
 @on_predictions(window=POSITIVE_STEPS)

@@ -6,8 +6,7 @@ import numpy as np
 
 from pateval.labels.events import first_inside, runs
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import FRACTION, word_of
+from pateval.validation.checked import FRACTION, on_predictions, word_of
 
 # What a detected window earns, a false alarm costs at most, and a missed window costs.
 PROFILES = {"standard": (1.0, 0.11, 1.0), "low_fp": (1.0, 0.22, 1.0), "low_fn": (1.0, 0.11, 2.0)}

@@ -7,8 +7,7 @@ import numpy as np
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import FRACTION, WINDOW
+from pateval.validation.checked import FRACTION, WINDOW, on_predictions
 
 _VANISHED = 70.5  # lengths after which a faded interest is taken as nothing: a logistic function beyond 700
 

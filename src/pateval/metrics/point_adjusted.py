@@ -18,8 +18,7 @@ from pateval.kernels.precision_recall import trapezoids
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import adds_up, on_predictions
-from pateval.validation.options import PERCENTAGE, STEPS
+from pateval.validation.checked import PERCENTAGE, STEPS, adds_up, on_predictions
 
 
 def _point_adjusted_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:

@@ -7,8 +7,7 @@ import numpy as np
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import FRACTION, word_of
+from pateval.validation.checked import FRACTION, on_predictions, word_of
 
 CARDINALITIES = ("one", "reciprocal")
 BIASES = ("flat", "front", "middle", "back")

@@ -30,8 +30,7 @@ from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_scores
-from pateval.validation.options import POSITIVE_INTEGER, STEPS
+from pateval.validation.checked import POSITIVE_INTEGER, STEPS, on_scores
 from pateval.validation.wording import in_words
 
 

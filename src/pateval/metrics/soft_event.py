@@ -7,8 +7,7 @@ import numpy as np
 from pateval.labels.events import runs
 from pateval.output.prf import PRF, ratio
 from pateval.validation.arrays import BoolArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import number
+from pateval.validation.checked import number, on_predictions
 
 
 @on_predictions(tolerance=number(1.0, counts_steps=True))

@@ -28,8 +28,7 @@ from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
 from pateval.time.clocks import Duration, steps_of_period
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS
+from pateval.validation.checked import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS, on_predictions
 
 _OPTIONS = {
     "start_tolerance": STEPS,

@@ -9,8 +9,7 @@ import numpy as np
 from pateval.labels.events import runs, within
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import FRACTION, STEPS
+from pateval.validation.checked import FRACTION, STEPS, on_predictions
 
 # Longer zones make no difference, and their ends would leave the range of integers.
 _LONGEST = 2**61

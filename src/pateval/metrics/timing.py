@@ -14,8 +14,7 @@ import numpy as np
 
 from pateval.labels.events import runs
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly, require_detected
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import number
+from pateval.validation.checked import number, on_predictions
 
 
 @on_predictions()

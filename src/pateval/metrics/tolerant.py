@@ -13,8 +13,7 @@ import numpy as np
 from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
-from pateval.validation.checked import on_predictions
-from pateval.validation.options import STEPS
+from pateval.validation.checked import STEPS, on_predictions
 
 
 @on_predictions(tolerance=STEPS)

@@ -23,8 +23,7 @@ from pateval.labels.events import find_events
 from pateval.output.results import Result
 from pateval.output.text_table import plain
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
-from pateval.validation.checked import on_scores
-from pateval.validation.options import TRUTH_VALUE
+from pateval.validation.checked import TRUTH_VALUE, on_scores
 
 
 @dataclass(frozen=True)

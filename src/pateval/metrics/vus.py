@@ -40,8 +40,7 @@ from pateval.labels.events import runs
 from pateval.output.prf import PRF
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_predictions, on_scores
-from pateval.validation.options import POSITIVE_INTEGER, WINDOW, word_of
+from pateval.validation.checked import POSITIVE_INTEGER, WINDOW, on_predictions, on_scores, word_of
 
 _OPTIONS = {"window": WINDOW, "thresholds": POSITIVE_INTEGER.or_word(None, "all"), "variant": word_of(VARIANTS)}
 

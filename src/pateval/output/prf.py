@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pateval.output.results import Result
-from pateval.validation.options import BETA
+from pateval.validation.checked import BETA
 
 
 class _PrfFields(NamedTuple):

@@ -31,8 +31,7 @@ from pateval.pate._counts import mean_area, rank_steps
 from pateval.time.clocks import Duration, canonical_lengths, read_buffers
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers
 from pateval.validation.arrays import BoolArray, Buffers, FloatArray, finite_array, positive_integer, require_anomaly
-from pateval.validation.checked import adds_up, takes_options
-from pateval.validation.options import OptionKind
+from pateval.validation.checked import OptionKind, adds_up, takes_options
 from pateval.validation.wording import in_words
 
 _MOST_PERCENTILES = 1_000_000

@@ -14,9 +14,9 @@ import numpy as np
 
 from pateval.time.dates import Times, time_numbers
 from pateval.validation.arrays import IntArray, UndefinedMetricError, buffer_lengths, non_negative_integer, require_few
+from pateval.validation.checked import Duration as Duration
+from pateval.validation.checked import is_duration as is_duration
 from pateval.validation.containers import to_numpy
-from pateval.validation.options import Duration as Duration
-from pateval.validation.options import is_duration as is_duration
 from pateval.validation.wording import in_words
 
 Lengths = tuple[int, ...] | tuple[float, ...]
