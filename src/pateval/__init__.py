@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval.output.explanation import EventWeights as EventWeights
     from pateval.output.explanation import Explanation as Explanation
     from pateval.output.explanation import StepWeights as StepWeights
-    from pateval.output.prf import PRF as PRF
+    from pateval.output.results import PRF as PRF
     from pateval.pate.accumulator import PateAccumulator as PateAccumulator
     from pateval.pate.curve import PateCurve as PateCurve
     from pateval.pate.curve import pate_curve as pate_curve
@@ -89,7 +89,7 @@ _HOMES = {
     "pateval.pate.accumulator": ["PateAccumulator"],
     "pateval.pate.curve": ["PateCurve", "pate_curve"],
     "pateval.output.explanation": ["EventWeights", "Explanation", "StepWeights"],
-    "pateval.output.prf": ["PRF"],
+    "pateval.output.results": ["PRF"],
     "pateval.catalog.signatures": ["parse_signature"],
     "pateval.evaluation.threshold_search": ["best_threshold"],
     "pateval.thresholds.sweeps": ["BestThreshold"],

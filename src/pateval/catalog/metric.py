@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pateval.catalog.option_text import id_text, plain_value, value_text
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Clock, canonical_lengths, in_steps, is_duration, length_order
 from pateval.validation.arrays import UndefinedMetricError, choice, finite_number

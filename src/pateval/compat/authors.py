@@ -12,7 +12,7 @@ from pateval.kernels.soft_labels import VARIANTS, soft_counts
 from pateval.kernels.sorted_values import above, at_least, distinct_descending
 from pateval.labels.events import count_inside, find_events, runs, within
 from pateval.metrics import affiliation, auc_roc, average_precision, point, range_based, vus_areas
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.pate.score import pate_f1
 from pateval.validation.arrays import (

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pateval import metrics
 from pateval.labels.events import runs
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, binary_pair, scored_pair
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pateval.catalog.metric import KINDS, Metric
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample, search, unchangeable
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Duration
 from pateval.time.timelines import read_recording

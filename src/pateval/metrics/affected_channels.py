@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, IntArray, number_array, require_anomaly
 from pateval.validation.checked import BETA, on_predictions
 from pateval.validation.wording import in_words

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from pateval.kernels.affiliation_zones import affiliation_of_events, room_above_chance
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import adds_up, on_predictions
 

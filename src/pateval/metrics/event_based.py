@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pateval.labels.events import count_inside, runs
-from pateval.output.prf import PRF, ratio
+from pateval.output.results import PRF, ratio
 from pateval.validation.arrays import BoolArray, require_anomaly
 from pateval.validation.checked import BETA, adds_up, on_predictions
 

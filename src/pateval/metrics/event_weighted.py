@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike
 
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs, within
-from pateval.output.prf import PRF
-from pateval.output.results import Result
+from pateval.output.results import PRF, Result
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
 from pateval.validation.checked import STEPS, documented, integer_from, on_predictions, on_scores, word_of
 

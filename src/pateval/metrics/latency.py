@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pateval.labels.events import first_inside, runs
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, require_anomaly
 from pateval.validation.checked import POSITIVE_STEPS, on_predictions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pateval.labels.events import runs, within
-from pateval.output.prf import PRF, ratio
+from pateval.output.results import PRF, ratio
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly
 from pateval.validation.checked import FRACTION, WINDOW, on_predictions
 

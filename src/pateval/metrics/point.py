@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, require_anomaly
 from pateval.validation.checked import adds_up, on_predictions
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pateval.kernels.precision_recall import trapezoids
 from pateval.labels.events import count_inside, first_inside, runs
-from pateval.output.prf import PRF, ratio
+from pateval.output.results import PRF, ratio
 from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import PERCENTAGE, STEPS, adds_up, on_predictions
 

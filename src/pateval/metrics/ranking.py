@@ -28,7 +28,7 @@ from pateval.kernels.precision_recall import (
 from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import POSITIVE_INTEGER, STEPS, on_scores
 from pateval.validation.wording import in_words

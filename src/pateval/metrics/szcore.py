@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs, within
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.time.clocks import Duration, steps_of_period
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
 from pateval.validation.checked import FRACTION_BELOW_1, PERIOD, POSITIVE_STEPS, STEPS, on_predictions

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pateval.labels.events import runs, within
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly
 from pateval.validation.checked import FRACTION, STEPS, on_predictions
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pateval.labels.events import runs
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly
 from pateval.validation.checked import STEPS, on_predictions
 

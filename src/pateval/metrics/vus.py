@@ -37,8 +37,7 @@ from pateval.kernels.soft_labels import (
 )
 from pateval.kernels.sorted_values import above, distinct_descending
 from pateval.labels.events import runs
-from pateval.output.prf import PRF
-from pateval.output.results import Result
+from pateval.output.results import PRF, Result
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import POSITIVE_INTEGER, WINDOW, on_predictions, on_scores, word_of
 

@@ -1,4 +1,4 @@
-"""What every result of the package offers: a data frame, plain data, JSON, text in every format, HTML in notebooks.
+"""What every result offers: a data frame, plain data, JSON, text in every format, HTML in notebooks; and `PRF`.
 
 A result that is a dataclass inherits from `Result`. One that is a tuple is made of two classes, because a `NamedTuple`
 takes no other base: the fields, and the public class of these fields and `Result`.
@@ -10,11 +10,12 @@ import importlib.util
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from pateval.output.text_table import TERMINAL_WIDTH, beside_names, folded, numeric_columns, plain, render
+from pateval.validation.checked import BETA
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 _ROWS_SHOWN = 20  # in a notebook; to_frame has all of them
@@ -166,3 +167,62 @@ def choose_backend(backend: str | None) -> str:
     if chosen not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(map(repr, BACKENDS))}; got {chosen!r}")
     return chosen
+
+
+class _PrfFields(NamedTuple):
+    precision: float
+    recall: float
+    f1: float
+
+
+class PRF(_PrfFields, Result):
+    """Precision, recall and their harmonic mean.
+
+    Examples
+    --------
+    >>> PRF.of(0.5, 1.0)
+    PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, precision: float, recall: float) -> PRF:
+        """Complete precision and recall with F1, which is 0 where both are 0."""
+        precision, recall = float(precision), float(recall)
+        return cls(precision, recall, 2 * precision * recall / (precision + recall) if precision + recall else 0.0)
+
+    @classmethod
+    def from_counts(cls, true_positive: float, false_positive: float, false_negative: float) -> PRF:
+        """Precision and recall from (possibly weighted) counts; 0 where there is nothing to divide by."""
+        return cls.of(
+            ratio(true_positive, true_positive + false_positive), ratio(true_positive, true_positive + false_negative)
+        )
+
+    def f_beta(self, beta: float) -> float:
+        r"""Weighted harmonic mean, in which recall counts ``beta`` times as much as precision.
+
+        .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+        It is 0 where precision and recall are 0. A precision below 0, which some metrics have, counts by its size and
+        gives the result its sign.
+
+        Parameters
+        ----------
+        beta : float
+            Not negative: 0 gives the precision, 1 the F1.
+
+        Examples
+        --------
+        >>> PRF.of(0.5, 1.0).f_beta(2)
+        0.8333333333333334
+        """
+        square = BETA.check(beta, "beta") ** 2
+        if square == 1.0:
+            return self.f1
+        return ratio((1 + square) * self.precision * self.recall, square * abs(self.precision) + self.recall)
+
+
+def ratio(part: float, whole: float) -> float:
+    """Return ``part / whole``, and 0 where ``whole`` is 0."""
+    return float(part) / float(whole) if whole else 0.0

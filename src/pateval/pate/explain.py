@@ -21,7 +21,7 @@ from pateval.output.explanation import (
     Explanation,
     StepWeights,
 )
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.pate._weights import ZoneLimits, ZoneSteps, miss_weight, zone_weight
 from pateval.time.clocks import is_duration, single
 from pateval.time.timelines import Timeline, read_zone_buffers

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, warn_if_coarse
-from pateval.output.prf import PRF
+from pateval.output.results import PRF
 from pateval.pate._counts import mean_area, rank_steps
 from pateval.time.clocks import Duration, canonical_lengths, read_buffers
 from pateval.time.timelines import Timeline, read_predictions, read_scores, read_zone_buffers

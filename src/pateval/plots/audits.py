@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pateval.plots import styling as look
-from pateval.plots.styling import figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from pateval.plots.styling import Axes, figure
 
 # Detectors of the battery that are drawn, from worthless to perfect: name, text, marker, colour, filled.
 _DRAWN = (

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +25,13 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.run import evaluate_runs
 from pateval.pate.curve import PateCurve, pate_curve
 from pateval.pate.score import pate_at_sizes
-from pateval.plots.styling import ALARM, QUIET, LineStyle, figure, legend_above, line_style, one_axes, threshold_of
+from pateval.plots import styling as look
+from pateval.plots.styling import Axes, figure
 from pateval.plots.time_axis import envelope
 from pateval.time.clocks import Duration, canonical_lengths
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, UndefinedMetricError
 from pateval.validation.checked import documented
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = npt.NDArray[np.float64]
 Found = TypeVar("Found")
@@ -267,23 +265,23 @@ def precision_recall(
         raise ValueError("there is nothing to draw: give at least one curve")
     curves = {name: one if isinstance(one, MeanCurve) else MeanCurve((one,), 1) for name, one in given.items()}
     series = max(one.series for one in curves.values())
-    ax = one_axes(ax, (4.4, 3.8 + 0.17 * len(curves)))
+    ax = look.one_axes(ax, (4.4, 3.8 + 0.17 * len(curves)))
     _equal_f1_lines(ax)
     for place, (name, drawn) in enumerate(curves.items()):
-        looks = line_style(place)
+        looks = look.line_style(place)
         label = f"{name} (PATE {drawn.area:.3f})" if name else f"PATE {drawn.area:.3f}"
         points = envelope(*drawn.points())
         ax.plot(*points, label=label, zorder=3, **looks.line())
-        at = threshold_of(threshold, name)
+        at = look.threshold_of(threshold, name)
         if at is not None:
             _mark_threshold(ax, drawn, at, looks, named=len(curves) == 1)
     if threshold is not None and len(curves) > 1:
-        ax.plot([], [], linestyle="none", marker="o", color=QUIET, label="threshold in use")
+        ax.plot([], [], linestyle="none", marker="o", color=look.QUIET, label="threshold in use")
     precision = "precision (weighted)" if series == 1 else f"precision (weighted, mean of {series} series)"
     ax.set(xlim=(0, 1.0), ylim=(0, 1.02), xlabel="recall (weighted)", ylabel=precision)
     ax.set_aspect("equal", adjustable="box")
     ax.grid(visible=False)
-    legend_above(ax)
+    look.legend_above(ax)
     return ax
 
 
@@ -292,10 +290,10 @@ def _equal_f1_lines(ax: Axes) -> None:
         recall = np.linspace(value / (2 - value), 1, 200)
         ax.plot(recall, value * recall / (2 * recall - value), color="#CFCFCF", linewidth=0.8, zorder=1)
         beside: dict[str, Any] = {"xytext": (3, 0), "textcoords": "offset points", "annotation_clip": False}
-        ax.annotate(f"F1 {value:.1f}", (1.0, value / (2 - value)), va="center", fontsize=7, color=QUIET, **beside)
+        ax.annotate(f"F1 {value:.1f}", (1.0, value / (2 - value)), va="center", fontsize=7, color=look.QUIET, **beside)
 
 
-def _mark_threshold(ax: Axes, drawn: MeanCurve, threshold: float, looks: LineStyle, *, named: bool) -> None:
+def _mark_threshold(ax: Axes, drawn: MeanCurve, threshold: float, looks: look.LineStyle, *, named: bool) -> None:
     """Mark where the curve stands at a threshold: at the lowest distinct score that still reaches it."""
     points = []
     for curve in drawn.curves:
@@ -304,5 +302,5 @@ def _mark_threshold(ax: Axes, drawn: MeanCurve, threshold: float, looks: LineSty
     recall, precision = np.mean(points, axis=0).tolist()
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     text = f"threshold {threshold:.4g}: precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}"
-    dots = looks.points(7) | ({"color": ALARM} if named else {})
+    dots = looks.points(7) | ({"color": look.ALARM} if named else {})
     ax.plot([recall], [precision], zorder=5, label=text if named else None, **dots)

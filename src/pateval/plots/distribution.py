@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, figure, legend_above, one_axes
+from pateval.plots.styling import ALARM, CATEGORY_COLOURS, QUIET, Axes, figure, legend_above, one_axes
 from pateval.time.timelines import read_recording
 from pateval.validation.arrays import BoolArray, FloatArray, positive_integer, require_anomaly
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @figure

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import runs
-from pateval.output.explanation import CATEGORIES
+from pateval.output.explanation import CATEGORIES, EventWeights, Explanation
 from pateval.pate._weights import ZoneLimits, miss_weight, zone_weight
 from pateval.plots import styling as look
 from pateval.plots.series_panels import draw_scores, mark_left_out
-from pateval.plots.styling import figure, styled
+from pateval.plots.styling import Axes, figure, styled
 from pateval.plots.time_axis import COLUMNS, TimeAxis, draw_spans, envelope, time_axis
 from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, nanoseconds, readable_unit
 from pateval.time.timelines import read_zone_buffers
 from pateval.validation.arrays import IntArray, number_array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pateval.output.explanation import EventWeights, Explanation
 
 Array = npt.NDArray[np.float64]
 

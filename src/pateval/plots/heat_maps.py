@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.styling import COLOUR_MAP, INK, figure, one_axes
+from pateval.plots.styling import COLOUR_MAP, INK, Axes, figure, one_axes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pateval.leaderboards.result import Leaderboard
 
 _MAX_CELLS_WITH_NUMBERS = 1500

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.plots.styling import ALARM, COLOUR_MAP, PALE, QUIET, figure, figure_of, legend_above, line_style, one_axes
+from pateval.plots import styling as look
+from pateval.plots.styling import Axes, figure
 from pateval.time.clocks import Duration, is_duration, nanoseconds, readable_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _MAX_MARKERS = 12
 
@@ -65,14 +63,14 @@ def line_chart(
         raise ValueError(f"reference {reference!r} is none of the curves {', '.join(map(repr, values))}")
     if not set(log) <= {"x", "y"}:
         raise ValueError(f"log must name the axes 'x' and 'y' only; got {tuple(log)}")
-    ax = one_axes(ax, (5.2, 3.4))
+    ax = look.one_axes(ax, (5.2, 3.4))
     every = max(1, -(-positions.size // _MAX_MARKERS))
     place = 0
     for name, curve in values.items():
         if name == reference:
-            ax.plot(positions, curve, color=QUIET, linestyle=(0, (1, 1)), linewidth=1.6, label=name, zorder=2)
+            ax.plot(positions, curve, color=look.QUIET, linestyle=(0, (1, 1)), linewidth=1.6, label=name, zorder=2)
             continue
-        ax.plot(positions, curve, markevery=every, label=name, zorder=3, **line_style(place).line(marked=True))
+        ax.plot(positions, curve, markevery=every, label=name, zorder=3, **look.line_style(place).line(marked=True))
         place += 1
     for axis in log:
         ax.set(**{f"{axis}scale": "log"})
@@ -80,13 +78,13 @@ def line_chart(
             ax.grid(visible=True, axis="x")
     if reference is not None:
         low = ax.get_ylim()[0]
-        looks: dict[str, Any] = {"color": PALE, "linewidth": 0, "zorder": 0.5, "label": f"below {reference}"}
+        looks: dict[str, Any] = {"color": look.PALE, "linewidth": 0, "zorder": 0.5, "label": f"below {reference}"}
         ax.fill_between(positions, low, values[reference], **looks)
         ax.set_ylim(bottom=low)
     if not log:
         ax.margins(x=0.02)
     ax.set(xlabel=x_label, ylabel=y_label)
-    legend_above(ax)
+    look.legend_above(ax)
     return ax
 
 
@@ -154,7 +152,7 @@ def shifts(
     'detection moved by (steps; negative is early)'
     """
     ax = line_chart(steps, values, x_label="detection moved by (steps; negative is early)", y_label=y_label, ax=ax)
-    ax.axvline(0, color=QUIET, linewidth=0.8, zorder=1)
+    ax.axvline(0, color=look.QUIET, linewidth=0.8, zorder=1)
     return ax
 
 
@@ -227,22 +225,24 @@ def frontier(found: Any, *, ax: Axes | None = None) -> Axes:
     rows = [row for row in found.rows if row.incidents and not math.isnan(row.false_rate)]
     if not rows:
         raise ValueError("there is nothing to draw: no threshold finds an incident without flagging every step")
-    ax = one_axes(ax, (5.2, 3.6))
+    ax = look.one_axes(ax, (5.2, 3.6))
     clock = found.clock
     scale = 1000 if clock.nanoseconds is None else 1
     rates = np.array([row.false_rate * scale for row in rows])
     recalls = np.array([row.recall for row in rows])
     times = np.array([row.median_time_to_detect for row in rows])
-    ax.step(rates, recalls, where="post", color=QUIET, linewidth=1, zorder=1)
-    points = ax.scatter(rates, recalls, c=times, cmap=COLOUR_MAP, s=26, zorder=3, edgecolors="white", clip_on=False)
+    ax.step(rates, recalls, where="post", color=look.QUIET, linewidth=1, zorder=1)
+    points = ax.scatter(
+        rates, recalls, c=times, cmap=look.COLOUR_MAP, s=26, zorder=3, edgecolors="white", clip_on=False
+    )
     for row, rate in zip(rows, rates.tolist(), strict=True):
         if row.budgets:
-            ax.scatter([rate], [row.recall], s=110, facecolors="none", edgecolors=ALARM, linewidths=1.6, zorder=4)
+            ax.scatter([rate], [row.recall], s=110, facecolors="none", edgecolors=look.ALARM, linewidths=1.6, zorder=4)
             is_left = rate < rates.max() / 2
             place: dict[str, Any] = {"xytext": (7 if is_left else -7, -13), "ha": "left" if is_left else "right"}
             text = f"{', '.join(row.budgets)}: {row.threshold:.4g}"
-            ax.annotate(text, (rate, row.recall), textcoords="offset points", fontsize=8, color=ALARM, **place)
-    colours = figure_of(ax).colorbar(points, ax=ax, label="median time to detect")
+            ax.annotate(text, (rate, row.recall), textcoords="offset points", fontsize=8, color=look.ALARM, **place)
+    colours = look.figure_of(ax).colorbar(points, ax=ax, label="median time to detect")
     colours.ax.yaxis.set_major_formatter(lambda time, _: clock.lead(time))
     ax.set(ylim=(0, 1.04), xlabel=f"false alarms per {clock.rate_words}", ylabel="incidents found")
     ax.set_xlim(left=0)

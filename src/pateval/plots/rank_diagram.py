@@ -7,12 +7,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from pateval.plots.heat_maps import draw_cells
-from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, figure, one_axes, width_in_inches
+from pateval.plots.styling import CATEGORY_COLOURS, INK, PALE, QUIET, WIDTH, Axes, figure, one_axes, width_in_inches
 from pateval.validation.arrays import BoolArray, choice
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from pateval.leaderboards.significance import Significance
 
 _MAX_NAMED = 60  # rows of a matrix whose names can be read

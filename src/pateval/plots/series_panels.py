@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,11 @@ import numpy.typing as npt
 from pateval.labels.events import Events, runs
 from pateval.pate._weights import ZoneLimits
 from pateval.plots import styling as look
-from pateval.plots.styling import figure
+from pateval.plots.styling import Axes, figure
 from pateval.plots.time_axis import TimeAxis, draw_spans, envelope, time_axis
 from pateval.time.clocks import Clock, Duration, canonical_lengths, is_duration, length_order
 from pateval.time.timelines import Recording, read_recording, read_zone_buffers
 from pateval.validation.arrays import Buffers, IntArray, number_array
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Scores = npt.ArrayLike | Mapping[str, npt.ArrayLike]
 

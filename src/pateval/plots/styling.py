@@ -20,8 +20,10 @@ from pateval.io.atomic import replacing
 from pateval.validation.checked import documented
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
+else:  # matplotlib is imported when the first figure is drawn
+    Axes = Figure = Any
 
 Thresholds = float | Mapping[str, float]
 Parameters = ParamSpec("Parameters")

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import runs
-from pateval.plots.styling import width_in_inches
+from pateval.plots.styling import Axes, width_in_inches
 from pateval.time.clocks import Clock, read_clock
 from pateval.time.timelines import Timeline
 from pateval.validation.arrays import BoolArray, IntArray
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Array = npt.NDArray[np.float64]
 
