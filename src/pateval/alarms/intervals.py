@@ -162,12 +162,7 @@ def _of_table(table: Table, where: str, columns: Columns, name: str, roles: Sequ
             return given
         if given is not None and (role == "kind" or not columns.are_hints):
             raise missing_column(where, given, table.columns, role)
-        found = guesses.equals(table.columns, tiers)
-        if len(found) > 1:
-            raise TableError(
-                f"{where}: {' and '.join(map(repr, found))} both look like the {role} of {name}; take one of them out"
-            )
-        return found[0] if found else None
+        return guesses.only(table.columns, tiers, where, f"the {role} of {name}")
 
     def texts(role: str) -> npt.NDArray[Any] | None:
         column = named(role, getattr(columns, role), _ROLES[role][1])

@@ -18,13 +18,13 @@ from pateval.pate.score import pate_f1
 from pateval.validation.arrays import (
     BoolArray,
     FloatArray,
-    UndefinedMetricError,
     binary_pair,
     count,
     flag,
     non_negative_integer,
     positive_integer,
     require_anomaly,
+    require_normal,
     scored_pair,
     window_length,
 )
@@ -285,8 +285,7 @@ def RangeAUC_volume(  # noqa: N802  # their name
     """
     labels, scores = scored_pair(labels_original, score)
     require_anomaly(labels)
-    if labels.all():
-        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    require_normal(labels)
     window = window_length(windowSize, "windowSize")
     ascending = np.sort(scores)
     thresholds = ascending[::-1][np.linspace(0, scores.size - 1, _SAMPLED).astype(np.intp)]

@@ -11,24 +11,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pateval.datasets.series import Contents, Series, join
-from pateval.datasets.sources import DATASETS, PUBLISHED, Dataset, Published
-
-__all__ = [
-    "Contents",
-    "Dataset",
-    "Published",
-    "Series",
-    "contents_of",
-    "data_root",
-    "find_contents",
-    "info",
-    "join",
-    "load",
-    "missing",
-    "published",
-    "title_of",
-]
+from pateval.datasets.series import Contents as Contents
+from pateval.datasets.series import Series as Series
+from pateval.datasets.series import join as join
+from pateval.datasets.sources import DATASETS, PUBLISHED
+from pateval.datasets.sources import Dataset as Dataset
+from pateval.datasets.sources import Published as Published
 
 # In the order in which a folder without a known name is compared with them.
 _LAYOUTS = ("smd", "telemanom", "psm_by_header", "swat", "nab", "ucr", "ecg", "tsb_ad")

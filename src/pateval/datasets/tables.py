@@ -59,12 +59,12 @@ def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | N
     """
     table = read_table(test)
     truth = table if label_file is None else read_table(label_file)
-    column = _named(truth, guesses.LABELS, "labels")
+    column = guesses.only(truth.columns, guesses.LABELS, truth.where, "labels")
     if column is None:
         raise TableError(f"{truth.where}: no column looks like labels; its columns are {', '.join(truth.columns)}")
     values = labels(truth, column, table.rows)
     training = None if train is None else read_table(train)
-    key = _named(table, guesses.SERIES, "series")
+    key = guesses.only(table.columns, guesses.SERIES, table.where, "series")
     if key is None:
         return [_series(name, table, training, values)]
     if training is not None and key not in training.columns:
@@ -122,14 +122,6 @@ def _is_feature(table: Table, name: str) -> bool:
     if any(is_called(name) for is_called in roles) or guesses.equals([name], guesses.DETECTORS):
         return False
     return table.columns[name].dtype.kind not in "mM"
-
-
-def _named(table: Table, tiers: tuple[tuple[str, ...], ...], role: str) -> str | None:
-    found = guesses.equals(table.columns, tiers)
-    if len(found) > 1:
-        which = " and ".join(map(repr, found))
-        raise TableError(f"{table.where}: {which} look like the {role}; rename or take out all but one")
-    return found[0] if found else None
 
 
 def _split(table: Table, key: str) -> dict[str, Rows]:

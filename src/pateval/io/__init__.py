@@ -13,35 +13,25 @@ The way in has three steps, each usable alone: open the source, find out which c
 Nothing here imports pyarrow or narwhals before a file or a frame is really read.
 """
 
-from pateval.io.content import NoRowsError, NoScoresError, TableError
-from pateval.io.files import Source, as_table, expand, open_table, read_table
-from pateval.io.layout import Layout, Reading, find_layout
-from pateval.io.plan import saved_layout, saved_plan
-from pateval.io.series import ScoredSeries
-from pateval.io.source import ParquetFiles, Table
-from pateval.io.units import Unit, interleaving_note, labelled_series, list_units, read_units, scored_series
-
-__all__ = [
-    "Layout",
-    "NoRowsError",
-    "NoScoresError",
-    "ParquetFiles",
-    "Reading",
-    "ScoredSeries",
-    "Source",
-    "Table",
-    "TableError",
-    "Unit",
-    "as_table",
-    "expand",
-    "find_layout",
-    "interleaving_note",
-    "labelled_series",
-    "list_units",
-    "open_table",
-    "read_table",
-    "read_units",
-    "saved_layout",
-    "saved_plan",
-    "scored_series",
-]
+from pateval.io.content import NoRowsError as NoRowsError
+from pateval.io.content import NoScoresError as NoScoresError
+from pateval.io.content import TableError as TableError
+from pateval.io.files import Source as Source
+from pateval.io.files import as_table as as_table
+from pateval.io.files import expand as expand
+from pateval.io.files import open_table as open_table
+from pateval.io.files import read_table as read_table
+from pateval.io.layout import Layout as Layout
+from pateval.io.layout import Reading as Reading
+from pateval.io.layout import find_layout as find_layout
+from pateval.io.plan import saved_layout as saved_layout
+from pateval.io.plan import saved_plan as saved_plan
+from pateval.io.series import ScoredSeries as ScoredSeries
+from pateval.io.source import ParquetFiles as ParquetFiles
+from pateval.io.source import Table as Table
+from pateval.io.units import Unit as Unit
+from pateval.io.units import interleaving_note as interleaving_note
+from pateval.io.units import labelled_series as labelled_series
+from pateval.io.units import list_units as list_units
+from pateval.io.units import read_units as read_units
+from pateval.io.units import scored_series as scored_series

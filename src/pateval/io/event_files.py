@@ -115,14 +115,7 @@ def read_events(
     one of them.
     """
     start, stop = _column(table, guesses.STARTS, "start", word), _column(table, guesses.STOPS, "stop", word)
-    key = series if series is not None and series in table.columns else None
-    if key is None:
-        keys = guesses.equals(table.columns, guesses.SERIES)
-        if len(keys) > 1:
-            raise TableError(
-                f"{table.where}: {' and '.join(map(repr, keys))} both look like series; take one of them out"
-            )
-        key = keys[0] if keys else None
+    key = series if series in table.columns else guesses.only(table.columns, guesses.SERIES, table.where, "series")
     starts, dates = _bounds(table, start, time_zone)
     stops, stop_dates = _bounds(table, stop, time_zone)
     if dates != stop_dates:

@@ -88,6 +88,14 @@ def equals(names: Iterable[str], tiers: tuple[tuple[str, ...], ...]) -> list[str
     return []
 
 
+def only(names: Iterable[str], tiers: tuple[tuple[str, ...], ...], where: str, role: str) -> str | None:
+    """Return the one column that is called like a role, None where none is; several are refused, by place and role."""
+    found = equals(names, tiers)
+    if len(found) > 1:
+        raise TableError(f"{where}: {' and '.join(map(repr, found))} both look like {role}; take one of them out")
+    return found[0] if found else None
+
+
 def is_label(name: str) -> bool:
     """Whether a column is called like labels."""
     known = plain(name)

@@ -17,7 +17,7 @@ import numpy as np
 from pateval.kernels.precision_recall import trapezoids
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.results import PRF, ratio
-from pateval.validation.arrays import BoolArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_normal
 from pateval.validation.checked import PERCENTAGE, STEPS, adds_up, on_predictions
 
 
@@ -88,8 +88,7 @@ def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     """
     counts = _count_hits(labels, predictions)
     anomalous = int(counts.lengths.sum())
-    if anomalous == labels.size:
-        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+    require_normal(labels)
     recall = ratio(counts.lengths[counts.hits > 0].sum(), anomalous)
     return (1 + recall - ratio(counts.false_positive, labels.size - anomalous)) / 2
 

@@ -29,7 +29,14 @@ from pateval.kernels.sorted_values import distinct_descending, run_counts
 from pateval.kernels.threshold_counts import count_at_thresholds
 from pateval.labels.events import count_inside, runs
 from pateval.output.results import PRF
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    UndefinedMetricError,
+    require_anomaly,
+    require_normal,
+)
 from pateval.validation.checked import POSITIVE_INTEGER, STEPS, on_scores
 from pateval.validation.wording import in_words
 
@@ -66,9 +73,8 @@ def auc_roc(labels: BoolArray, scores: FloatArray, *, missing: str = "error") ->
     0.75
     """
     require_anomaly(labels)
+    require_normal(labels)
     normal = int(labels.size - np.count_nonzero(labels))
-    if not normal:
-        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
     counts = _count_at_anomalies(labels, _tied_below(scores))
     gained = np.diff(counts.true_positive, prepend=0)
     higher = counts.detected_before[:-1] - (counts.true_positive - gained)

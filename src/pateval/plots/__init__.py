@@ -6,43 +6,33 @@ PDF, PNG or SVG. Nothing here changes matplotlib's settings, and matplotlib is i
 (``pip install 'pateval[plot]'``).
 """
 
-from pateval.plots.audits import audit_chart, gaming_chart
-from pateval.plots.curves import MeanCurve, pate_by_buffers, pate_by_sizes, pate_curves, precision_recall
-from pateval.plots.distribution import score_distribution
-from pateval.plots.explained import PotentialWeights, categories, comparison, potential_weights, weights_by_length
-from pateval.plots.heat_maps import buffer_heat_map, heat_map, rank_heat_map
-from pateval.plots.lines import buffer_sizes, fitted_slope, frontier, line_chart, shifts, timings
-from pateval.plots.rank_diagram import critical_difference
-from pateval.plots.series_panels import segments, series
-from pateval.plots.styling import panels, save, style
+from pateval.plots.audits import audit_chart as audit_chart
+from pateval.plots.audits import gaming_chart as gaming_chart
+from pateval.plots.curves import MeanCurve as MeanCurve
+from pateval.plots.curves import pate_by_buffers as pate_by_buffers
+from pateval.plots.curves import pate_by_sizes as pate_by_sizes
+from pateval.plots.curves import pate_curves as pate_curves
+from pateval.plots.curves import precision_recall as precision_recall
+from pateval.plots.distribution import score_distribution as score_distribution
+from pateval.plots.explained import PotentialWeights as PotentialWeights
+from pateval.plots.explained import categories as categories
+from pateval.plots.explained import comparison as comparison
+from pateval.plots.explained import potential_weights as potential_weights
+from pateval.plots.explained import weights_by_length as weights_by_length
+from pateval.plots.heat_maps import buffer_heat_map as buffer_heat_map
+from pateval.plots.heat_maps import heat_map as heat_map
+from pateval.plots.heat_maps import rank_heat_map as rank_heat_map
+from pateval.plots.lines import buffer_sizes as buffer_sizes
+from pateval.plots.lines import fitted_slope as fitted_slope
+from pateval.plots.lines import frontier as frontier
+from pateval.plots.lines import line_chart as line_chart
+from pateval.plots.lines import shifts as shifts
+from pateval.plots.lines import timings as timings
+from pateval.plots.rank_diagram import critical_difference as critical_difference
+from pateval.plots.series_panels import segments as segments
+from pateval.plots.series_panels import series as series
+from pateval.plots.styling import panels as panels
+from pateval.plots.styling import save as save
+from pateval.plots.styling import style as style
 
-__all__ = [
-    "MeanCurve",
-    "PotentialWeights",
-    "audit_chart",
-    "buffer_heat_map",
-    "buffer_sizes",
-    "categories",
-    "comparison",
-    "critical_difference",
-    "fitted_slope",
-    "frontier",
-    "gaming_chart",
-    "heat_map",
-    "line_chart",
-    "panels",
-    "pate_by_buffers",
-    "pate_by_sizes",
-    "pate_curves",
-    "potential_weights",
-    "precision_recall",
-    "rank_heat_map",
-    "save",
-    "score_distribution",
-    "segments",
-    "series",
-    "shifts",
-    "style",
-    "timings",
-    "weights_by_length",
-]
+__all__ = sorted(name for name, value in globals().items() if callable(value))

@@ -7,16 +7,10 @@ is being trained goes on from its checkpoint there. What failed is in ``failures
 
 from __future__ import annotations
 
-from pateval.runner.candidates import Candidate, candidate, user_candidate
-from pateval.runner.run import DetectionProgress, DetectionResult, detect
-from pateval.runner.tasks import Protocol
-
-__all__ = [
-    "Candidate",
-    "DetectionProgress",
-    "DetectionResult",
-    "Protocol",
-    "candidate",
-    "detect",
-    "user_candidate",
-]
+from pateval.runner.candidates import Candidate as Candidate
+from pateval.runner.candidates import candidate as candidate
+from pateval.runner.candidates import user_candidate as user_candidate
+from pateval.runner.run import DetectionProgress as DetectionProgress
+from pateval.runner.run import DetectionResult as DetectionResult
+from pateval.runner.run import detect as detect
+from pateval.runner.tasks import Protocol as Protocol

@@ -228,6 +228,12 @@ def require_anomaly(labels: BoolArray) -> None:
         raise UndefinedMetricError("the metric is undefined: the labels hold no anomaly")
 
 
+def require_normal(labels: BoolArray) -> None:
+    """Raise UndefinedMetricError where every step is anomalous."""
+    if labels.all():
+        raise UndefinedMetricError("the metric is undefined: every step is anomalous, so no alarm can be false")
+
+
 def require_detected(detected: BoolArray) -> BoolArray:
     """Raise UndefinedMetricError where no event is detected."""
     if not detected.any():
