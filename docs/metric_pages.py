@@ -54,7 +54,6 @@ FAMILIES = {
     "metrics.event_weighted": "Whole events",
     "metrics.soft_event": "Whole events",
     "metrics.delays": "Delays and alarms",
-    "metrics.latency": "Delays and alarms",
     "metrics.timing": "Delays and alarms",
     "metrics.nab": "Delays and alarms",
     "metrics.szcore": "Delays and alarms",

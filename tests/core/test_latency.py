@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import latency as oracle
+from oracles import delays as oracle
 from oracles.runs import runs_of
-from pateval.metrics.latency import latency_sparsity_aware
+from pateval.metrics.delays import latency_sparsity_aware
 from pateval.validation.arrays import UndefinedMetricError
 from support.cases import prediction_cases
 from support.messages import raises_exactly
@@ -28,7 +28,7 @@ def test_by_hand():
     # three of four steps from the first hit on, three false alarms
     assert oracle.latency_sparsity_aware(labels, predictions, 1)[:2] == pytest.approx((3 / 6, 3 / 4))
     # windows 01 11 10 00 0 against 00 10 00 11 1: the event's first window is missed, two false alarms
-    assert oracle.counts(labels, predictions, 2) == (2, 2, 1)
+    assert oracle.window_counts(labels, predictions, 2) == (2, 2, 1)
 
 
 def published(true_positive, false_positive, false_negative, epsilon=1e-5):
@@ -51,7 +51,7 @@ def test_golden():
             recorded = case.metrics.get(f"ls_aware_f1[tw={window}]")
             if recorded is None or not case.labels.any() or not apart(case.labels, window):
                 continue
-            counts = oracle.counts(case.labels, case.predictions, window)
+            counts = oracle.window_counts(case.labels, case.predictions, window)
             assert published(*counts) == pytest.approx(recorded, abs=1e-9, rel=0), parameter.id
             value = latency_sparsity_aware(case.labels, case.predictions, window=window).f1
             assert value == pytest.approx(recorded, abs=2e-5, rel=0), parameter.id

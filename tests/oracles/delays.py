@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracles.runs import runs_of
+from oracles.runs import prf, runs_of
 
 
 def mean(values):
@@ -41,3 +41,20 @@ def false_alarm_rate(labels, predictions, per=None):
     per = 1 if per is None else per  # a step, without a clock
     false_alarms = [run for run in runs_of(predictions) if not any(labels[t] for t in run)]
     return len(false_alarms) * per / len(labels)
+
+
+def window_counts(labels, predictions, window):
+    """Windows that are true positive, false positive and false negative."""
+    labels = [int(any(labels[t : t + window])) for t in range(0, len(labels), window)]
+    predictions = [int(any(predictions[t : t + window])) for t in range(0, len(predictions), window)]
+    for event in runs_of(labels):
+        seen = False
+        for w in event:
+            seen = seen or bool(predictions[w])
+            predictions[w] = int(seen)
+    pairs = list(zip(labels, predictions, strict=True))
+    return pairs.count((1, 1)), pairs.count((0, 1)), pairs.count((1, 0))
+
+
+def latency_sparsity_aware(labels, predictions, window):
+    return prf(*window_counts(labels, predictions, window))

@@ -16,7 +16,7 @@ from pateval.alarms.figures import poisson_limits
 from pateval.alarms.files import AlarmTable
 from pateval.alarms.frontier import AlarmFrontier
 from pateval.alarms.judgement import AlarmJudgement
-from pateval.alarms.matching import ROLES, Matching, Observed
+from pateval.alarms.matching import ROLES, Matching
 from pateval.io.atomic import write_text
 from pateval.output.html import asset, render_page, safe_json
 from pateval.output.text_table import plain
@@ -129,12 +129,8 @@ def _series(part: Matching, axis: _Axis) -> dict[str, Any]:
         "times": [axis.length(time) if is_found else None for time, is_found in detected],
         "alarms": axis.packed(part.alarms),
         "roles": part.roles.tolist(),
-        "observed": _periods(part.observed, axis),
+        "observed": axis.packed(np.stack([part.observed.starts, part.observed.stops], axis=1)),
     }
-
-
-def _periods(observed: Observed, axis: _Axis) -> list[Any]:
-    return axis.packed(np.stack([observed.starts, observed.stops], axis=1))
 
 
 def _scores(frontier: AlarmFrontier, threshold: float, axis: _Axis) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def signature(
         "module": None if metric.in_package else metric.function.__module__,
     }
     written = [f"{key}:{_field_text(key, value, metric)}" for key, value in fields.items()]
-    written += [f"{key}:{_plain_field(key, value)}" for key, value in other_fields.items() if value is not None]
+    for key, value in other_fields.items():
+        if value is not None:
+            written.append(f"{key}:{value if key in _KEPT_AS_TEXT else bare_text(value)}")
     return "|".join([metric.name, *written, f"definition:{metric.definition}", f"pateval:{__version__}"])
 
 
@@ -120,7 +122,3 @@ def _field_text(key: str, value: Any, metric: Metric) -> str:
         return bare_text(value)
     except TypeError:  # the default of a user's function may be anything
         return value_text(getattr(value, "__qualname__", None) or repr(value))
-
-
-def _plain_field(key: str, value: Any) -> str:
-    return str(value) if key in _KEPT_AS_TEXT else bare_text(value)

@@ -13,6 +13,7 @@ from pateval.metrics.channel_ranking import channel_ranking as channel_ranking
 from pateval.metrics.confidence_consistency import confidence_consistency as confidence_consistency
 from pateval.metrics.delays import censored_detection_delay as censored_detection_delay
 from pateval.metrics.delays import false_alarm_rate as false_alarm_rate
+from pateval.metrics.delays import latency_sparsity_aware as latency_sparsity_aware
 from pateval.metrics.delays import mean_detection_delay as mean_detection_delay
 from pateval.metrics.delays import mean_detection_offset as mean_detection_offset
 from pateval.metrics.delays import onset_detection_rate as onset_detection_rate
@@ -32,7 +33,6 @@ from pateval.metrics.event_weighted import event_weighted_average_precision as e
 from pateval.metrics.event_weighted import event_weighted_best_f1 as event_weighted_best_f1
 from pateval.metrics.event_weighted import event_weighted_curve as event_weighted_curve
 from pateval.metrics.event_weighted import pa_average_precision as pa_average_precision
-from pateval.metrics.latency import latency_sparsity_aware as latency_sparsity_aware
 from pateval.metrics.nab import nab as nab
 from pateval.metrics.operator_interest import operator_interest as operator_interest
 from pateval.metrics.point import point as point
