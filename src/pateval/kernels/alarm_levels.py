@@ -24,34 +24,18 @@ NEVER = -1  # level of what no threshold reaches
 
 @dataclass(frozen=True)
 class AlarmLevels:
-    """Levels of the steps that count.
+    """Levels of the steps that count."""
 
-    Attributes
-    ----------
-    ranks : ndarray of int
-        Rank of each score among the distinct ones, ascending; `NEVER` where a score is missing.
-    number : int
-        How many distinct scores there are.
-    covers : ndarray of int
-        Level from which on a step lies within an alarm.
-    bridges : ndarray of int
-        Level from which on an alarm goes on from each step to the next; the last entry is `NEVER`.
-    first_steps, last_steps : ndarray of int
-        First and last step in the window of each incident; the last comes before the first where no step is inside.
-    has_neighbours : ndarray of bool
-        Of each incident, whether steps of its series lie at or around its window on both sides, or in it.
-    is_counted : ndarray of bool
-        Which incidents count.
-    """
-
-    ranks: IntArray
-    number: int
-    covers: IntArray
-    bridges: IntArray
+    ranks: IntArray  # rank of each score among the distinct ones, ascending; `NEVER` where a score is missing
+    number: int  # how many distinct scores there are
+    covers: IntArray  # level from which on a step lies within an alarm
+    bridges: IntArray  # level from which on an alarm goes on from each step to the next; the last entry is `NEVER`
+    # First and last step in the window of each incident; the last comes before the first where no step is inside.
     first_steps: IntArray
     last_steps: IntArray
+    # Of each incident, whether steps of its series lie at or around its window on both sides, or in it.
     has_neighbours: BoolArray
-    is_counted: BoolArray
+    is_counted: BoolArray  # which incidents count
 
     def alarms(self) -> IntArray:
         """Number of alarms at each rank."""

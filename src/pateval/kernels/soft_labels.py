@@ -33,27 +33,16 @@ _BLOCK = 1 << 15  # cells (width x threshold) that are worked on together: large
 
 @dataclass(frozen=True)
 class Variant:
-    """One published reading of the definition.
+    """One published reading of the definition."""
 
-    Attributes
-    ----------
-    linear : bool
-        The slope falls linearly from 1 to 1/sqrt(2) instead of as ``sqrt(1 - d / w)``.
-    neighbours_add : bool
-        The slopes of neighbouring events add up (clipped at 1), and zones that overlap count as one; otherwise the
-        higher slope holds, every event keeps its own zone, and a zone looks one step further to the right.
-    after_shorter : int
-        Steps by which the reach after an event is shorter than the reach before it.
-    positives_follow : bool
-        The number of positives counts the flagged part of the slopes only, instead of all of them.
-    precision_steps : bool
-        The area under the precision-recall curve is made of steps, instead of trapezoids from (0, 1).
-    """
-
-    linear: bool = False
+    linear: bool = False  # the slope falls linearly from 1 to 1/sqrt(2) instead of as ``sqrt(1 - d / w)``
+    # The slopes of neighbouring events add up (clipped at 1), and zones that overlap count as one; otherwise the
+    # higher slope holds, every event keeps its own zone, and a zone looks one step further to the right.
     neighbours_add: bool = True
-    after_shorter: int = 0
+    after_shorter: int = 0  # steps by which the reach after an event is shorter than the reach before it
+    # The number of positives counts the flagged part of the slopes only, instead of all of them.
     positives_follow: bool = False
+    # The area under the precision-recall curve is made of steps, instead of trapezoids from (0, 1).
     precision_steps: bool = False
 
     def slope(self, length: int, width: int) -> FloatArray:
@@ -73,24 +62,12 @@ VARIANTS = {
 
 
 class SoftCounts(NamedTuple):
-    """What a block of widths (rows) gives at the thresholds (columns).
+    """What a block of widths (rows) gives at the thresholds (columns)."""
 
-    Attributes
-    ----------
-    slope : ndarray
-        Worth of the flagged steps outside events.
-    whole_slope : ndarray
-        Worth of all steps outside events (one column).
-    found : ndarray
-        How many zones have a flagged step.
-    zones : ndarray
-        How many zones there are (one column).
-    """
-
-    slope: FloatArray
-    whole_slope: FloatArray
-    found: IntArray
-    zones: IntArray
+    slope: FloatArray  # worth of the flagged steps outside events
+    whole_slope: FloatArray  # worth of all steps outside events (one column)
+    found: IntArray  # how many zones have a flagged step
+    zones: IntArray  # how many zones there are (one column)
 
     @property
     def existence(self) -> FloatArray:

@@ -11,19 +11,11 @@ from pateval.validation.arrays import BoolArray, IntArray
 
 @dataclass(frozen=True)
 class Events:
-    """The events of one or several concatenated series.
+    """The events of one or several concatenated series."""
 
-    Attributes
-    ----------
-    starts, stops : ndarray of int
-        Event k covers the steps ``starts[k] <= t < stops[k]``.
-    lows, highs : ndarray of int
-        The first step of the event's series and the step after its last.
-    """
-
-    starts: IntArray
+    starts: IntArray  # event k covers the steps ``starts[k] <= t < stops[k]``
     stops: IntArray
-    lows: IntArray
+    lows: IntArray  # the first step of the event's series and the step after its last
     highs: IntArray
 
     def __len__(self) -> int:

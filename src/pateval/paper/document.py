@@ -45,39 +45,19 @@ class MissingInputError(ValueError):
 
 @dataclass(frozen=True)
 class ExperimentSettings:
-    """What a user may choose; every experiment takes what concerns it.
+    """What a user may choose; every experiment takes what concerns it."""
 
-    Attributes
-    ----------
-    root : Path, optional
-        Folder of the public data sets, `pateval.datasets.data_root` by default.
-    scores : Path, optional
-        Folder of score files, ``DATASET/DETECTOR.parquet``; those of a checkout by default, where there are any.
-    ecg : Path, optional
-        File of the paper's ECG segment, which is not published with the others.
-    authors_python : Path, optional
-        Python of an environment that has the authors' package.
-    largest : int
-        Longest series that is timed.
-    seeds : int
-        How many draws are made of whatever depends on chance.
-    train : bool
-        Whether detectors are trained where score files are missing (impact); ``scores`` names where they go.
-    device : str, optional
-        Where they are trained: an accelerator, if there is one, by default.
-    tell : callable
-        Takes one line of progress.
-    """
-
-    root: Path | None = None
+    root: Path | None = None  # folder of the public data sets, `pateval.datasets.data_root` by default
+    # Folder of score files, ``DATASET/DETECTOR.parquet``; those of a checkout by default, where there are any.
     scores: Path | None = None
-    ecg: Path | None = None
-    authors_python: Path | None = None
-    largest: int = 10_000_000
-    seeds: int = 5
+    ecg: Path | None = None  # file of the paper's ECG segment, which is not published with the others
+    authors_python: Path | None = None  # Python of an environment that has the authors' package
+    largest: int = 10_000_000  # longest series that is timed
+    seeds: int = 5  # how many draws are made of whatever depends on chance
+    # Whether detectors are trained where score files are missing (impact); ``scores`` names where they go.
     train: bool = False
-    device: str | None = None
-    tell: Callable[[str], None] = lambda _: None
+    device: str | None = None  # where they are trained: an accelerator, if there is one, by default
+    tell: Callable[[str], None] = lambda _: None  # takes one line of progress
 
 
 # When a number agrees with the printed one: by the name of the rule, given both and a limit.
