@@ -85,9 +85,7 @@ def assert_not_worse(
     AssertionError: stopped: the new one may be worse (pate_ap -0.5213 on 8, p 1, at 0.05)
     """
     choice(require, "require", REQUIRE)
-    measures = Measures.of(
-        metrics=metric, early=early, delay=delay, threshold=threshold, max_gap=max_gap, missing=missing, chance=0
-    )
+    measures = Measures.of_keywords(locals(), metrics=metric, chance=0)
     steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     pair = [read_recording(labels, scores, ignore=ignore, missing=missing, **steps) for scores in (base, new)]
     result = decide(score_evidence(pair, measures, margin=margin, alpha=alpha), require, alpha)

@@ -295,15 +295,7 @@ def audit(
     ()
     """
     recording = read_recording(labels, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore)
-    measures = Measures.of(
-        metrics="all" if metrics is None else metrics,
-        early=early,
-        delay=delay,
-        window=window,
-        max_gap=max_gap,
-        chance=0,
-        seed=seed,
-    )
+    measures = Measures.of_keywords(locals(), metrics="all" if metrics is None else metrics, chance=0)
     seeds = positive_integer(seeds, "seeds")
     require_clock(measures, recording.clock)
     require_anomaly(counted_labels(recording))

@@ -58,11 +58,10 @@ def audited_measures(**wanted: Any) -> Measures:
     """What an audit computes: the whole catalogue by default, each metric at the threshold its papers report.
 
     Metrics whose papers report their own best are judged at ``(threshold=best)``, unless they or the caller name
-    another threshold. What is wanted is given as for `Measures.of`.
+    another threshold. What is wanted is given as for `Measures.of_keywords`.
     """
-    if wanted.get("metrics") is None:
-        wanted["metrics"] = "all"
-    measures = Measures.of(**wanted, chance=0)
+    metrics = wanted.get("metrics")
+    measures = Measures.of_keywords(wanted, metrics="all" if metrics is None else metrics, chance=0)
     if measures.threshold == ORACLE:
         metrics = [
             replace(metric, threshold=metric.threshold or metric.papers_threshold).named(measures.options)
@@ -155,16 +154,7 @@ def audit_scores(
     >>> found.with_fault("gamed")
     ('segment_f1',)
     """
-    measures = audited_measures(
-        metrics=metrics,
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        seed=seed,
-    )
+    measures = audited_measures(**locals())
     reading = Reading(label, score, series, detector, run, time, time_unit, ignore=ignore, sort=sort)
     plan = make_plan(data, reading, needs_times=measures.needs_times)
     return audit_plan(plan, measures, draws=positive_integer(seeds, "seeds"), workers=workers, progress=progress)

@@ -283,18 +283,7 @@ def compare(
     draws; <: the better one, where these limits leave out 0
     no p-value: one series is no sample of series
     """
-    measures = Measures.of(
-        metrics=metrics,
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        pooled=pooled,
-        chance=0,
-        seed=seed,
-    )
+    measures = Measures.of_keywords(locals(), chance=0)
     steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     one, other = (read_recording(labels, scores, ignore=ignore, missing=missing, **steps) for scores in (a, b))
     return compare_runs([one], [other], measures, names=names, draws=draws)

@@ -110,9 +110,7 @@ def explain(
     steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit}
     steps |= {"max_gap": max_gap, "ignore": ignore}
     early, delay = buffers_as_given(early, "early"), buffers_as_given(delay, "delay")
-    measures = Measures.of(
-        metrics="pate_f1", early=early, delay=delay, threshold=threshold, max_gap=max_gap, missing=missing, pooled=True
-    )
+    measures = Measures.of_keywords(locals(), metrics="pate_f1", pooled=True)
     missing = missing if predictions is None else "error"
     recording = read_recording(labels, scores, predictions, **steps, missing=missing)
     if scores is None:

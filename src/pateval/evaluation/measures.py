@@ -92,6 +92,11 @@ class Measures:
                 require_one_measure(bound.options["early"], bound.options["delay"])
         return measures
 
+    @classmethod
+    def of_keywords(cls, keywords: Mapping[str, Any], **others: Any) -> Measures:
+        """Take from all that a caller was given, its ``locals()``, what `of` takes; the others stand beside it."""
+        return cls.of(**{name: keywords[name] for name in _PARAMETERS if name in keywords} | others)
+
     def record(self) -> dict[str, Any]:
         """Plain data that `from_record` reads."""
         found = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -108,9 +113,8 @@ class Measures:
         >>> Measures.from_record(json.loads(json.dumps(measures.record()))) == measures
         True
         """
-        given = {name: record[name] for name in inspect.signature(cls.of).parameters if name in record}
-        given["threshold"] = {None: given["threshold"], **dict(record["thresholds"])}
-        return replace(cls.of(**given), not_pooled=tuple(record["not_pooled"]))
+        found = cls.of_keywords(record, threshold={None: record["threshold"], **dict(record["thresholds"])})
+        return replace(found, not_pooled=tuple(record["not_pooled"]))
 
     def of_detector(self, name: str) -> Measures:
         """What is computed of one detector, which may have a threshold of its own."""
@@ -250,6 +254,9 @@ class Measures:
             for name, value in {**bound.in_time, **bound.units}.items():
                 return f"{name}={list(value) if isinstance(value, tuple) else value!r} of {bound.metric.id}"
         return ""
+
+
+_PARAMETERS = tuple(inspect.signature(Measures.of).parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,19 +204,7 @@ def evaluate(
     b: the scores look inverted: AUC-ROC is 0.00, and 1.00 with the sign turned; higher must mean more anomalous
     """
     channels = has_channels(labels)
-    measures = Measures.of(
-        metrics=metrics,
-        early=early,
-        delay=delay,
-        window=window,
-        threshold=threshold,
-        max_gap=max_gap,
-        missing=missing,
-        pooled=pooled,
-        chance=chance,
-        seed=seed,
-        channels=channels,
-    )
+    measures = Measures.of_keywords(locals())
     given: dict[str, Any] = {"scores": scores, "predictions": predictions}
     columns = None if channels else _detector_columns(given)
     judged = given

@@ -7,7 +7,6 @@ import platform
 import time as clock
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +208,7 @@ def leaderboard(
     """
     said = dict(locals())
     settings = Settings.of(
-        Measures.of(**{name: said[name] for name in signature(Measures.of).parameters if name in said}),
+        Measures.of_keywords(said),
         is_named=metrics is not None and not (isinstance(metrics, str) and metrics in GROUPS),
         cache=cache,
         event_draws=event_draws,
