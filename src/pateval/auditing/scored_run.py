@@ -32,7 +32,7 @@ from pateval.evaluation.buffers import EventSpacing
 from pateval.evaluation.files import binary_detectors, binary_note, series_by_series
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
-from pateval.evaluation.values import Value, mean_value, values_of
+from pateval.evaluation.values import Value, defined_mean, mean_value, values_of
 from pateval.io import Reading, TableError
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
@@ -271,7 +271,7 @@ def try_series(
         return agreement_with_order(qualities, np.array([signs * values(each) for each in made]))
 
     def mean_of(fake: Fake) -> FloatArray:
-        return _mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])
+        return defined_mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])
 
     few = range(max(1, round(ORDER_DRAWS_PER_SEED * draws)))
     real = {name: _of_runs(runs, measures.of_detector(name)) for name, runs in recordings.items()}
@@ -279,8 +279,8 @@ def try_series(
         series,
         np.array([real.get(name, undefined) for name in detectors]),
         np.array([mean_of(fake) for fake in SKILL_FREE]),
-        np.array([_mean([agreement(damage, draw) for draw in few]) for damage in DAMAGES.values()]),
-        np.array([_mean([agreement(choice, draw) for draw in few]) for choice in CHOICES.values()]),
+        np.array([defined_mean([agreement(damage, draw) for draw in few]) for damage in DAMAGES.values()]),
+        np.array([defined_mean([agreement(choice, draw) for draw in few]) for choice in CHOICES.values()]),
     )
 
 
@@ -308,8 +308,8 @@ def summarised(
         both = real[:, :, m], fakes[:, :, m]
         is_judged = _is_judged(metric, *both)
         blind, minimal = (Gaming.of(series, *both, kind) if is_judged else Gaming() for kind in ("blind", "minimal"))
-        by_damage = dict(zip(DAMAGES, _mean(orders[:, :, m].T).tolist(), strict=True))
-        by_choice = dict(zip(CHOICES, _mean(choices[:, :, m].T).tolist(), strict=True))
+        by_damage = dict(zip(DAMAGES, defined_mean(orders[:, :, m], axis=1).tolist(), strict=True))
+        by_choice = dict(zip(CHOICES, defined_mean(choices[:, :, m], axis=1).tolist(), strict=True))
         unlike_others = float(alone[m]), float(halves[m])
         label = measures.labels[metric.id]
         rows.append(MetricTrial(metric, label, is_judged, blind, minimal, by_damage, by_choice, *unlike_others))
@@ -343,13 +343,6 @@ def _of_runs(runs: Sequence[Recording], measures: Measures) -> FloatArray:
 
 def _row(found: Mapping[str, Value], measures: Measures) -> FloatArray:
     return np.array([found[metric].value for metric in measures.ids])
-
-
-def _mean(rows: Iterable[FloatArray]) -> FloatArray:
-    """Mean of each column over the rows where it is defined."""
-    values = np.array(rows)
-    defined = np.count_nonzero(~np.isnan(values), axis=0)
-    return np.asarray(np.where(defined > 0, np.nansum(values, axis=0) / np.maximum(defined, 1), np.nan))
 
 
 def _is_judged(metric: Metric, real: FloatArray, fakes: FloatArray) -> bool:

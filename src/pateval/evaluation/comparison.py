@@ -19,7 +19,14 @@ from pateval.evaluation.notes import circumstances, left_out_notes, require_cloc
 from pateval.evaluation.paired import Power, power_of, signed_ranks
 from pateval.evaluation.pieces import Pieces, cut, draw_pieces
 from pateval.evaluation.result import BINARY
-from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
+from pateval.evaluation.values import (
+    Value,
+    defined_mean,
+    mean_values,
+    parts_by_series,
+    values_of,
+    with_predictions,
+)
 from pateval.labels.events import find_events
 from pateval.output.results import TableResult, columns_of
 from pateval.output.text_table import TERMINAL_WIDTH, beside_names, cut_in_the_middle, folded, plain
@@ -310,7 +317,13 @@ def compare_runs(
     judged = leave_out_for_all([*one, *other])
     detectors = [with_predictions(judged[: len(one)]), with_predictions(judged[len(one) :])]
     wanted = [measures.of_detector(name) for name in names]
-    by_series = [_by_series(runs, own) for runs, own in zip(detectors, wanted, strict=True)]
+    by_series = [
+        {
+            series: mean_values([values_of(part, own) for part in parts])
+            for series, parts in parts_by_series(runs).items()
+        }
+        for runs, own in zip(detectors, wanted, strict=True)
+    ]
     whole = [mean_values(list(found.values())) for found in by_series]
     if measures.pooled:
         whole = [
@@ -368,15 +381,6 @@ def compare_runs(
     return Comparison((first, second), tuple(rows), unit, number, count, measures.seed, tuple(notes))
 
 
-def _by_series(runs: Sequence[Recording], measures: Measures) -> dict[object, dict[str, Value]]:
-    """Values of a detector on each of its series, the mean over its runs, by the name or the place of the series."""
-    found: dict[object, list[dict[str, Value]]] = {}
-    for run in runs:
-        for place, part in enumerate(run.parts()):
-            found.setdefault(part.names or place, []).append(values_of(part, measures))
-    return {series: mean_values(several) for series, several in found.items()}
-
-
 def _on_common_series(detectors: Sequence[Sequence[Recording]]) -> list[list[Recording]]:
     """The runs of both detectors on the series that both have, by their names; all of them where they have no names."""
     one, other = ({name for run in runs for name in run.names} for runs in detectors)
@@ -407,20 +411,12 @@ def _limits_of_pieces(
         for run in runs:
             found.append(run.drawn(weights, None if progress is None else partial(_tell, progress, done, total)))
             done += 1
-        means.append({name: _defined_mean([values[name] for values in found]) for name in found[0]})
+        means.append({name: defined_mean([values[name] for values in found]) for name in found[0]})
     return {name: percentile_limits(means[0][name] - means[1][name]) for name in means[0]}
 
 
 def _tell(progress: Callable[[int, int], None], before: int, runs: int, done: int, metrics: int) -> None:
     progress(before * metrics + done, runs * metrics)
-
-
-def _defined_mean(runs: Sequence[FloatArray]) -> FloatArray:
-    """Mean over the runs of a detector where they have a value."""
-    values = np.array(runs)
-    is_defined = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(is_defined, values, 0).sum(axis=0) / is_defined.sum(axis=0)
 
 
 def _row(

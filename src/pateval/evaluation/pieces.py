@@ -35,7 +35,7 @@ from pateval.kernels.soft_labels import (
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import VusAreas, vus_areas
 from pateval.pate._counts import rank_steps
-from pateval.pate.score import average_precision_on, trapezoid_area_on
+from pateval.pate.score import AREA_RULES
 from pateval.time.timelines import Recording, Timeline, joined, read_zone_buffers
 from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray, UndefinedMetricError
 
@@ -43,7 +43,6 @@ Array = npt.NDArray[np.float64]
 
 _MAX_CELLS = 2**22  # counts of pieces or draws at thresholds that are held at once: 32 MB
 _MAX_PAIRS = 90  # of buffers; from there on PATE is computed on a grid
-_PATE: dict[object, AreaRule] = {trapezoid_area_on: TRAPEZOID, average_precision_on: AVERAGE_PRECISION}
 _PRECISION_RECALL: dict[object, AreaRule] = {auc_pr: TRAPEZOID, average_precision: AVERAGE_PRECISION}
 _RANKING = (auc_roc, *_PRECISION_RECALL)
 
@@ -159,7 +158,7 @@ class Pieces:
             return np.array([metric.read(result, options) for result in results])
         if metric.function in _RANKING:
             return self._shared(_RANKING, lambda: self._ranking_areas(weights))[metric.function]
-        if metric.on_timeline in _PATE and options["thresholds"] is None:
+        if metric.on_timeline in AREA_RULES and options["thresholds"] is None:
             lengths = {name: options[name] for name in ("early", "delay")}
             if math.prod(len(given) if isinstance(given, tuple) else 1 for given in lengths.values()) > _MAX_PAIRS:
                 return None
@@ -168,7 +167,7 @@ class Pieces:
             areas = self._shared(
                 ("pate", repr(lengths)), lambda: _pate_areas(labels, scores, timeline, weights, **lengths)
             )
-            return areas[_PATE[metric.on_timeline]]
+            return areas[AREA_RULES[metric.on_timeline]]
         if metric.work is vus_areas and options["thresholds"] is not None:
             volumes = self._shared((vus_areas, repr(options)), lambda: self._vus_areas(weights, **options))
             return np.array([_defined_or_nan(areas, cast(str, metric.part)) for areas in volumes])

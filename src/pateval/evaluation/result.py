@@ -8,13 +8,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import Metric
 from pateval.evaluation.chance import Chance
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.values import Value, is_above_chance
+from pateval.evaluation.values import Value, deviation, is_above_chance
 from pateval.output.results import Result, TableResult, columns_of_records
 from pateval.output.text_table import beside_names, folded, how_many_fit, plain, render
 from pateval.time.timelines import StepCounts
@@ -203,13 +201,8 @@ class Evaluation(Result, Mapping[str, float]):
         False
         """
         name = self.measures.id_of(metric)
-        return is_above_chance(self.values_by_id[name], self.chance.get(name), self.measures.by_id[name])
-
-    def _spread(self, metric: str) -> tuple[float, ...]:
-        """The standard deviation over the series where a metric is defined; empty where there is only one."""
-        found = [values[self.measures.id_of(metric)].value for values in self.by_series]
-        defined = [value for value in found if not np.isnan(value)]
-        return (float(np.std(defined, ddof=1)),) if len(defined) > 1 else ()
+        higher_is_better = self.measures.by_id[name].higher_is_better
+        return is_above_chance(self.values_by_id[name], self.chance.get(name), higher_is_better=higher_is_better)
 
     def mark(self, metric: str) -> str:
         """Return a star where a value is not above chance."""
@@ -456,7 +449,9 @@ class EvaluationTable(TableResult, Mapping[str, Evaluation]):
             cells = []
             for one in evaluations:
                 value = None if metric.id in one.reasons else one[metric.id]
-                cells.append(PaperCell(value, one._spread(metric.id), one.is_above_chance(metric.id)))
+                spread = deviation([values[metric.id].value for values in one.by_series])
+                limits = () if spread is None else (spread,)
+                cells.append(PaperCell(value, limits, one.is_above_chance(metric.id)))
             levels = [one.chance.get(metric.id) for one in evaluations]
             chance = [level for level in levels if level is not None]
             facts = (metric.id, named.label(metric.id), metric.higher_is_better)

@@ -23,7 +23,7 @@ from pateval.evaluation.notes import (
 )
 from pateval.evaluation.result import BINARY, Evaluation, EvaluationTable
 from pateval.evaluation.threshold_rules import TRAIN, TRAIN_TEST, training_level, uses_training_scores
-from pateval.evaluation.values import Value, mean_values, values_of, with_predictions
+from pateval.evaluation.values import Value, mean_values, parts_by_series, values_of, with_predictions
 from pateval.labels.classes import labels_of_classes
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, leave_out_for_all, read_recording
@@ -243,15 +243,12 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         require_clock(measures, run.clock)
     given = runs[0].predictions is not None
     runs = with_predictions(runs)
-    parts: dict[Any, list[Recording]] = {}
-    for run in runs:
-        for place, part in enumerate([run] if measures.pooled else run.parts()):
-            parts.setdefault(place if measures.pooled else part.names or place, []).append(part)
+    parts = [runs] if measures.pooled else list(parts_by_series(runs).values())
     seconds: dict[str, float] = {}
-    by_run = [[values_of(part, measures, seconds=seconds) for part in several] for several in parts.values()]
+    by_run = [[values_of(part, measures, seconds=seconds) for part in several] for several in parts]
     by_series = [mean_values(several) for several in by_run]
     means = mean_values(by_series)
-    judged = [part for several in parts.values() for part in several if not part.is_mostly_missing]
+    judged = [part for several in parts for part in several if not part.is_mostly_missing]
     values = {metric: mean.value for metric, mean in means.items()}
     is_binary = runs[0].predictions is not None and not given
     return Evaluation(
@@ -267,7 +264,7 @@ def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
         steps=runs[0].counts,
         circumstances=circumstances(measures, judged, ignored=any(run.ignore is not None for run in runs)),
         lengths_in_steps=lengths_in_steps(measures, judged),
-        random_scores=Chance.of(list(parts.values()), by_run, measures) if measures.chance else None,
+        random_scores=Chance.of(parts, by_run, measures) if measures.chance else None,
     )
 
 

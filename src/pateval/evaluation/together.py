@@ -38,7 +38,7 @@ from pateval.metrics.point_adjusted import point_adjusted
 from pateval.metrics.ranking import auc_roc, average_precision
 from pateval.metrics.vus import VusAreas, vus_areas
 from pateval.pate._counts import rank_steps
-from pateval.pate.score import average_precision_on, pate_f1, trapezoid_area_on
+from pateval.pate.score import AREA_RULES, pate_f1
 from pateval.thresholds.sweeps import sweep_point, sweep_point_adjusted
 from pateval.time.clocks import read_buffers
 from pateval.time.timelines import Recording
@@ -49,7 +49,6 @@ Counts = list[npt.NDArray[Any]]  # each with a number for every series
 
 _LONGEST = 1_000  # steps of a series; on longer ones the computation costs more than the calls around it
 MOST_STEPS = 12_000  # that are computed together, or about so many, so that their tables stay in the cache
-_PATE: dict[object, AreaRule] = {trapezoid_area_on: TRAPEZOID, average_precision_on: AVERAGE_PRECISION}
 
 
 def values_together(
@@ -91,7 +90,7 @@ def _is_computed_here(bound: Bound) -> bool:
     metric, options = bound.metric, bound.work_options
     if bound.in_time:
         return False
-    if metric.on_timeline in _PATE:
+    if metric.on_timeline in AREA_RULES:
         return options["thresholds"] is None and _has_plain_buffers(options)
     if metric.work is vus_areas:
         # The other variants count all of the slopes, those beyond the thresholds, too.
@@ -189,9 +188,8 @@ class ShortSeries:
         """The values of a metric on all series."""
         metric, options = bound.metric, bound.work_options
         if not metric.needs_threshold:
-            results = (
-                self.pate(bound) if metric.on_timeline in _PATE else _ON_SCORES[metric.computation](self, **options)
-            )
+            is_pate = metric.on_timeline in AREA_RULES
+            results = self.pate(bound) if is_pate else _ON_SCORES[metric.computation](self, **options)
             return [Value(metric.read(result, bound.options)) for result in results]
         flagged = self.predicted(sweep_point if bound.rule.kind == ORACLE else searched(metric).sweep)
         counts = _COUNTS[metric.computation](self, flagged, **options)
@@ -267,7 +265,7 @@ class ShortSeries:
         key = repr((early, delay))
         if key not in self._pate:
             self._pate[key] = self._pate_areas(early, delay)
-        return self._pate[key][_PATE[bound.metric.on_timeline]]
+        return self._pate[key][AREA_RULES[bound.metric.on_timeline]]
 
     def _pate_areas(self, early: tuple[Any, ...], delay: tuple[Any, ...]) -> dict[AreaRule, Array]:
         steps = rank_steps(-self.level.astype(np.float64), self.events, early, delay)
@@ -277,7 +275,7 @@ class ShortSeries:
         missed = rows.summed(np.bincount(inside.rank, inside.change, minlength=level.size)) + self.anomalous[:, None]
         detected, before = self.flagged[level], self.flagged[level] - self.steps[level]
         is_sure = before[rows.firsts] == 0
-        areas = {rule: np.zeros(self.number) for rule in _PATE.values()}
+        areas = {rule: np.zeros(self.number) for rule in AREA_RULES.values()}
         shares = Counter(early), Counter(delay)
         for row, column, gains in steps.gains_of_pairs(*map(tuple, shares)):
             share = list(shares[0].values())[row] * list(shares[1].values())[column] / (len(early) * len(delay))

@@ -129,6 +129,30 @@ def mean_values(several: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     return {metric: mean_value([values[metric] for values in several]) for metric in several[0]}
 
 
+def parts_by_series(runs: Sequence[Recording]) -> dict[object, list[Recording]]:
+    """All runs of a detector on each of its series, by the name or the place of the series."""
+    found: dict[object, list[Recording]] = {}
+    for run in runs:
+        for place, part in enumerate(run.parts()):
+            found.setdefault(part.names or place, []).append(part)
+    return found
+
+
+def defined_mean(values: npt.ArrayLike, axis: int = 0) -> npt.NDArray[np.float64]:
+    """Mean along an axis over what is defined; NaN where nothing is."""
+    numbers = np.asarray(values, dtype=np.float64)
+    counts = np.count_nonzero(~np.isnan(numbers), axis=axis)
+    sums = np.nansum(numbers, axis=axis)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+
+def deviation(values: npt.ArrayLike) -> float | None:
+    """Standard deviation (n - 1) of the values that are defined; None of fewer than two."""
+    numbers = np.asarray(values, dtype=np.float64)
+    defined = numbers[~np.isnan(numbers)]
+    return float(defined.std(ddof=1)) if defined.size > 1 else None
+
+
 def is_binary(scores: FloatArray) -> bool:
     """Whether scores are 0 and 1 only, and both: such a detector gives predictions, and no threshold rule is applied.
 
@@ -366,8 +390,8 @@ def unchangeable(value: Any) -> Any:
     return np.frombuffer(value.tobytes(), dtype=value.dtype).reshape(value.shape)
 
 
-def is_above_chance(value: float, level: float | None, metric: Metric) -> bool | None:
+def is_above_chance(value: float | None, level: float | None, *, higher_is_better: bool) -> bool | None:
     """Whether a value is better than what random scores reach; None where that is not known."""
-    if level is None or math.isnan(level) or math.isnan(value):
+    if value is None or level is None or math.isnan(level) or math.isnan(value):
         return None
-    return value > level if metric.higher_is_better else value < level
+    return value > level if higher_is_better else value < level

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.labels.events import find_events
@@ -154,7 +155,7 @@ class LabelDoubt(Result):
                         "detector": self.detectors[d],
                         "value": mean(self.as_labelled[d, :, m]),
                         "draw_mean": mean(means[d]),
-                        "draw_std": float(defined.std(ddof=1)) if defined.size > 1 else None,
+                        "draw_std": deviation(defined),
                         "draw_low": low,
                         "draw_high": high,
                         "place": int(place[d]) if is_ranked else None,
@@ -176,10 +177,7 @@ class LabelDoubt(Result):
 
     def draw_means(self, metric: int) -> Values:
         """Return the means over series, detectors by draws."""
-        values = self.moved[:, :, metric]
-        counts = np.count_nonzero(~np.isnan(values), axis=1)
-        sums = np.nansum(values, axis=1)
-        return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        return defined_mean(self.moved[:, :, metric], axis=1)
 
     def value_table(self, series: Sequence[str]) -> Any:
         """Return the value on each series in each draw (pyarrow Table): metric, detector, series, draw, value."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
+from pateval.evaluation.values import deviation
 from pateval.leaderboards.significance import lead_of
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
@@ -251,9 +252,8 @@ def _spread(board: Leaderboard, row: Mapping[str, Any]) -> tuple[float, ...]:
     """The limits of a mean where they are known, else the standard deviation over series, else none."""
     if row["low"] is not None and row["high"] is not None:
         return row["low"], row["high"]
-    values = board.values[board.detectors.index(row["detector"]), :, board.metrics.index(row["metric"])]
-    defined = values[~np.isnan(values)]
-    return (float(defined.std(ddof=1)),) if defined.size > 1 else ()
+    spread = deviation(board.values[board.detectors.index(row["detector"]), :, board.metrics.index(row["metric"])])
+    return () if spread is None else (spread,)
 
 
 def as_markdown(overview: Overview) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pateval.catalog import canonical_id, default_rank_by
 from pateval.evaluation.paired import ALPHA
+from pateval.evaluation.values import is_above_chance
 from pateval.io.arrow import arrow, has_arrow
 from pateval.leaderboards import statistics
 from pateval.leaderboards.arrays import arrange, levels_of, strings
@@ -301,10 +302,8 @@ class BoardValues(Result):
 
     def is_above_chance(self, row: Mapping[str, Any]) -> bool | None:
         """Whether the mean in a row of the summary is better than what random scores reach; None where not known."""
-        if row["chance"] is None or row["mean"] is None or row["metric"] not in self.facts:
-            return None
-        gain: float = row["mean"] - row["chance"]
-        return gain > 0 if self.facts[row["metric"]].higher_is_better else gain < 0
+        higher_is_better = self.facts[row["metric"]].higher_is_better
+        return is_above_chance(row["mean"], row["chance"], higher_is_better=higher_is_better)
 
     def _id(self, metric: str) -> str:
         """Return the id of a metric of this leaderboard, however it is spelled."""

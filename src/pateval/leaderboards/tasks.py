@@ -274,10 +274,14 @@ def _complete(several: Sequence[Wanted], compute: Callable[[Sequence[Wanted]], S
 
 
 def _values_of_all(several: Sequence[Wanted]) -> list[dict[str, Value]]:
+    return _values([one.task.recording for one in several], several[0].missing)
+
+
+def _values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, Value]]:
     with warnings.catch_warnings():
         # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
         warnings.simplefilter("ignore")
-        return values_together([one.task.recording for one in several], several[0].missing, keep_going=True)
+        return values_together(recordings, measures, keep_going=True)
 
 
 def _chance_of_all(several: Sequence[Wanted]) -> list[dict[str, float]]:
@@ -433,7 +437,8 @@ class SeriesTask:
 
         def computed(wanted: Measures) -> dict[str, list[float]]:
             def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
-                return [value.value for value in self._evaluated(wanted, self.recording.drawn(drawn)).values()]
+                (found,) = _values([self.recording.drawn(drawn)], wanted)
+                return [value.value for value in found.values()]
 
             everywhere: npt.NDArray[Any] = np.arange(len(self.recording.labels))
             found = event_intervals(self.recording.labels, everywhere, values, draws=draws, seed=seed)
@@ -451,19 +456,13 @@ class SeriesTask:
         def computed(wanted: Measures) -> dict[str, list[float]]:
             generator = np.random.default_rng([seed, reach, int(result_cache.labels_digest(self.recording), 16)])
             moved = [
-                self._evaluated(wanted, replace(self.recording, labels=labels))
+                _values([replace(self.recording, labels=labels)], wanted)[0]
                 for labels in moved_labels(self.recording.labels, reach, draws, generator)
             ]
             return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
 
         wanted = self._only(self.settings.doubt_metrics)
         return self._completed("doubt", [self._parameters(), reach, draws, seed], wanted, computed)
-
-    def _evaluated(self, wanted: Measures, recording: Recording | None = None) -> dict[str, Value]:
-        with warnings.catch_warnings():
-            # The leaderboard finds from the numbers what evaluate warns about, and says it once for all series.
-            warnings.simplefilter("ignore")
-            return values_of(recording or self.recording, wanted, keep_going=True)
 
     def _completed(self, purpose: str, parameters: object, measures: Measures, compute: Compute) -> dict[str, Any]:
         """Take what the cache has, compute what is missing, and keep both."""

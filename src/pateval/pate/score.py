@@ -255,6 +255,10 @@ def average_precision_on(labels: BoolArray, scores: FloatArray, timeline: Timeli
     return area_on(labels, scores, timeline, rule=AVERAGE_PRECISION, **options)
 
 
+AREA_RULES: dict[object, AreaRule] = {trapezoid_area_on: TRAPEZOID, average_precision_on: AVERAGE_PRECISION}
+"""The rule by which each of these computes."""
+
+
 def pate_at_sizes(
     labels: npt.ArrayLike, scores: npt.ArrayLike, sizes: Iterable[int | Duration], **reading: Any
 ) -> npt.NDArray[np.float64]:
