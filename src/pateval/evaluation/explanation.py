@@ -9,16 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE
-from pateval.evaluation.kinds import by_kind, counted_events, kinds_of
+from pateval.evaluation.kinds import by_kind, counted_events, kinds_of, predicted_steps
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.result import BINARY
 from pateval.evaluation.run import with_training
-from pateval.evaluation.values import Sample, with_predictions
+from pateval.evaluation.values import with_predictions
 from pateval.output.explanation import EventKind, Explanation
 from pateval.pate.explain import buffers_as_given, explain_on
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, read_recording
-from pateval.validation.arrays import BoolArray, Buffers, require_anomaly
+from pateval.validation.arrays import Buffers, require_anomaly
 
 
 def explain(
@@ -141,21 +140,3 @@ def explain_recording(
         events = counted_events(recording)
         kinds = by_kind(recording, measures, events, kinds_of(recording, events, by), flags)
     return replace(explanation, predictions_from=made, kinds=tuple(kinds))
-
-
-def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:
-    """Predictions at every recorded step as the first metric is judged on, and in words how they were made.
-
-    Steps of a series where no threshold can be chosen, for example because it has no anomaly, are not predicted.
-    """
-    metric, flags, levels = measures.metrics[0], np.zeros(len(recording.labels), dtype=np.bool_), set()
-    for steps, part in [(slice(None), recording)] if measures.pooled else recording.series_parts():
-        predicted = Sample(part, measures).predicted(metric)
-        levels.add(predicted.level)
-        if predicted.flags is not None:
-            flags[steps] = part.timeline.on_all_steps(predicted.flags)
-    if recording.predictions is not None:
-        return flags, BINARY
-    rule, level = measures.rule(metric), levels.pop() if len(levels) == 1 else None
-    at = "a threshold for each series" if level is None else f"{level:.6g}"
-    return flags, f"score {rule.sign} {at} ({rule.description})"

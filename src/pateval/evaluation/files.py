@@ -16,15 +16,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pateval.catalog import find_metrics
 from pateval.evaluation.buffers import EventSpacing
+from pateval.evaluation.kinds import (
+    CLASS,
+    LENGTH,
+    BoardKind,
+    by_kind,
+    counted_events,
+    kinds_by_class,
+    kinds_by_length,
+    order_of_kind,
+    predicted_steps,
+)
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import training_level
+from pateval.evaluation.values import defined_mean
 from pateval.io import ScoredSeries, TableError, Unit
 from pateval.io.plan import Plan
 from pateval.io.score_files import read_fit_scores, read_training_scores
 from pateval.io.units import SCORES, batches_of, read_batch, read_jobs
+from pateval.output.explanation import EventKind
 from pateval.time.timelines import Recording, joined, leave_out_for_all
-from pateval.validation.arrays import scores_with_gaps
+from pateval.validation.arrays import IntArray, choice, scores_with_gaps
 from pateval.validation.wording import listed
 
 
@@ -164,6 +178,54 @@ class ScoredFiles:
             for name, (_, recording) in first.items()
             if not recording.has_channels
         ]
+
+
+def kinds_of_detectors(plan: Plan, measures: Measures, by: str, order: Sequence[str]) -> tuple[BoardKind, ...]:
+    """Judge the detectors of some files on each kind of event under the first metric, in an order of the detectors."""
+    choice(by, "by", (LENGTH, CLASS))
+    lengths = _all_lengths(plan, measures) if by == LENGTH else None
+    found: dict[tuple[str, str], list[list[EventKind]]] = {}
+    for read in series_by_series(plan, measures, binary_detectors(plan)):
+        runs: dict[tuple[str, str], list[EventKind]] = {}
+        for item, recording in read:
+            for kind in _judged(recording, item, measures, lengths):
+                runs.setdefault((item.detector, kind.name), []).append(kind)
+        for key, several in runs.items():
+            found.setdefault(key, []).append(several)
+    rows = [_row(*key, series) for key, series in found.items()]
+    return tuple(sorted(rows, key=lambda row: (order.index(row.detector), order_of_kind(row.kind))))
+
+
+def _all_lengths(plan: Plan, measures: Measures) -> IntArray:
+    """Lengths of the events of all series, as the first detector on each has them."""
+    _, first = np.unique(plan.jobs.series_code, return_index=True)
+    return np.concatenate(
+        [counted_events(recording_of(item, measures)).lengths for item in read_jobs(plan, first.tolist())]
+    )
+
+
+def _judged(recording: Recording, item: ScoredSeries, measures: Measures, lengths: IntArray | None) -> list[EventKind]:
+    """A run of a detector on one series, by the kinds of events there are."""
+    events, own = counted_events(recording), measures.of_detector(item.detector)
+    if not len(events) or recording.is_mostly_missing:
+        return []
+    if lengths is None:
+        kinds = kinds_by_class(events, item.label_classes())
+    else:
+        kinds = kinds_by_length(events.lengths, lengths)
+    # A metric on scores says nothing of what is found: the board's rule does.
+    judging = own if own.metrics[0].needs_threshold else replace(own, metrics=tuple(find_metrics(["point_f1"])))
+    flags, _ = predicted_steps(recording, judging)
+    return [kind for kind in by_kind(recording, own, events, kinds, flags) if kind.events]
+
+
+def _row(detector: str, kind: str, series: list[list[EventKind]]) -> BoardKind:
+    """Means over the series, and over the runs on each."""
+    recall, value = (
+        float(defined_mean([defined_mean([getattr(run, name) for run in runs]) for runs in series]))
+        for name in ("recall", "value")
+    )
+    return BoardKind(detector, kind, len(series), sum(runs[0].events for runs in series), recall, value)
 
 
 def level_in_file(threshold: str, path: str | os.PathLike[str], *, series: str, run: str = "") -> float:

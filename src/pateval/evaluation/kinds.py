@@ -17,10 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.values import values_of
+from pateval.evaluation.result import BINARY
+from pateval.evaluation.values import Sample, values_of
 from pateval.labels.classes import as_text
 from pateval.labels.events import Events, count_inside, find_events, within
 from pateval.output.explanation import EventKind
+from pateval.output.results import TableResult
+from pateval.output.text_table import plain
 from pateval.time.clocks import is_duration, nanoseconds
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, IntArray
@@ -146,21 +149,107 @@ def _reached(recording: Recording, steps: IntArray, lengths: Sequence[Any], *, e
     if clock is None or not any(map(is_duration, lengths)):
         return steps + sign * max(map(int, lengths))
     longest = max(clock.length(nanoseconds(length)) for length in lengths if is_duration(length))
+    owners = np.searchsorted(recording.starts, steps, side="right") - 1
+    ends = np.append(recording.starts[1:], len(recording.labels))
     found = []
-    for step, start, stop in zip(steps, *_series_of(recording, steps), strict=True):
+    for step, start, stop in zip(steps, recording.starts[owners], ends[owners], strict=True):
         limit, times = clock.times[step] + sign * longest, clock.times[start:stop]
         side = np.searchsorted(times, limit, side="left" if earlier else "right")
         found.append(start + side - (0 if earlier else 1))
     return np.array(found, dtype=np.intp)
 
 
-def _series_of(recording: Recording, steps: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the series of each step begins and ends."""
-    owner = np.searchsorted(recording.starts, steps, side="right") - 1
-    return recording.starts[owner], np.append(recording.starts[1:], len(recording.labels))[owner]
-
-
 def _marked(starts: IntArray, stops: IntArray, size: int) -> BoolArray:
     mask = np.zeros(size, dtype=np.bool_)
     mask[within(starts, stops - starts)] = True
     return mask
+
+
+def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:
+    """Predictions at every recorded step as the first metric is judged on, and in words how they were made.
+
+    Steps of a series where no threshold can be chosen, for example because it has no anomaly, are not predicted.
+    """
+    metric, flags, levels = measures.metrics[0], np.zeros(len(recording.labels), dtype=np.bool_), set()
+    for steps, part in [(slice(None), recording)] if measures.pooled else recording.series_parts():
+        predicted = Sample(part, measures).predicted(metric)
+        levels.add(predicted.level)
+        if predicted.flags is not None:
+            flags[steps] = part.timeline.on_all_steps(predicted.flags)
+    if recording.predictions is not None:
+        return flags, BINARY
+    rule, level = measures.rule(metric), levels.pop() if len(levels) == 1 else None
+    at = "a threshold for each series" if level is None else f"{level:.6g}"
+    return flags, f"score {rule.sign} {at} ({rule.description})"
+
+
+@dataclass(frozen=True)
+class BoardKind:
+    """A detector on the events of one kind: means over the series that have such events."""
+
+    detector: str
+    kind: str
+    series: int
+    events: int
+    recall: float
+    value: float
+
+
+@dataclass(frozen=True, repr=False)
+class BoardKinds(TableResult):
+    """The detectors of a leaderboard on each kind of event, judged as if there were no others.
+
+    Attributes
+    ----------
+    metric : str
+        What ``value`` is of: the metric that ranks.
+    by : {"length", "class"}
+        What tells events apart.
+    rows : tuple of BoardKind
+        Of each detector on each kind, the best detector first.
+    """
+
+    metric: str
+    by: str
+    rows: tuple[BoardKind, ...]
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        """Return a row per detector, with value and recall on each kind."""
+        kinds = sorted({row.kind for row in self.rows}, key=order_of_kind)
+        found: dict[str, dict[str, BoardKind]] = {}
+        for row in self.rows:
+            found.setdefault(row.detector, {})[row.kind] = row
+        names = [name for kind in kinds for name in (kind, f"recall {kind.partition(' (')[0]}")]
+        nothing = BoardKind("", "", 0, 0, math.nan, math.nan)
+        cells = [
+            [detector, *(cell for kind in kinds for cell in _cells(own.get(kind, nothing)))]
+            for detector, own in found.items()
+        ]
+        return ["detector", *names], cells
+
+    def remarks(self) -> list[str]:
+        """Return what the table means, in sentences."""
+        known = sorted({row.kind: row for row in self.rows}.values(), key=lambda row: order_of_kind(row.kind))
+        counts = [f"{row.kind}: {row.events} events on {row.series} series" for row in known]
+        what = f"{self.metric}, and recall (share of events found), by {self.by} of events"
+        rule = "each kind is judged as if there were no others, whose steps and buffers are left out; means over series"
+        return [f"{what}: {rule}", *counts]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a table with a row per detector and kind."""
+        return {name: [getattr(row, name) for row in self.rows] for name in BoardKind.__dataclass_fields__}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data that JSON can carry."""
+        found: dict[str, Any] = plain({"metric": self.metric, "by": self.by, "rows": self.row_dicts()})
+        return found
+
+
+def _cells(row: BoardKind) -> tuple[float, str]:
+    return row.value, "-" if math.isnan(row.recall) else f"{row.recall:.0%}"
+
+
+def order_of_kind(kind: str) -> tuple[int, str]:
+    """Short before medium before long; classes by name."""
+    first = kind.partition(" (")[0]
+    return (LENGTHS.index(first) if first in LENGTHS else len(LENGTHS)), kind

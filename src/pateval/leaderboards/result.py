@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.evaluation.files import kinds_of_detectors
+from pateval.evaluation.kinds import BoardKinds
+from pateval.io import TableError
 from pateval.io.arrow import has_arrow
 from pateval.io.atomic import as_csv, write_csv, write_parquet
+from pateval.io.plan import saved_plan
 from pateval.leaderboards import board_files, render
 from pateval.leaderboards.arrays import table_of
 from pateval.leaderboards.significance import known_detector, lead_of
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from pateval.leaderboards.kinds import BoardKinds
     from pateval.report import Written
 
     Values = npt.NDArray[np.float64]
@@ -111,9 +114,15 @@ class Leaderboard(BoardValues):
         ValueError
             If the labels and scores of single series are not at hand, or labels have no classes.
         """
-        from pateval.leaderboards.kinds import kinds_on_board
-
-        return kinds_on_board(self, by)
+        if self.measures is None or self.pooled:
+            what = "values that were computed elsewhere" if self.measures is None else "one sample of all series"
+            raise ValueError(f"kinds of events need labels and scores of each series; this board holds {what}")
+        plan = self.plan if self.plan is not None else saved_plan(self.run)[0]
+        if plan is None:
+            raise TableError("kinds of events are judged on the inputs of the board, which are gone; compute it again")
+        ranking = replace(self.measures, metrics=(self.measures.by_id[self.rank_by],))
+        rows = kinds_of_detectors(plan, ranking, by, self.best_first(self.rank_by))
+        return BoardKinds(self.label(self.rank_by), by, rows)
 
     def overview(self) -> render.Overview:
         """Return the table for people: one row per detector, the best under `rank_by` first, and remarks on it."""
