@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pateval.io.plan import Plan
-    from pateval.leaderboards.result import Leaderboard
 
     Codes = npt.NDArray[np.integer[Any]]
     Flags = npt.NDArray[np.bool_]
@@ -178,17 +177,6 @@ def number_reasons(codes: Codes, texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts[code] for code in order)
 
 
-def with_chance(board: Leaderboard) -> Any:
-    """The scores of a board with what random scores reach beside each (pyarrow Table)."""
-    if board.chance is None:
-        return board.scores
-    cells = board if board.runs is None else board.runs
-    e, s = np.nonzero(cells.present)
-    rows = board.chance.rows[e if board.runs is None else board.runs.entries.detector_code[e], s]
-    levels = np.where(rows[:, None] >= 0, board.chance.levels[rows], np.nan)
-    return board.scores.append_column("chance", arrow().array(levels.ravel()))
-
-
 def levels_of(chance: Values) -> ChanceLevels | None:
     """What random scores reach, given as the values are, once for each distinct steps."""
     rows: dict[bytes, int] = {}
@@ -235,8 +223,13 @@ def cells_of(rows: Iterable[Sequence[Any]], names: Sequence[str] = (*AXES, "valu
     return table_of(columns)
 
 
-_FLOATS, _FLAGS = ("value", "seconds"), ("coarse", "cached")
+_FLAGS = ("coarse", "cached")
+_FLOATS = (
+    *("value", "seconds", "mean", "median", "low", "high", "chance", "skill", "mean_rank", "run_std", "coverage"),
+    *("doubt_std", "rank_kept", "control_p"),
+)
 _COUNTS = (
+    *("n", "undefined", "runs", "series_used", "series_dropped"),
     *("steps", "recorded", "ignored", "missing", "evaluated", "events", "events_left_out"),
     *("shortest", "typical", "longest", "gap", "period", "suggested"),
 )

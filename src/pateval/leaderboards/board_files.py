@@ -31,6 +31,7 @@ from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
+from pateval.output.results import columns_of
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, named_error, one_line, shortened
 
@@ -268,7 +269,7 @@ def tables_of(board: Leaderboard) -> dict[str, Any]:
     if not board.pooled:
         found |= {"ranks.csv": board.ranks(), "agreement.csv": board.agreement()}
     if board.chance is not None:
-        found[CHANCE] = chance_table(board)
+        found[CHANCE] = chance_table(board, board.chance)
     if board.doubt is not None:
         found |= {"doubt.csv": board.doubt.to_frame("pyarrow"), DOUBT: board.doubt.value_table(board.series)}
     if board.jobs:  # without what took how long, so that equal results are equal bytes
@@ -455,24 +456,18 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def chance_table(board: Leaderboard) -> Any:
+def chance_table(board: Leaderboard, chance: ChanceLevels) -> Any:
     """Return what random scores reach (pyarrow Table): series, detector, metric, chance.
 
     The detector is null where all detectors of a series have the same level.
     """
-    pa = arrow()
-
-    columns: dict[str, list[Any]] = {"series": [], "detector": [], "metric": [], "chance": []}
-    if board.chance is not None:
-        for s, series in enumerate(board.series):
-            there = np.flatnonzero(board.present[:, s]).tolist()
-            rows = {d: int(board.chance.rows[d, s]) for d in there}
-            alike = len(set(rows.values())) == 1
-            of_detector = {d: row for d, row in rows.items() if row >= 0}
-            for d, row in list(of_detector.items())[: 1 if alike else None]:
-                columns["series"] += [series] * len(board.metrics)
-                columns["detector"] += [None if alike else board.detectors[d]] * len(board.metrics)
-                columns["metric"] += board.metrics
-                columns["chance"] += plain(board.chance.levels[row].tolist())
-    kinds = (pa.string(), pa.string(), pa.string(), pa.float64())
-    return pa.table({name: pa.array(columns[name], kind) for name, kind in zip(columns, kinds, strict=True)})
+    found: list[tuple[Any, ...]] = []
+    for s, series in enumerate(board.series):
+        rows = {d: int(chance.rows[d, s]) for d in np.flatnonzero(board.present[:, s]).tolist()}
+        alike = len(set(rows.values())) == 1
+        of_detector = [(d, row) for d, row in rows.items() if row >= 0]
+        for d, row in of_detector[: 1 if alike else None]:
+            name = None if alike else board.detectors[d]
+            levels = plain(chance.levels[row].tolist())
+            found += [(series, name, metric, level) for metric, level in zip(board.metrics, levels, strict=True)]
+    return table_of(columns_of(("series", "detector", "metric", "chance"), found))

@@ -21,7 +21,7 @@ from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.io.plan import JobTable, unevenness
 from pateval.leaderboards import diagnostics
-from pateval.leaderboards.arrays import in_order, with_chance
+from pateval.leaderboards.arrays import in_order
 from pateval.leaderboards.board_files import RUN, already_there, doubt_of, file_digest
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.run import make_board
@@ -134,7 +134,7 @@ def merge(
     )
     run = _record(first, second, several=len(axes[1]) > 1, units=len(jobs["detector"]))
     board = Leaderboard.of_cells(
-        _concatenated([with_chance(one) for one in boards]),
+        _concatenated([one.score_table(chance=True) for one in boards]),
         {**first.facts, **second.facts},
         axes=axes,
         rank_by=first.rank_by,

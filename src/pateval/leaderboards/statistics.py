@@ -287,9 +287,14 @@ class ChanceLevels:
     levels: FloatArray  # distinct labels by metrics
     rows: npt.NDArray[np.int32]  # detectors by series: the row of levels of their labels, -1 where there is none
 
+    def at(self, detectors: Any, series: Any, metrics: Any) -> FloatArray:
+        """Return the levels at some places."""
+        rows = self.rows[detectors, series]
+        return np.asarray(np.where(rows >= 0, self.levels[rows, metrics], np.nan))
+
     def of_metric(self, metric: int) -> FloatArray:
         """Return the levels of one metric, detectors by series."""
-        return np.asarray(np.where(self.rows >= 0, self.levels[self.rows, metric], np.nan))
+        return self.at(slice(None), slice(None), metric)
 
 
 @dataclass(frozen=True)

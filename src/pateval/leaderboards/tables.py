@@ -15,10 +15,10 @@ from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
 from pateval.io.arrow import arrow, has_arrow
 from pateval.leaderboards import statistics
-from pateval.leaderboards.arrays import arrange, levels_of, strings
+from pateval.leaderboards.arrays import arrange, levels_of, strings, table_of
 from pateval.leaderboards.significance import Significance, compare_detectors, known_detector
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, mean, number
-from pateval.output.results import Result
+from pateval.output.results import Result, columns_of_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -100,11 +100,13 @@ class BoardValues(Result):
         ``reason`` is null where there is a value. The order is that of the axes. Where there are runs, each has rows of
         its own, and ``run`` follows ``series``.
         """
-        pa = arrow()
+        return self.score_table()
 
-        return pa.concat_tables(self.score_parts()).combine_chunks()
+    def score_table(self, *, chance: bool = False) -> Any:
+        """The same, with ``chance``, what random scores reach, beside each where that is known."""
+        return arrow().concat_tables(self.score_parts(chance=chance)).combine_chunks()
 
-    def score_parts(self) -> Iterator[Any]:
+    def score_parts(self, *, chance: bool = False) -> Iterator[Any]:
         """Yield the scores some detectors at a time, so that they can be written without being held twice.
 
         They are tables of pyarrow or, without that, columns by name.
@@ -128,6 +130,7 @@ class BoardValues(Result):
                 "reason": strings(codes, self.reason_texts, nulls=codes == 0),
                 "signature": strings(numbers[detector_code[e] * metrics + m], texts.tolist()),
                 "coverage": None if self.coverage is None else self.coverage[e, s],
+                "chance": self.chance.at(detector_code[e], s, m) if chance and self.chance is not None else None,
             }
             known = {name: column for name, column in columns.items() if column is not None}
             yield arrow().table(known) if has_arrow() else known
@@ -150,8 +153,7 @@ class BoardValues(Result):
             Adds ``control_p``: the p-value against this detector, corrected for as many comparisons as there are others
             (see `significance`). By default as the board says.
         """
-        rows = self._summary(control)
-        return _typed(rows, tuple(rows[0]))
+        return table_of(columns_of_records(self._summary(control)))
 
     def _summary(self, control: str | None = None) -> list[dict[str, Any]]:
         rows = self.summary_rows
@@ -205,7 +207,8 @@ class BoardValues(Result):
         metric : str, optional
             One metric; all of them by default.
         """
-        return _typed(self.rank_rows(metric), _RANKS)
+        rows = self.rank_rows(metric)
+        return table_of({name: [row[name] for row in rows] for name in _RANKS})
 
     def rank_rows(self, metric: str | None = None) -> list[dict[str, Any]]:
         """The rows of `ranks`."""
@@ -256,9 +259,9 @@ class BoardValues(Result):
 
         1: the metrics order the detectors alike; 0: unrelated; -1: reversed. Null where a metric does not order them.
         """
-        return _typed(
-            [{"metric": metric} | row for metric, row in self.agreement_rows.items()], ("metric", *self.metrics)
-        )
+        pa, rows = arrow(), self.agreement_rows
+        columns = {one: pa.array([row[one] for row in rows.values()], pa.float64()) for one in self.metrics}
+        return pa.table({"metric": list(rows)} | columns)
 
     @cached_property
     def agreement_rows(self) -> dict[str, dict[str, float | None]]:
@@ -333,15 +336,3 @@ class BoardValues(Result):
     @cached_property
     def _known_ranks(self) -> dict[str, MetricRanks]:
         return {}
-
-
-_TEXTS = ("detector", "metric")
-_COUNTS = ("n", "undefined", "runs", "series_used", "series_dropped")
-
-
-def _typed(rows: list[dict[str, Any]], columns: Sequence[str]) -> Any:
-    """A table whose columns are texts, counts or numbers by their names, whatever the rows hold (pyarrow Table)."""
-    pa = arrow()
-
-    kinds = {name: pa.string() for name in _TEXTS} | {name: pa.int64() for name in _COUNTS}
-    return pa.Table.from_pylist(rows, schema=pa.schema([(name, kinds.get(name, pa.float64())) for name in columns]))

@@ -26,7 +26,7 @@ from pateval.io import TableError, saved_plan
 from pateval.io.arrow import arrow
 from pateval.io.atomic import as_csv
 from pateval.leaderboards import board_files
-from pateval.leaderboards.arrays import by_name, with_chance
+from pateval.leaderboards.arrays import by_name
 from pateval.leaderboards.growth import settings_of
 from pateval.leaderboards.run import compute
 from pateval.leaderboards.tasks import prepare_worker
@@ -299,7 +299,7 @@ def _cells(board: Leaderboard, series: Sequence[str]) -> dict[tuple[str, ...], d
     pa = arrow()
     pc = arrow("compute")
 
-    cells, found = with_chance(board), dict[tuple[str, ...], dict[str, Any]]()
+    cells, found = board.score_table(chance=True), dict[tuple[str, ...], dict[str, Any]]()
     for row in cells.filter(pc.is_in(cells["series"], pa.array(series))).to_pylist():
         names = row["detector"], row["series"], row.get("run") or ""
         found[*names, row["metric"]] = row | {"digest": board.digests.get(names)}
