@@ -25,13 +25,13 @@ from pateval.auditing.probes import Findings, probe
 from pateval.catalog import PROPERTIES, MetricLike, initials
 from pateval.catalog.metric import BEST, Metric
 from pateval.evaluation.measures import Measures
-from pateval.evaluation.notes import require_clock
+from pateval.evaluation.notes import common_interval, require_clock
 from pateval.evaluation.values import Value, mean_value
 from pateval.labels.events import find_events
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
 from pateval.time.clocks import Duration
-from pateval.time.timelines import Recording, Timeline, read_recording
+from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import Buffers, positive_integer, require_anomaly
 
 FAKES = tuple(fake.name for fake in BATTERY if fake.kind in ("worthless", "poor"))
@@ -192,8 +192,7 @@ class Audit(MetricRows):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
         about = {name: getattr(self, name) for name in ("steps", "events", "anomalous", "seeds", "seed")}
-        found: dict[str, Any] = plain({"metrics": [row.record() for row in self.rows], **about})
-        return found
+        return plain({"metrics": [row.record() for row in self.rows], **about})
 
     def rendered(self, style: str, width: int | None = TERMINAL_WIDTH) -> str:
         """The result in one of the formats of the command line."""
@@ -300,7 +299,7 @@ def audit(
     require_clock(measures, recording.clock)
     require_anomaly(counted_labels(recording))
     parts = series_with_anomalies(recording)
-    findings = probe(measures.metrics, interval=_interval(recording.timeline), **measures.options)
+    findings = probe(measures.metrics, interval=common_interval([recording]), **measures.options)
 
     total, found = sum(len(fake.draws(seeds)) for fake in BATTERY), dict[str, list[dict[str, Value]]]()
     for fake in BATTERY:
@@ -344,12 +343,3 @@ def _draw(fake: Fake, draw: int, parts: list[Recording], measures: Measures) -> 
             detection = detection._replace(predictions=as_many_as(labels, detection.scores))
         by_series.append(judged(part, detection, measures) | values)
     return {metric: mean_value([values[metric] for values in by_series]) for metric in measures.ids}
-
-
-def _interval(timeline: Timeline) -> np.timedelta64 | None:
-    """Median time between two steps; None without a clock, or with one whose unit is not known."""
-    clock = timeline.clock
-    steps = None if clock is None else clock.median_interval(timeline.starts)
-    if clock is None or clock.nanoseconds is None or steps is None:
-        return None
-    return np.timedelta64(round(steps * clock.nanoseconds), "ns")

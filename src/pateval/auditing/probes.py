@@ -119,7 +119,6 @@ def probe(
     if interval is not None:
         clock = {"times": np.arange(STEPS) * round(nanoseconds(interval, "interval")), "time_unit": "ns"}
     wanted, labels = measures.metrics, _flag(_EVENT)
-    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in wanted])
 
     def values(detection: BoolArray, order: slice | IntArray = slice(None)) -> FloatArray:
         """Values of all metrics, a row for 0/1 scores and one for graded ones, higher being better."""
@@ -132,7 +131,7 @@ def probe(
                 channels = replace(measures, metrics=tuple(metric for metric in wanted if metric.channels))
                 found |= values_of(beside, channels)
             rows.append([found[metric.id].value for metric in wanted])
-        return signs * np.array(rows)
+        return measures.signs * np.array(rows)
 
     def gains(pairs: tuple[Pair, ...]) -> BoolArray:
         """Whether the first of a pair is worth more in some pair and form, and less in none."""

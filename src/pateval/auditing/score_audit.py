@@ -296,8 +296,7 @@ class ScoreAudit(MetricRows):
         }
         about = {"detectors": self.detectors, "series": self.series, "series_without_anomaly": self.left_out}
         about |= {name: getattr(self, name) for name in ("consensus", "voters", "threshold", "draws", "seed")}
-        found: dict[str, Any] = plain({"metrics": metrics, **about, "advice": advice, "notes": self.notes})
-        return found
+        return plain({"metrics": metrics, **about, "advice": advice, "notes": self.notes})
 
     def summary(self) -> str:
         """One sentence."""

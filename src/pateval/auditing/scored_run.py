@@ -5,7 +5,6 @@ A series that cannot be read is refused; a metric that breaks on a detector has 
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -255,7 +254,6 @@ def try_series(
     (steps,) = truth
     labels = counted_labels(steps)
     undefined = np.full(len(measures.metrics), np.nan)
-    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in measures.metrics])
 
     def chance(draw: int) -> np.random.Generator:
         return np.random.default_rng([measures.seed, draw, usual])
@@ -268,7 +266,7 @@ def try_series(
         if not made:
             return undefined
         qualities = np.array([each.quality for each in made])
-        return agreement_with_order(qualities, np.array([signs * values(each) for each in made]))
+        return agreement_with_order(qualities, measures.signs * np.array([values(each) for each in made]))
 
     def mean_of(fake: Fake) -> FloatArray:
         return defined_mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])
@@ -294,14 +292,14 @@ def summarised(
     notes: Sequence[str] = (),
 ) -> ScoreAudit:
     """Put the series together: how often each metric is gamed, how well it orders, and whether it decides alone."""
-    signs = np.array([1.0 if metric.higher_is_better else -1.0 for metric in measures.metrics])
     # All by (detectors, fakes, damages or choices), series and metrics.
     real, fakes, orders, choices = (
         np.stack([getattr(trial, name) for trial in trials], axis=1) for name in ("real", "fakes", "orders", "choices")
     )
     voting = voters(measures.metrics)
-    alone, winners = shares_alone(signs * real, voting)
-    halves = halves_agreement(signs * real, seed=measures.seed)
+    better = measures.signs * real
+    alone, winners = shares_alone(better, voting)
+    halves = halves_agreement(better, seed=measures.seed)
     series = tuple(trial.series for trial in trials)
     rows = []
     for m, metric in enumerate(measures.metrics):
@@ -329,10 +327,7 @@ def summarised(
 
 def _digest(recording: Recording) -> int:
     """Tell labels apart, of the steps that count."""
-    labels = counted_labels(recording)
-    digest = hashlib.blake2b(str(labels.size).encode(), digest_size=16)
-    digest.update(np.packbits(labels).tobytes())
-    return int(digest.hexdigest(), 16)
+    return int(labels_digest(replace(recording, labels=counted_labels(recording), ignore=None)), 16)
 
 
 def _of_runs(runs: Sequence[Recording], measures: Measures) -> FloatArray:

@@ -174,8 +174,7 @@ class Comparison(TableResult):
         """Everything as plain data that JSON can carry, with None for what is undefined."""
         facts = {"unit": self.unit, "units": self.units, "level": LEVEL, "draws": self.draws, "seed": self.seed}
         names = dict(zip("ab", self.names, strict=True))
-        found: dict[str, Any] = plain({**names, **facts, "metrics": self.row_dicts(), "notes": self.notes})
-        return found
+        return plain({**names, **facts, "metrics": self.row_dicts(), "notes": self.notes})
 
     def remarks(self) -> list[str]:
         """What the table means, in sentences."""

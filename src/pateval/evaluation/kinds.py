@@ -241,8 +241,7 @@ class BoardKinds(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data that JSON can carry."""
-        found: dict[str, Any] = plain({"metric": self.metric, "by": self.by, "rows": self.row_dicts()})
-        return found
+        return plain({"metric": self.metric, "by": self.by, "rows": self.row_dicts()})
 
 
 def _cells(row: BoardKind) -> tuple[float, str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+import numpy as np
+
 from pateval.catalog import GROUPS, MetricLike, canonical_id, find_metrics
 from pateval.catalog.metric import BEST, ORACLE, Metric
 from pateval.catalog.signatures import parse_signature, signature
@@ -15,7 +17,16 @@ from pateval.catalog.table import all_metrics
 from pateval.evaluation.threshold_rules import ALARMS, ThresholdRule, check_threshold, threshold_rule
 from pateval.thresholds import read_alarm_rate
 from pateval.time.clocks import Duration, canonical_lengths, duration_text, gap_length, is_duration, require_one_measure
-from pateval.validation.arrays import MISSING, Buffers, choice, count, flag, non_negative_integer, window_length
+from pateval.validation.arrays import (
+    MISSING,
+    Buffers,
+    FloatArray,
+    choice,
+    count,
+    flag,
+    non_negative_integer,
+    window_length,
+)
 from pateval.validation.wording import in_words, listed
 
 CHANCE_DRAWS = 5
@@ -181,6 +192,11 @@ class Measures:
     def _divided(self, ids: set[str]) -> tuple[Measures, Measures]:
         parts = [tuple(metric for metric in self.metrics if (metric.id in ids) is which) for which in (True, False)]
         return replace(self, metrics=parts[0]), replace(self, metrics=parts[1])
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """For each metric 1 where higher is better, else -1."""
+        return np.array([1.0 if metric.higher_is_better else -1.0 for metric in self.metrics])
 
     @cached_property
     def needs_predictions(self) -> bool:

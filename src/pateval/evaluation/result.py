@@ -253,7 +253,7 @@ class Evaluation(Result, Mapping[str, float]):
         >>> evaluate([0, 0, 0], [0.1, 0.2, 0.3], metrics="auc_roc").to_dict()["metrics"]["auc_roc"]["value"] is None
         True
         """
-        found: dict[str, Any] = plain(
+        return plain(
             {
                 "metrics": {row.pop("metric"): row for row in self.rows()},
                 "threshold": self.threshold,
@@ -266,7 +266,6 @@ class Evaluation(Result, Mapping[str, float]):
                 "notes": self.notes,
             }
         )
-        return found
 
     def remarks(self) -> list[str]:
         """What stands below the values: marks, where predictions came from, how series were joined, notes."""

@@ -230,11 +230,13 @@ def evaluate_detectors(detectors: Mapping[str, Sequence[Recording]], measures: M
     """Evaluate several detectors, each with its runs, on the same series; steps are left out for all of them."""
     measures.require_detectors(detectors)
     recordings = iter(leave_out_for_all([run for runs in detectors.values() for run in runs]))
-    found = {
-        name: evaluate_runs([next(recordings) for _ in runs], measures.of_detector(name))
-        for name, runs in detectors.items()
-    }
-    return EvaluationTable(_sharing_chance(found))
+    found: dict[str, Evaluation] = {}
+    known: dict[tuple[Any, ...], Chance] = {}
+    for name, runs in detectors.items():
+        result = evaluate_runs([next(recordings) for _ in runs], measures.of_detector(name))
+        own = result.random_scores  # which detectors share where they are the same
+        found[name] = result if own is None else replace(result, random_scores=known.setdefault(own.key, own))
+    return EvaluationTable(found)
 
 
 def evaluate_runs(runs: Sequence[Recording], measures: Measures) -> Evaluation:
@@ -302,16 +304,6 @@ def with_training(recording: Recording, train_scores: npt.ArrayLike | None, meas
     scores = without_gaps(recording.counted(cast(FloatArray, recording.scores)))
     level = partial(training_level, train_scores=trained, scores=lambda: scores)
     return replace(recording, training=(level,) * recording.starts.size)
-
-
-def _sharing_chance(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Let detectors share their random scores where these are the same."""
-    known: dict[tuple[Any, ...], Chance] = {}
-    shared = {
-        name: None if (own := result.random_scores) is None else known.setdefault(own.key, own)
-        for name, result in results.items()
-    }
-    return {name: replace(result, random_scores=shared[name]) for name, result in results.items()}
 
 
 def _read(name: str, labels: Any, given: dict[str, Any], steps: dict[str, Any]) -> Recording:

@@ -319,7 +319,9 @@ class Sample:
         if metric.in_package:
             return bound.compute(self.labels, given, **options, **data)
         labels: Any = self.labels
-        scores: Any = given if metric.needs_threshold else self._with_nan(given)
+        scores: Any = given
+        if self.has_gaps and not metric.needs_threshold:
+            scores = np.where(given == -np.inf, np.nan, given)
         if metric.on_clock and (self.recording.clock is not None or self.timeline.step_numbers is not None):
             # It leaves steps out itself, so that it gets the whole recording.
             labels, data = self.recording.labels, self._whole_data(bound)
@@ -340,9 +342,6 @@ class Sample:
             "ignore": recording.is_left_out,
         }
         return {name: value for name, value in data.items() if name in bound.data_taken and value is not None}
-
-    def _with_nan(self, scores: FloatArray | BoolArray) -> FloatArray | BoolArray:
-        return np.where(scores == -np.inf, np.nan, scores) if self.has_gaps else scores
 
     @cached_property
     def _data(self) -> dict[str, Any]:

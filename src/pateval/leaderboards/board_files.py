@@ -248,7 +248,7 @@ def describe(board: Leaderboard) -> dict[str, Any]:
         "checks": [check._asdict() for check in board.checks],
     }
     fields = {name: otherwise.get(name, getattr(board, name)) for name in _DESCRIBED}
-    return dict(plain(dict(board.run) | {"format": FORMAT} | fields))
+    return plain({**board.run, "format": FORMAT, **fields})
 
 
 # What run.json says of the board itself, beside how it was made.

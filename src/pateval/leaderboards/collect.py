@@ -387,32 +387,18 @@ class Collector:
         return code
 
     def _chance(self) -> ChanceLevels | None:
-        """What random scores reach: a row for each distinct steps, or for a job where it hangs on the detector."""
+        """What random scores reach: on the steps, or where it hangs on the detector on those that it predicts."""
         if not self._levels and not self._own_levels:
             return None
-        jobs = self.plan.jobs
-        rows: dict[bytes, int] = {}
-        levels: list[npt.NDArray[np.float64]] = []
-        found = np.full(self._values.shape[:2], -1, dtype=np.int32)
-        for job, keys in sorted(self._chance_keys.items()):
-            row = np.full(len(self._metrics), np.nan)
+        found = np.full(self._values.shape, np.nan)
+        for job, keys in self._chance_keys.items():
+            row = found[self.entries.of_job[job], self.plan.jobs.series_code[job]]
             for key in keys:
                 shared = [self._columns[metric] for metric in key[1]]
                 row[shared] = self._levels[key][shared] if key in self._levels else np.nan
             for metric, level in self._own_levels.get(job, {}).items():
                 row[self._columns[metric]] = level
-            if np.isnan(row).all():
-                continue
-            number = rows.setdefault(row.tobytes(), len(levels))
-            if number == len(levels):
-                levels.append(row)
-            found[self.entries.of_job[job], jobs.series_code[job]] = number
-        if not levels:
-            return None
-        if not self.entries.has_runs:
-            return ChanceLevels(np.array(levels), found)
-        # With runs, chance is averaged over them like the values.
-        return levels_of(self.entries.mean(np.where(found[:, :, None] >= 0, np.array(levels)[found], np.nan)))
+        return levels_of(self.entries.mean(found))  # averaged over runs like the values
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""

@@ -56,11 +56,9 @@ def add(
 ) -> Leaderboard:
     """Compute what is new as the board was computed, and put it beside what is there; see `Leaderboard.add`."""
     _require_jobs(board, where)
-    settings = settings_of(board.run, board.detectors, where, measures=board.measures)
-    if metrics is not None:
-        settings = _of_metrics(settings, metrics)
-        if common := [name for name in settings.ids if name in board.metrics]:
-            raise TableError(f"{where}: {listed(common)} is there already; name metrics that it lacks")
+    settings = settings_of(board.run, board.detectors, where, measures=board.measures, metrics=metrics)
+    if metrics is not None and (common := [name for name in settings.ids if name in board.metrics]):
+        raise TableError(f"{where}: {listed(common)} is there already; name metrics that it lacks")
     settings = replace(settings, cache=None if cache is None else os.fspath(cache))
     rank_by = board.rank_by if board.rank_by in settings.ids else None
     new = make_board(data, reading, settings, rank_by=rank_by, base=board, overwrite=overwrite, **work)
@@ -73,9 +71,13 @@ def settings_of(
     where: object,
     *,
     measures: Measures | None = None,
+    metrics: Metrics = None,
     with_doubt: bool = True,
 ) -> Settings:
-    """What was computed of some detectors, as run.json says; ``measures`` where they are known in this process."""
+    """What was computed of some detectors, as run.json says, or the same for other metrics.
+
+    ``measures`` are given where they are known in this process.
+    """
     doubt = (run["doubt"] if with_doubt else None) or {"amount": None, "draws": 1, "metrics": ()}
     try:
         measures = measures or Measures.from_record(run["measures"])
@@ -84,21 +86,10 @@ def settings_of(
         settings = Settings.of(measures, event_draws=run["event_draws"], **doubted)
     except (TypeError, ValueError, KeyError) as error:
         raise TableError(f"{where}: its metrics cannot be computed here: {one_line(error)}") from error
+    if metrics is not None:
+        found = find_metrics(metrics, global_values=measures.options | {"threshold": measures.threshold})
+        return Settings.of(replace(measures, metrics=tuple(found)), event_draws=run["event_draws"], **doubted)
     return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt["metrics"]))
-
-
-def _of_metrics(settings: Settings, metrics: Metrics) -> Settings:
-    """The same for other metrics, with the lengths, threshold and options of these."""
-    measures = settings.measures
-    found = find_metrics(metrics, global_values=measures.options | {"threshold": measures.threshold})
-    ids = tuple(metric.id for metric in found)
-    return replace(
-        settings,
-        measures=replace(measures, metrics=tuple(found)),
-        tokens={metric.id: metric.cache_token() for metric in found},
-        event_metrics=ids,
-        doubt_metrics=ids if settings.doubt else (),
-    )
 
 
 def grow(

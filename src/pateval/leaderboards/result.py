@@ -165,7 +165,7 @@ class Leaderboard(BoardValues):
             **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
         }
         found |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}
-        return dict(plain(found))
+        return plain(found)
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

@@ -101,7 +101,7 @@ class Verification(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry."""
-        found: dict[str, Any] = plain(
+        return plain(
             {
                 "folder": self.folder,
                 "agrees": self.agrees,
@@ -112,7 +112,6 @@ class Verification(Result):
                 "differences": [difference._asdict() for difference in self.differences],
             }
         )
-        return found
 
     def columns(self) -> dict[str, Any]:
         """Columns of the differences, a row each."""

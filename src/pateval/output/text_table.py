@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, overload
 
 from pateval.output.harmless import csv_cell, latex_text, markdown_text, visible
 
@@ -322,6 +322,10 @@ def cell_text(cell: Any, decimals: int = 4) -> str:
     return cell if isinstance(cell, str) else str(cell)
 
 
+@overload
+def plain(value: dict[str, Any]) -> dict[str, Any]: ...
+@overload
+def plain(value: Any) -> Any: ...
 def plain(value: Any) -> Any:
     """Return a value that JSON can carry: NaN is None, infinity and paths text, numbers and arrays Python's.
 
