@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pateval.auditing.fakes import (
     series_with_anomalies,
 )
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
+from pateval.catalog import MetricLike
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.buffers import EventSpacing
 from pateval.evaluation.files import binary_detectors, binary_note, series_by_series
@@ -37,16 +38,11 @@ from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
 from pateval.leaderboards.diagnostics import data_checks
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
-from pateval.output.progress import reporter
+from pateval.output.progress import Report, reporter
+from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, read_recording
-from pateval.validation.arrays import FloatArray, positive_integer
+from pateval.validation.arrays import Buffers, FloatArray, positive_integer
 from pateval.worker_pool import ATTEMPTS, WorkerPool
-
-if TYPE_CHECKING:
-    from pateval.catalog import MetricLike
-    from pateval.output.progress import Report
-    from pateval.time.clocks import Duration
-    from pateval.validation.arrays import Buffers
 
 ORDER_DRAWS_PER_SEED = 0.1  # the order needs fewer draws: each holds five detectors of every kind of damage
 REFERENCE_SERIES, REFERENCE_STEPS = 4, 1000

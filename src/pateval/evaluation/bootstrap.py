@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import find_events
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 FloatArray = npt.NDArray[np.float64]
 LEVEL = 0.95

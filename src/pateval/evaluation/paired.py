@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.output.results import Result
 from pateval.validation.arrays import (
@@ -19,9 +19,6 @@ from pateval.validation.arrays import (
     positive_integer,
 )
 from pateval.validation.containers import missing_mask
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 ALPHA = 0.05
 GOAL = 0.8

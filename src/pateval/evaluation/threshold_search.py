@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from pateval.catalog.metric import KINDS, Metric
 from pateval.evaluation.measures import Measures
@@ -14,9 +16,6 @@ from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.clocks import Duration
 from pateval.time.timelines import read_recording
 from pateval.validation.arrays import Buffers, positive_integer, require_anomaly
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 def best_threshold(

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.io import TableError
 from pateval.io.arrow import arrow, has_arrow
-from pateval.leaderboards.statistics import ChanceLevels
+from pateval.io.plan import Plan
+from pateval.leaderboards.statistics import ChanceLevels, FloatArray
 from pateval.output.results import columns_of
 from pateval.validation.wording import in_words
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pateval.io.plan import Plan
-
-    Codes = npt.NDArray[np.integer[Any]]
-    Flags = npt.NDArray[np.bool_]
-    Values = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.integer[Any]]
+Flags = npt.NDArray[np.bool_]
 
 AXES = ("detector", "series", "metric")
 
@@ -68,7 +64,7 @@ class Entries:
             done[d] |= fresh
         return found
 
-    def mean(self, values: Values) -> Values:
+    def mean(self, values: FloatArray) -> FloatArray:
         """Average over the runs of each detector that have a value."""
         defined = ~np.isnan(values)
         counts = np.add.reduceat(defined, self.starts, axis=0, dtype=np.intp)
@@ -88,11 +84,11 @@ class RunTable:
     """What every run of every detector has."""
 
     entries: Entries  # which run of which detector
-    values: Values  # entries by series by metrics; NaN where undefined, failed or absent
+    values: FloatArray  # entries by series by metrics; NaN where undefined, failed or absent
     present: Flags  # entries by series
     reason_codes: Codes  # as values; 0 where there is no reason
 
-    def of_detectors(self) -> tuple[Values, Flags, Codes]:
+    def of_detectors(self) -> tuple[FloatArray, Flags, Codes]:
         """The same of whole detectors: means, where there is a run, and the first reason where no run has a value."""
         means = self.entries.mean(self.values)
         reasons = self.entries.first(self.reason_codes, self.reason_codes > 0)
@@ -127,8 +123,8 @@ class Arranged(NamedTuple):
     axes: tuple[tuple[str, ...], ...]  # detectors, series, metrics
     runs: RunTable
     reasons: tuple[str, ...]
-    coverage: Values | None
-    chance: Values | None  # as the values
+    coverage: FloatArray | None
+    chance: FloatArray | None  # as the values
 
 
 def arrange(table: Any, axes: Sequence[Sequence[str]] | None = None, where: object = "") -> Arranged:
@@ -146,7 +142,7 @@ def arrange(table: Any, axes: Sequence[Sequence[str]] | None = None, where: obje
     entries = Entries.of(d, codes_of(columns["run"], runs, where) if "run" in columns else np.zeros_like(d), runs)
     places, shape = (entries.of_job, s, m), (len(entries.names), len(names[1]), len(names[2]))
 
-    def numbers(name: str, *which: Codes) -> Values | None:
+    def numbers(name: str, *which: Codes) -> FloatArray | None:
         if name not in columns:
             return None
         found = np.full(shape[: len(which)], np.nan)
@@ -177,7 +173,7 @@ def number_reasons(codes: Codes, texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts[code] for code in order)
 
 
-def levels_of(chance: Values) -> ChanceLevels | None:
+def levels_of(chance: FloatArray) -> ChanceLevels | None:
     """What random scores reach, given as the values are, once for each distinct steps."""
     rows: dict[bytes, int] = {}
     places = np.full(chance.shape[:2], -1, dtype=np.int32)

@@ -14,18 +14,15 @@ import json
 import os
 import time
 import uuid
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.io.atomic import reason_of, write_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from pateval.time.timelines import Recording
+from pateval.time.timelines import Recording
 
 EVALUATION = 3
 """Raised when the same arrays, metrics and options come to give other values though no metric's definition changed, and

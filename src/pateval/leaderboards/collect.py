@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.buffers import EventSpacing
 from pateval.io import TableError
+from pateval.io.plan import Plan
 from pateval.io.source import Table
 from pateval.io.units import CHANCE, LOOK, SCORES, Batch
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards.arrays import Entries, RunTable, levels_of, number_reasons
+from pateval.leaderboards.board_files import PartialScores
 from pateval.leaderboards.diagnostics import COUNTS, rows_of, series_table, spacings_of, usual_jobs
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
-from pateval.leaderboards.tasks import iterate_batch, lost
-from pateval.worker_pool import MOST_IN_FLIGHT
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-
-    from pateval.evaluation.buffers import EventSpacing
-    from pateval.io.plan import Plan
-    from pateval.leaderboards.board_files import PartialScores
-    from pateval.leaderboards.tasks import SeriesResult, Settings
-    from pateval.output.progress import Report
-    from pateval.time.timelines import StepCounts
-    from pateval.validation.arrays import BoolArray
-    from pateval.worker_pool import WorkerPool
-
-    Values = npt.NDArray[np.float64]
+from pateval.leaderboards.statistics import ChanceLevels, FloatArray, MetricFacts
+from pateval.leaderboards.tasks import SeriesResult, Settings, iterate_batch, lost
+from pateval.output.progress import Report
+from pateval.time.timelines import StepCounts
+from pateval.validation.arrays import BoolArray
+from pateval.worker_pool import MOST_IN_FLIGHT, WorkerPool
 
 _ChanceKey = tuple[str, tuple[str, ...]]  # what tells the steps apart, and the metrics whose chance hangs on them alone
 _LINES_PER_FILE = 20  # most series of one file that are named in the failures
@@ -172,7 +165,7 @@ class Collector:
         self.labels, self._clocks = np.full((2, len(jobs)), -1, dtype=np.int32)
         self._digests: dict[str, int] = {}
         self.absent: dict[tuple[int, int], BoolArray] = {}  # steps that are left out for all, by series and its length
-        self._levels: dict[_ChanceKey, Values] = {}
+        self._levels: dict[_ChanceKey, FloatArray] = {}
         self._own_levels: dict[int, dict[str, float]] = {}
         self._chance_keys: dict[int, dict[_ChanceKey, None]] = {}
         self._columns = {metric: m for m, metric in enumerate(self._metrics)}
@@ -373,7 +366,7 @@ class Collector:
             found.setdefault((detector, metric), []).append(self._limits[job, metric])
         return {key: Interval(*np.mean(limits, axis=0).tolist()) for key, limits in found.items()}
 
-    def _coverage(self) -> Values:
+    def _coverage(self) -> FloatArray:
         """Share of the steps that were not ignored for which a detector has a score, runs by series."""
         found = np.ones(len(self.plan.jobs))
         for job, steps in self.steps.items():

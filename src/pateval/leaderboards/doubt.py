@@ -6,30 +6,24 @@ computed on labels whose edges are moved at random say how much of a value, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.labels.events import find_events
-from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
+from pateval.leaderboards.statistics import FloatArray, MetricFacts, mean, rank_detectors
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import aligned
 from pateval.time.clocks import Duration, duration_text, in_steps, is_duration
+from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, non_negative_integer
 from pateval.validation.wording import in_words, listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pateval.time.timelines import Recording
-
-    Values = npt.NDArray[np.float64]
 
 DOUBT_DRAWS = 100
 
@@ -107,8 +101,8 @@ class LabelDoubt(Result):
     amount: int | str
     detectors: tuple[str, ...]
     metrics: tuple[str, ...]
-    as_labelled: Values
-    moved: Values
+    as_labelled: FloatArray
+    moved: FloatArray
     facts: Mapping[str, MetricFacts]
 
     @classmethod
@@ -117,8 +111,8 @@ class LabelDoubt(Result):
         amount: int | str,
         detectors: tuple[str, ...],
         metrics: Sequence[str],
-        moved: Values,
-        values: Values,
+        moved: FloatArray,
+        values: FloatArray,
         facts: Mapping[str, MetricFacts],
     ) -> LabelDoubt:
         """Take the values on the labels as they are from all values of a board; ``facts`` are of all its metrics."""
@@ -175,7 +169,7 @@ class LabelDoubt(Result):
     def _rows_by_name(self) -> dict[tuple[str, str], dict[str, Any]]:
         return {(row["detector"], row["metric"]): row for row in self.rows}
 
-    def draw_means(self, metric: int) -> Values:
+    def draw_means(self, metric: int) -> FloatArray:
         """Return the means over series, detectors by draws."""
         return defined_mean(self.moved[:, :, metric], axis=1)
 
@@ -219,7 +213,7 @@ class LabelDoubt(Result):
         return aligned(header, body, [place > 1 for place in range(len(header))])
 
 
-def places_by_rank(table: Values, facts: MetricFacts) -> Values:
+def places_by_rank(table: FloatArray, facts: MetricFacts) -> FloatArray:
     """Return the places of detectors by mean rank, from series by detectors; ties share the better place."""
     found = rank_detectors(table, facts)
     places = np.full(table.shape[1], np.nan)

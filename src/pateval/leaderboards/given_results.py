@@ -14,14 +14,16 @@ import math
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from pateval.catalog import catalogue
+from pateval.catalog.metric import Metric
 from pateval.io import Table, TableError, as_table
 from pateval.io.files import read_table
 from pateval.io.source import is_missing, missing_column
@@ -30,11 +32,6 @@ from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.statistics import MetricFacts
 from pateval.output.results import columns_of
 from pateval.validation.wording import in_words, listed, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pateval.catalog.metric import Metric
 
 UNCHECKED = (
     "the values were computed elsewhere: ranks, groups and tests follow from them, but whether they are right could "

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval.catalog import find_metrics
 from pateval.evaluation.files import binary_note
 from pateval.evaluation.measures import Measures, Metrics
-from pateval.io import TableError
+from pateval.io import Reading, TableError
 from pateval.io.arrow import arrow
 from pateval.io.plan import JobTable, unevenness
 from pateval.leaderboards import diagnostics
@@ -28,11 +29,6 @@ from pateval.leaderboards.run import make_board
 from pateval.leaderboards.tasks import Settings
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, listed, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from pateval.io import Reading
 
 # What decides that two series are the same, as the table of series has it, and what it is called.
 _TRUTH = {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -24,15 +27,7 @@ from pateval.output.results import build_frame, choose_backend, columns_of_recor
 from pateval.output.text_table import TERMINAL_WIDTH, plain
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import Executor
-
-    import numpy.typing as npt
-
     from pateval.report import Written
-
-    Values = npt.NDArray[np.float64]
 
 POOLED = "pooled"
 """What stands in place of a series where all series are one sample."""

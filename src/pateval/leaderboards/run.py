@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import time as clock
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pateval._version import __version__
-from pateval.catalog import GROUPS, canonical_id, default_rank_by, find_metrics
+from pateval.catalog import GROUPS, MetricLike, canonical_id, default_rank_by, find_metrics
 from pateval.catalog.metric import ORACLE
 from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
-from pateval.evaluation.measures import CHANCE_DRAWS, Measures
+from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Threshold
 from pateval.evaluation.notes import clock_fields
 from pateval.evaluation.run import evaluate_detectors
 from pateval.io import Reading, TableError
@@ -32,20 +34,11 @@ from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.significance import known_detector
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.leaderboards.tasks import Settings, divided, prepare_worker
-from pateval.output.progress import reporter
-from pateval.validation.arrays import flag
+from pateval.output.progress import Report, reporter
+from pateval.time.clocks import Duration
+from pateval.validation.arrays import Buffers, flag
 from pateval.validation.wording import in_words
 from pateval.worker_pool import WorkerPool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from concurrent.futures import Executor
-
-    from pateval.catalog import MetricLike
-    from pateval.evaluation.measures import Threshold
-    from pateval.output.progress import Report
-    from pateval.time.clocks import Duration
-    from pateval.validation.arrays import Buffers
 
 EVENT_DRAWS = 200
 _MOST_DETECTORS_WITH_EVENT_DRAWS = 1_000  # by default: 200 draws of 2,000 steps take about .4 s for each detector

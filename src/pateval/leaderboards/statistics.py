@@ -7,25 +7,21 @@ only on the rows where all of them have a value; how many rows that leaves is pa
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.evaluation.bootstrap import MeanBootstrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pateval.catalog.metric import Metric
+from pateval.catalog.metric import Metric
+from pateval.evaluation.bootstrap import FloatArray, MeanBootstrap
+from pateval.validation.arrays import IntArray
 
 _MOST_QUANTILES_ONE_BY_ONE = 500
 _MOST_IN_CLIQUES = 100  # detectors whose groups are listed as cliques; made ones had 192 of them
 _LONGEST_RANGE = 20.0  # which normal numbers, however many, exceed with a probability below 1e-40
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

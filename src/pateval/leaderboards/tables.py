@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.catalog import canonical_id, default_rank_by
+from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.measures import Measures
 from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
 from pateval.io.arrow import arrow, has_arrow
+from pateval.io.plan import Plan
 from pateval.leaderboards import statistics
-from pateval.leaderboards.arrays import arrange, levels_of, strings, table_of
+from pateval.leaderboards.arrays import RunTable, arrange, levels_of, strings, table_of
+from pateval.leaderboards.diagnostics import BoardCheck
+from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.significance import Significance, compare_detectors, known_detector
-from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, mean, number
+from pateval.leaderboards.statistics import ChanceLevels, FloatArray, MetricFacts, MetricRanks, mean, number
 from pateval.output.results import Result, columns_of_records
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from pateval.evaluation.bootstrap import Interval
-    from pateval.evaluation.measures import Measures
-    from pateval.io.plan import Plan
-    from pateval.leaderboards.arrays import RunTable
-    from pateval.leaderboards.diagnostics import BoardCheck
-    from pateval.leaderboards.doubt import LabelDoubt
-
-    Values = npt.NDArray[np.float64]
 
 ROWS_AT_ONCE = 100_000
 _RANKS = ("metric", "detector", "mean_rank", "series_used", "series_dropped")
@@ -45,7 +38,7 @@ class BoardValues(Result):
     detectors: tuple[str, ...]
     series: tuple[str, ...]
     metrics: tuple[str, ...]
-    values: Values
+    values: FloatArray
     present: npt.NDArray[np.bool_]
     reason_codes: npt.NDArray[np.integer[Any]]
     reason_texts: tuple[str, ...]
@@ -59,7 +52,7 @@ class BoardValues(Result):
     intervals: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     runs: RunTable | None = None
     doubt: LabelDoubt | None = None
-    coverage: Values | None = None
+    coverage: FloatArray | None = None
     coarse: tuple[str, ...] = ()
     jobs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     series_table: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -325,7 +318,7 @@ class BoardValues(Result):
         if self.pooled:
             raise ValueError("a pooled board has one value for each detector, and so no ranks and no tests over series")
 
-    def _table(self, metric: str) -> Values:
+    def _table(self, metric: str) -> FloatArray:
         return self.values[:, :, self.metrics.index(metric)].T
 
     def _ranks(self, metric: str) -> MetricRanks:

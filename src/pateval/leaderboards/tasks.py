@@ -11,12 +11,14 @@ import os
 import sys
 import time
 import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval._version import __version__
 from pateval.catalog.metric import Metric
@@ -28,28 +30,19 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import uses_training_scores
 from pateval.evaluation.together import MOST_STEPS, computes_together, values_together
 from pateval.evaluation.values import Value, values_of
-from pateval.io import TableError
+from pateval.io import ScoredSeries, TableError, Unit
 from pateval.io.arrow import has_arrow
 from pateval.io.units import CHANCE, LOOK, SCORES, Batch, read_batch
 from pateval.kernels.precision_recall import coarseness
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards.doubt import DOUBT_DRAWS, doubt_in_steps, moved_labels, read_doubt
-from pateval.validation.arrays import count, positive_integer, without_gaps
+from pateval.time.clocks import Duration
+from pateval.time.timelines import Recording, StepCounts
+from pateval.validation.arrays import BoolArray, FloatArray, count, positive_integer, without_gaps
 from pateval.validation.wording import in_words, named_error
-from pateval.worker_pool import ATTEMPTS, missing_modules, stopped
+from pateval.worker_pool import ATTEMPTS, WorkerPool, missing_modules, stopped
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from pateval.io import ScoredSeries, Unit
-    from pateval.time.clocks import Duration
-    from pateval.time.timelines import Recording, StepCounts
-    from pateval.validation.arrays import BoolArray, FloatArray
-    from pateval.worker_pool import WorkerPool
-
-    Compute = Callable[[Measures], Mapping[str, Any]]
+Compute = Callable[[Measures], Mapping[str, Any]]
 
 # Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
 EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")

@@ -14,10 +14,11 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,23 +26,19 @@ from pateval.evaluation.files import binary_detectors
 from pateval.io import TableError, saved_plan
 from pateval.io.arrow import arrow
 from pateval.io.atomic import as_csv
+from pateval.io.plan import Plan
 from pateval.leaderboards import board_files
 from pateval.leaderboards.arrays import by_name
 from pateval.leaderboards.growth import settings_of
+from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.run import compute
 from pateval.leaderboards.tasks import prepare_worker
+from pateval.output.progress import Report
 from pateval.output.results import Result, columns_of
 from pateval.output.text_table import plain
 from pateval.validation.arrays import non_negative_integer, positive_integer
 from pateval.validation.wording import named_error, one_line, shortened
 from pateval.worker_pool import WorkerPool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pateval.io.plan import Plan
-    from pateval.leaderboards.result import Leaderboard
-    from pateval.output.progress import Report
 
 SAMPLE = 200
 _SURE = 0.95
