@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.bootstrap import FloatArray
 from pateval.io import TableError
 from pateval.io.arrow import arrow, has_arrow
 from pateval.io.plan import Plan
-from pateval.leaderboards.statistics import ChanceLevels, FloatArray
+from pateval.leaderboards.statistics import ChanceLevels
 from pateval.output.results import columns_of
 from pateval.validation.wording import in_words
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.bootstrap import FloatArray, Interval
 from pateval.evaluation.buffers import EventSpacing
 from pateval.io import TableError
 from pateval.io.plan import Plan
@@ -24,7 +24,7 @@ from pateval.leaderboards.board_files import PartialScores
 from pateval.leaderboards.diagnostics import COUNTS, rows_of, series_table, spacings_of, usual_jobs
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.result import Leaderboard
-from pateval.leaderboards.statistics import ChanceLevels, FloatArray, MetricFacts
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
 from pateval.leaderboards.tasks import SeriesResult, Settings, iterate_batch, lost
 from pateval.output.progress import Report
 from pateval.time.timelines import StepCounts

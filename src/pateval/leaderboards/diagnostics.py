@@ -220,7 +220,7 @@ def _coarse_scores(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) ->
         return
     parted = []
     for d, detector in enumerate(board.detectors if "pate_ap" in board.metrics else ()):
-        trapezoid, stepwise = (board.values[d, :, board.metrics.index(metric)] for metric in ("pate", "pate_ap"))
+        trapezoid, stepwise = (board.by_series(metric)[:, d] for metric in ("pate", "pate_ap"))
         both = ~np.isnan(trapezoid) & ~np.isnan(stepwise)
         if not both.any() or abs(float((trapezoid - stepwise)[both].mean())) <= LARGE_DIFFERENCE:
             continue

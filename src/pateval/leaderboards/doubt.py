@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from pateval.evaluation.bootstrap import FloatArray
 from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.labels.events import find_events
-from pateval.leaderboards.statistics import FloatArray, MetricFacts, mean, rank_detectors
+from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import aligned
 from pateval.time.clocks import Duration, duration_text, in_steps, is_duration

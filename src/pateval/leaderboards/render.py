@@ -252,7 +252,7 @@ def _spread(board: Leaderboard, row: Mapping[str, Any]) -> tuple[float, ...]:
     """The limits of a mean where they are known, else the standard deviation over series, else none."""
     if row["low"] is not None and row["high"] is not None:
         return row["low"], row["high"]
-    spread = deviation(board.values[board.detectors.index(row["detector"]), :, board.metrics.index(row["metric"])])
+    spread = deviation(board.by_series(row["metric"])[:, board.detectors.index(row["detector"])])
     return () if spread is None else (spread,)
 
 

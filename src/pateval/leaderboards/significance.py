@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pateval.evaluation.bootstrap import FloatArray
 from pateval.evaluation.paired import ALPHA, Power, power_of, signed_ranks
 from pateval.leaderboards import statistics
-from pateval.leaderboards.statistics import FloatArray, complete_rows
+from pateval.leaderboards.statistics import complete_rows
 from pateval.output.results import Result
 from pateval.validation.wording import in_words, listed
 
@@ -167,7 +168,7 @@ def lead_of(board: Leaderboard, found: Significance) -> Lead | None:
     All comparisons share the level, as in the first step of Holm's correction.
     """
     places = [board.detectors.index(name) for name in found.detectors]
-    values, _ = complete_rows(board.values[places, :, board.metrics.index(found.metric)].T)
+    values, _ = complete_rows(board.by_series(found.metric)[:, places])
     number = len(places)
     if number < 2 or not len(values) or (found.control and found.control not in found.detectors):
         return None

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog import canonical_id, default_rank_by
-from pateval.evaluation.bootstrap import Interval
+from pateval.evaluation.bootstrap import FloatArray, Interval
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
@@ -24,7 +24,7 @@ from pateval.leaderboards.arrays import RunTable, arrange, levels_of, strings, t
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.significance import Significance, compare_detectors, known_detector
-from pateval.leaderboards.statistics import ChanceLevels, FloatArray, MetricFacts, MetricRanks, mean, number
+from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, mean, number
 from pateval.output.results import Result, columns_of_records
 
 ROWS_AT_ONCE = 100_000
@@ -240,7 +240,7 @@ class BoardValues(Result):
         return compare_detectors(
             metric,
             names,
-            self._table(metric)[:, order],
+            self.by_series(metric)[:, order],
             higher_is_better=self.facts[metric].higher_is_better,
             left_out=[name for d, name in enumerate(self.detectors) if d not in set(order)],
             alpha=alpha,
@@ -264,6 +264,10 @@ class BoardValues(Result):
             metric: dict(zip(self.metrics, map(number, row), strict=True))
             for metric, row in zip(self.metrics, tau, strict=True)
         }
+
+    def by_series(self, metric: str) -> FloatArray:
+        """Return the values under a metric, series by detectors."""
+        return self.values[:, :, self.metrics.index(metric)].T
 
     def reasons(self) -> Counter[tuple[str, str]]:
         """Count the missing values by metric and reason."""
@@ -318,12 +322,9 @@ class BoardValues(Result):
         if self.pooled:
             raise ValueError("a pooled board has one value for each detector, and so no ranks and no tests over series")
 
-    def _table(self, metric: str) -> FloatArray:
-        return self.values[:, :, self.metrics.index(metric)].T
-
     def _ranks(self, metric: str) -> MetricRanks:
         if metric not in self._known_ranks:
-            self._known_ranks[metric] = statistics.rank_detectors(self._table(metric), self.facts[metric])
+            self._known_ranks[metric] = statistics.rank_detectors(self.by_series(metric), self.facts[metric])
         return self._known_ranks[metric]
 
     @cached_property

@@ -74,7 +74,7 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
         # The groups of many detectors are many more: the page draws a matrix from the tests instead.
         "groups": {metric: found.wilcoxon_groups if found.has_few else None for metric, found in tests.items()},
         "stability": {
-            metric: over_halves(_table(board, metric), higher_is_better=board.facts[metric].higher_is_better)
+            metric: over_halves(board.by_series(metric), higher_is_better=board.facts[metric].higher_is_better)
             for metric in metrics
         },
         "doubt": plain(under_doubt(board.doubt)),
@@ -107,10 +107,6 @@ def _mean(values: list[float | None]) -> float | None:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
-
-
-def _table(board: Leaderboard, metric: str) -> Any:
-    return board.values[:, :, board.metrics.index(metric)].T
 
 
 def _buffers(measures: Measures | None) -> dict[str, Any]:
@@ -254,6 +250,6 @@ def by_spread(board: Leaderboard) -> list[int]:
 
     A series on which nobody has a value comes last.
     """
-    table = _table(board, board.rank_by)
+    table = board.by_series(board.rank_by)
     spreads = [float(np.nanstd(row)) if np.count_nonzero(~np.isnan(row)) > 1 else -1.0 for row in table]
     return sorted(range(len(spreads)), key=lambda place: (-spreads[place], place))
