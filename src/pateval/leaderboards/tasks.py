@@ -42,8 +42,6 @@ from pateval.validation.arrays import BoolArray, FloatArray, count, positive_int
 from pateval.validation.wording import in_words, named_error
 from pateval.worker_pool import ATTEMPTS, WorkerPool, missing_modules, stopped
 
-Compute = Callable[[Measures], Mapping[str, Any]]
-
 # Metrics of the catalogue quick enough to be computed some hundred times for the limits of a single series.
 EVENT_METRICS = ("pate", "pate_ap", "auc_roc", "average_precision")
 
@@ -144,7 +142,7 @@ class SeriesResult:
     chance: dict[str, float] = field(default_factory=dict)  # what random scores reach, as far as it was found out
     own_chance: tuple[str, ...] = ()  # metrics under which that hangs on how many steps the detector predicts
     chance_key: str = ""  # equal where random scores reach the same under all other metrics
-    limits: dict[str, tuple[float, float]] = field(default_factory=dict)  # over events, where asked for
+    limits: dict[str, list[float]] = field(default_factory=dict)  # over events, where asked for
     doubt: dict[str, list[float]] = field(default_factory=dict)  # values on labels whose edges were moved
     failure: str = ""  # why the job failed
     bad_input: bool = False  # the file is to blame, not the computation
@@ -237,10 +235,16 @@ def _results(tasks: Sequence[SeriesTask]) -> Iterator[SeriesResult]:
     """Take every task through its steps: what several of them lack is computed together."""
     for task in tasks:
         task.attempt(task.prepare)
-    for ask, compute in ((SeriesTask.wanted_values, _values_of_all), (SeriesTask.wanted_chance, _chance_of_all)):
+    for ask, compute in (
+        (SeriesTask.wanted_values, _values_of_all),
+        (SeriesTask.wanted_chance, _chance_of_all),
+        (SeriesTask.wanted_limits, lambda several: [one.task.limits(one.missing) for one in several]),
+        (SeriesTask.wanted_doubt, lambda several: [one.task.doubt(one.missing) for one in several]),
+    ):
         alike: dict[object, list[Wanted]] = {}
         for task in tasks:
-            for wanted in task.attempt(partial(ask, task)) or ():
+            wanted = task.attempt(partial(ask, task))
+            if wanted is not None:
                 alike.setdefault((wanted.missing.ids, wanted.missing.threshold), []).append(wanted)
         for several in alike.values():
             _complete(several, compute)
@@ -372,18 +376,18 @@ class SeriesTask:
         recording = self.recording
         return not recording.is_mostly_missing and (recording.is_left_out is None or not recording.is_left_out.all())
 
-    def wanted_values(self) -> list[Wanted]:
+    def wanted_values(self) -> Wanted | None:
         """Value or reason of each metric, unless only missing scores are looked for."""
         if self.batch.purpose == LOOK or not self._counts:
-            return []
+            return None
         wanted = self._wanted("values", self._parameters(), self.measures)
         self.values = wanted.found
-        return [wanted]
+        return wanted
 
-    def wanted_chance(self) -> list[Wanted]:
+    def wanted_chance(self) -> Wanted | None:
         """What random scores reach: under the metrics where it hangs on the detector, and the others where asked."""
         if not self.values or not self.measures.chance:
-            return []
+            return None
         self.values.update({name: Value(*value) for name, value in self.values.items()})
         own, others = own_and_shared(self.recording, self.measures)
         self.found.own_chance = own.ids
@@ -391,15 +395,34 @@ class SeriesTask:
         is_shared = self.batch.purpose == CHANCE or self.job.number in self.batch.first
         measures = self.measures if is_shared else own
         if not measures.metrics:
-            return []
+            return None
         parameters = [self._parameters(), measures.chance, measures.seed]
         wanted = self._wanted("chance", parameters, measures, chance_key(self.recording, measures, self.values))
         self.found.chance = wanted.found
-        return [wanted]
+        return wanted
+
+    def wanted_limits(self) -> Wanted | None:
+        """Confidence limits over the events of the series, where they are asked for."""
+        draws, metrics = self.settings.event_draws, self.settings.event_metrics
+        if not self.values or self.batch.purpose != SCORES or not draws or not metrics:
+            return None
+        wanted = self._wanted("events", [self._parameters(), draws, self.measures.seed], self._only(metrics))
+        self.found.limits = wanted.found
+        return wanted
+
+    def wanted_doubt(self) -> Wanted | None:
+        """Values on labels whose edges were moved, where labels are in doubt."""
+        if not self.values or self.batch.purpose != SCORES or not self.settings.doubt:
+            return None
+        reach = doubt_in_steps(self.settings.doubt, self.recording)
+        parameters = [self._parameters(), reach, self.settings.doubt_draws, self.measures.seed]
+        wanted = self._wanted("doubt", parameters, self._only(self.settings.doubt_metrics))
+        self.found.doubt = wanted.found
+        return wanted
 
     def finish(self) -> None:
         """Look at scores and labels, and compute what is wanted of this series alone."""
-        recording, settings, found = self.recording, self.settings, self.found
+        recording, found = self.recording, self.found
         if found.purpose == LOOK:
             found.absent = None if recording.is_mostly_missing else recording.absent
         if found.purpose != SCORES:
@@ -417,52 +440,31 @@ class SeriesTask:
             found.values = values_of(recording, self.measures)
             return
         found.values = {name: Value(*self.values[name]) for name in self.measures.ids}
-        if settings.event_draws and settings.event_metrics:
-            found.limits = self.limits()
-        if settings.doubt:
-            found.doubt = self.on_moved_labels()
         scores = recording.counted(recording.scores) if recording.scores is not None else np.empty(0)
         found.coarse = coarseness(without_gaps(scores)) is not None
 
-    def limits(self) -> dict[str, tuple[float, float]]:
-        """Confidence limits over the events of the series."""
+    def limits(self, wanted: Measures) -> dict[str, list[float]]:
+        """Low and high of each metric over draws of the events."""
+
+        def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
+            (found,) = _values([self.recording.drawn(drawn)], wanted)
+            return [value.value for value in found.values()]
+
+        everywhere: npt.NDArray[Any] = np.arange(len(self.recording.labels))
         draws, seed = self.settings.event_draws or 0, self.measures.seed
+        found = event_intervals(self.recording.labels, everywhere, values, draws=draws, seed=seed)
+        return dict(zip(wanted.ids, found.tolist(), strict=True))
 
-        def computed(wanted: Measures) -> dict[str, list[float]]:
-            def values(_: BoolArray, drawn: npt.NDArray[Any]) -> list[float]:
-                (found,) = _values([self.recording.drawn(drawn)], wanted)
-                return [value.value for value in found.values()]
-
-            everywhere: npt.NDArray[Any] = np.arange(len(self.recording.labels))
-            found = event_intervals(self.recording.labels, everywhere, values, draws=draws, seed=seed)
-            return {metric: [float(low), float(high)] for metric, (low, high) in zip(wanted.ids, found, strict=True)}
-
-        wanted = self._only(self.settings.event_metrics)
-        found = self._completed("events", [self._parameters(), draws, seed], wanted, computed)
-        return {metric: (low, high) for metric, (low, high) in found.items()}
-
-    def on_moved_labels(self) -> dict[str, list[float]]:
-        """Values on labels whose edges were moved, alike for all detectors that have the same labels."""
-        reach = doubt_in_steps(self.settings.doubt, self.recording)
-        draws, seed = self.settings.doubt_draws, self.measures.seed
-
-        def computed(wanted: Measures) -> dict[str, list[float]]:
-            generator = np.random.default_rng([seed, reach, int(result_cache.labels_digest(self.recording), 16)])
-            moved = [
-                _values([replace(self.recording, labels=labels)], wanted)[0]
-                for labels in moved_labels(self.recording.labels, reach, draws, generator)
-            ]
-            return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
-
-        wanted = self._only(self.settings.doubt_metrics)
-        return self._completed("doubt", [self._parameters(), reach, draws, seed], wanted, computed)
-
-    def _completed(self, purpose: str, parameters: object, measures: Measures, compute: Compute) -> dict[str, Any]:
-        """Take what the cache has, compute what is missing, and keep both."""
-        wanted, started = self._wanted(purpose, parameters, measures), time.perf_counter()
-        if wanted.missing.metrics:
-            wanted.keep(compute(wanted.missing), time.perf_counter() - started)
-        return {metric: wanted.found[metric] for metric in measures.ids}
+    def doubt(self, wanted: Measures) -> dict[str, list[float]]:
+        """Values on moved labels, which are alike for all detectors that have the same labels."""
+        reach, labels = doubt_in_steps(self.settings.doubt, self.recording), self.recording.labels
+        digest = int(result_cache.labels_digest(self.recording), 16)
+        generator = np.random.default_rng([self.measures.seed, reach, digest])
+        moved = [
+            _values([replace(self.recording, labels=drawn)], wanted)[0]
+            for drawn in moved_labels(labels, reach, self.settings.doubt_draws, generator)
+        ]
+        return {metric: [values[metric].value for values in moved] for metric in wanted.ids}
 
     def _wanted(self, purpose: str, parameters: object, measures: Measures, content: str | None = None) -> Wanted:
         """Take what the cache has, and say what is missing."""
