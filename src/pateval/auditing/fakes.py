@@ -17,7 +17,7 @@ import numpy as np
 
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Value, values_of
-from pateval.labels.events import Events, find_events, runs, within
+from pateval.labels.events import Events, find_events, marked, runs
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
@@ -62,9 +62,7 @@ class Truth(NamedTuple):
 
     def marked(self, starts: IntArray, lengths: IntArray | int) -> BoolArray:
         """Flag the steps of runs, which may overlap, be empty, or end with the series."""
-        mask = np.zeros(self.size, dtype=np.bool_)
-        mask[within(starts, np.minimum(starts + lengths, self.size) - starts)] = True
-        return mask
+        return marked(starts, np.minimum(starts + lengths, self.size), self.size)
 
     def some_normal(self, number: int) -> IntArray:
         """Draw normal steps, at most so many."""

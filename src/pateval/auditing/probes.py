@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pateval.catalog import PROPERTIES, MetricLike
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import values_of
+from pateval.labels.events import marked
 from pateval.time.clocks import Duration, nanoseconds
 from pateval.time.timelines import read_recording
 from pateval.validation.arrays import BoolArray, Buffers, FloatArray, IntArray
@@ -180,10 +181,8 @@ def pair_values(metric: MetricLike, pair: Pair) -> tuple[float, float]:
 
 
 def _flag(*stretches: tuple[int, int]) -> BoolArray:
-    flagged = np.zeros(STEPS, dtype=np.bool_)
-    for start, stop in stretches:
-        flagged[start:stop] = True
-    return flagged
+    starts, stops = np.array(stretches).T
+    return marked(starts, stops, STEPS)
 
 
 def _beside_a_quiet_channel(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

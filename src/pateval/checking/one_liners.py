@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval.labels.events import Events, runs, within
+from pateval.labels.events import Events, marked, runs
 from pateval.rules import FloatArray, absolute_difference, distance_to_moving_mean, moving_deviation
 from pateval.validation.arrays import BoolArray
 
@@ -81,8 +81,7 @@ def try_rule(rule: Rule, column: int, scores: FloatArray, events: Events) -> Rul
     is a run of steps at or above the threshold that lies farther away from every event.
     """
     starts, stops = np.maximum(events.starts - rule.reach, 0), np.minimum(events.stops + rule.reach, scores.size)
-    near = np.zeros(scores.size, dtype=np.bool_)
-    near[within(starts, stops - starts)] = True
+    near = marked(starts, stops, scores.size)
     # The widened events in turn with what lies between them, for a reduction over each; they may overlap.
     peaks = np.maximum.reduceat(np.append(scores, -np.inf), np.stack([starts, stops], axis=1).ravel())[::2]
     outside = scores[~near]

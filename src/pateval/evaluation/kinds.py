@@ -20,7 +20,7 @@ from pateval.evaluation.measures import Measures
 from pateval.evaluation.result import BINARY
 from pateval.evaluation.values import Sample, values_of
 from pateval.labels.classes import as_text
-from pateval.labels.events import Events, count_inside, find_events, within
+from pateval.labels.events import Events, count_inside, find_events, marked
 from pateval.output.explanation import EventKind
 from pateval.output.results import TableResult
 from pateval.output.text_table import plain
@@ -126,7 +126,7 @@ def by_kind(
 def only_these(recording: Recording, events: Events, chosen: BoolArray, measures: Measures) -> Recording:
     """Leave out the events that are not chosen, with the steps in their buffers that are in no chosen one's."""
     size = len(recording.labels)
-    labels = _marked(events.starts[chosen], events.stops[chosen], size)
+    labels = marked(events.starts[chosen], events.stops[chosen], size)
     near_these, near_others = (_near(recording, events, which, measures) for which in (chosen, ~chosen))
     ignore = (near_others & ~near_these) | (recording.labels & ~labels)
     ignore = ignore if recording.ignore is None else ignore | recording.ignore
@@ -140,7 +140,7 @@ def _near(recording: Recording, events: Events, chosen: BoolArray, measures: Mea
     begins = _reached(recording, starts, measures.early, earlier=True)
     ends = _reached(recording, stops - 1, measures.delay, earlier=False) + 1
     bounds = np.maximum(begins, events.lows[chosen]), np.minimum(ends, events.highs[chosen])
-    return _marked(*bounds, len(recording.labels))
+    return marked(*bounds, len(recording.labels))
 
 
 def _reached(recording: Recording, steps: IntArray, lengths: Sequence[Any], *, earlier: bool) -> IntArray:
@@ -157,12 +157,6 @@ def _reached(recording: Recording, steps: IntArray, lengths: Sequence[Any], *, e
         side = np.searchsorted(times, limit, side="left" if earlier else "right")
         found.append(start + side - (0 if earlier else 1))
     return np.array(found, dtype=np.intp)
-
-
-def _marked(starts: IntArray, stops: IntArray, size: int) -> BoolArray:
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[within(starts, stops - starts)] = True
-    return mask
 
 
 def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:

@@ -149,6 +149,10 @@ class Measures:
         """The options that reach every metric that takes them."""
         return {"early": self.early, "delay": self.delay, "window": self.window}
 
+    def find(self, metrics: Metrics) -> list[Metric]:
+        """Look up metrics to which the same options and the same threshold are given."""
+        return find_metrics(metrics, global_values={**self.options, "threshold": self.threshold})
+
     @cached_property
     def by_id(self) -> dict[str, Metric]:
         """The metrics by their ids."""
@@ -156,7 +160,7 @@ class Measures:
 
     def id_of(self, spelling: str) -> str:
         """The id that a spelling means, of the metrics here; what means none is returned as it is."""
-        if spelling in self.by_id or not isinstance(spelling, str) or "(" not in spelling:
+        if spelling in self.by_id or not isinstance(spelling, str):
             return spelling
         try:
             return canonical_id(spelling, self.metrics, global_values={**self.options, "threshold": self.threshold})

@@ -71,6 +71,19 @@ def within(starts: IntArray, lengths: IntArray) -> IntArray:
     return np.arange(total) + np.repeat(starts - before, lengths)
 
 
+def marked(starts: IntArray, stops: IntArray, size: int) -> BoolArray:
+    """Mark the steps of runs ``[start, stop)``, which may overlap.
+
+    Examples
+    --------
+    >>> marked(np.array([0, 2]), np.array([1, 4]), 5).astype(int).tolist()
+    [1, 0, 1, 1, 0]
+    """
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[within(starts, stops - starts)] = True
+    return mask
+
+
 def count_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray:
     """Count the True steps of each run ``[start, stop)``.
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from pateval.catalog import find_metrics
 from pateval.evaluation.files import binary_note
 from pateval.evaluation.measures import Measures, Metrics
 from pateval.io import Reading, TableError
@@ -83,8 +82,8 @@ def settings_of(
     except (TypeError, ValueError, KeyError) as error:
         raise TableError(f"{where}: its metrics cannot be computed here: {one_line(error)}") from error
     if metrics is not None:
-        found = find_metrics(metrics, global_values=measures.options | {"threshold": measures.threshold})
-        return Settings.of(replace(measures, metrics=tuple(found)), event_draws=run["event_draws"], **doubted)
+        measures = replace(measures, metrics=tuple(measures.find(metrics)))
+        return Settings.of(measures, event_draws=run["event_draws"], **doubted)
     return replace(settings, event_metrics=tuple(run["event_metrics"]), doubt_metrics=tuple(doubt["metrics"]))
 
 
@@ -119,6 +118,9 @@ def merge(
         in_order([*first.series, *second.series]),
         tuple(dict.fromkeys([*first.metrics, *second.metrics])),
     )
+    own_signatures: dict[str, Mapping[str, str]] = {}
+    for part in boards:
+        own_signatures |= {name: {**own_signatures.get(name, {}), **own} for name, own in part.own_signatures.items()}
     run = _record(first, second, several=len(axes[1]) > 1, units=len(jobs["detector"]))
     board = Leaderboard.of_cells(
         _concatenated([one.score_table(chance=True) for one in boards]),
@@ -126,7 +128,7 @@ def merge(
         axes=axes,
         rank_by=first.rank_by,
         signatures={**second.signatures, **first.signatures},
-        own_signatures={name: _own_signatures(boards, name) for name in axes[0] if _own_signatures(boards, name)},
+        own_signatures={name: own_signatures[name] for name in axes[0] if name in own_signatures},
         measures=_measures(first, second),
         intervals={} if len(axes[1]) > 1 else {**first.intervals, **second.intervals},
         jobs=jobs,
@@ -282,13 +284,6 @@ def _concatenated(tables: Sequence[Any]) -> Any:
             for table in tables
         ]
     return pa.concat_tables(tables, promote_options="default").combine_chunks()
-
-
-def _own_signatures(boards: Sequence[Leaderboard], name: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for board in boards:
-        found |= board.own_signatures.get(name, {})
-    return found
 
 
 def _measures(first: Leaderboard, second: Leaderboard) -> Any:

@@ -7,7 +7,6 @@ import platform
 import time as clock
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pateval._version import __version__
-from pateval.catalog import GROUPS, MetricLike, canonical_id, default_rank_by, find_metrics
+from pateval.catalog import GROUPS, MetricLike, default_rank_by
 from pateval.catalog.metric import ORACLE
 from pateval.evaluation.files import ScoredFiles, binary_detectors, binary_note
 from pateval.evaluation.measures import CHANCE_DRAWS, Measures, Threshold
@@ -266,13 +265,8 @@ def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:
     """Return the metric to rank by, or refuse one that is not computed."""
     if rank_by is None:
         return default_rank_by(settings.ids)
-    measures = settings.measures
-    given = measures.options | {"threshold": measures.threshold}
-    if not isinstance(rank_by, str):
-        rank_by = find_metrics([rank_by], global_values=given)[0].id
-    found = rank_by
-    with suppress(ValueError, TypeError):
-        found = canonical_id(rank_by, settings.metrics, global_values=given)
+    found = rank_by if isinstance(rank_by, str) else settings.measures.find([rank_by])[0].id
+    found = settings.measures.id_of(found)
     if found not in settings.ids:
         raise ValueError(
             f"rank_by must be one of the metrics computed ({', '.join(settings.ids[:8])}"

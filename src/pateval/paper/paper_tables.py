@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pateval.labels.events import marked
 from pateval.validation.arrays import BoolArray
 
 _PRINTED = json.loads(files("pateval.paper").joinpath("printed.json").read_text(encoding="utf-8"))
@@ -61,10 +62,8 @@ BENCHMARK_TIMES = {name: BenchmarkTimes(**times) for name, times in _PRINTED["ti
 
 def flagged(*stretches: tuple[int, int], steps: int = SCENARIO_STEPS) -> BoolArray:
     """Mark half-open stretches of steps."""
-    marked = np.zeros(steps, dtype=np.bool_)
-    for start, stop in stretches:
-        marked[start:stop] = True
-    return marked
+    starts, stops = np.array(stretches).T
+    return marked(starts, stops, steps)
 
 
 def scenarios() -> dict[str, tuple[BoolArray, BoolArray]]:
