@@ -28,8 +28,7 @@ from pateval.auditing.fakes import (
 from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
 from pateval.catalog import MetricLike
 from pateval.catalog.metric import ORACLE, Metric
-from pateval.evaluation.buffers import EventSpacing
-from pateval.evaluation.files import binary_detectors, binary_note, series_by_series
+from pateval.evaluation.files import LabelsRead, binary_detectors, binary_note, series_by_series
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
 from pateval.evaluation.values import Value, defined_mean, mean_value, values_of
@@ -165,14 +164,14 @@ def audit_plan(
     measures.require_detectors(plan.detectors)
     settings = Settings.of(measures, event_draws=0)
     trials: dict[str, SeriesTrial] = {}
-    reader = _SeriesReader(plan, measures)
-    done = 0
+    binary = binary_detectors(plan) if measures.needs_predictions else frozenset()
+    seen, done = LabelsRead(plan), 0
     with WorkerPool(workers=workers, prepare=prepare_worker) as pool, reporter(progress) as report:
         pool.decide_workers(plan.steps, len(plan.jobs))
         # Metrics that workers cannot import are computed in this process, and the others with them.
         where = WorkerPool(workers=1) if divided(settings, pool)[1].metrics else pool
         work = partial(_try_one, detectors=plan.detectors, measures=measures, draws=draws)
-        with closing(where.map(work, reader.series(), lost=_raise_lost)) as arriving:
+        with closing(where.map(work, _series(plan, measures, binary, seen), lost=_raise_lost)) as arriving:
             for results in arriving:
                 for result in results:
                     if result is not None:
@@ -182,39 +181,25 @@ def audit_plan(
     if not trials:
         raise TableError(f"{plan.where(0)}: no series holds an anomaly, so no metric can be tried on these labels")
     found = [trials[name] for name in plan.series if name in trials]
-    return summarised(found, plan.detectors, measures, draws=draws, left_out=done - len(found), notes=reader.notes())
+    checks = data_checks(plan, seen, measures)  # what boards say of such data, too
+    notes = [*plan.notes, *binary_note(binary), *(check.sentence for check in checks)]
+    return summarised(found, plan.detectors, measures, draws=draws, left_out=done - len(found), notes=notes)
+
+
+def _series(
+    plan: Plan, measures: Measures, binary: frozenset[str], seen: LabelsRead
+) -> Iterator[tuple[str, dict[str, list[Recording]]]]:
+    """One series after the other, by its name with the runs of each detector; their labels are noted."""
+    for read in series_by_series(plan, measures, binary):
+        recordings: dict[str, list[Recording]] = {}
+        for item, one in read:
+            recordings.setdefault(item.detector, []).append(one)
+            seen.add(item.unit, one)
+        yield read[0][0].series, recordings
 
 
 def _raise_lost(item: tuple[str, Any], reason: str) -> list[SeriesTrial]:
     raise RuntimeError(reason or f"the worker process died {ATTEMPTS} times on series {item[0]!r}")
-
-
-class _SeriesReader:
-    """Reads the series of a plan one by one, and knows what is to be said of those it has read."""
-
-    def __init__(self, plan: Plan, measures: Measures) -> None:
-        self._plan, self._measures = plan, measures
-        self._binary = binary_detectors(plan) if measures.needs_predictions else frozenset()
-        self._spacings: list[EventSpacing] = []
-        self._labels = np.full(len(plan.jobs), -1, dtype=np.int32)  # a number for each truth
-
-    def series(self) -> Iterator[tuple[str, dict[str, list[Recording]]]]:
-        """One series after the other, by its name with the runs of each detector."""
-        for read in series_by_series(self._plan, self._measures, self._binary):
-            recordings: dict[str, list[Recording]] = {}
-            known: dict[str, int] = {}
-            for item, one in read:
-                recordings.setdefault(item.detector, []).append(one)
-                self._labels[item.unit.number] = known.setdefault(labels_digest(one), len(known))
-            name, first = read[0][0].series, read[0][1]
-            spacing = EventSpacing.of(name, first.labels, nanoseconds=first.nanoseconds, ignore=first.ignore)
-            self._spacings.append(spacing)
-            yield name, recordings
-
-    def notes(self) -> list[str]:
-        """What boards say of such data, too."""
-        checks = data_checks(self._plan, self._labels, self._spacings, self._measures)
-        return [*self._plan.notes, *binary_note(self._binary), *(check.sentence for check in checks)]
 
 
 def _try_one(

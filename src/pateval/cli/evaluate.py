@@ -31,7 +31,7 @@ def read_scores(files: Sequence[str], columns: Given, measures: Measures) -> Sco
     plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
     tell_all(plan.notes)
     read = ScoredFiles.read(plan, measures)
-    tell_all(check.sentence for check in long_holes(read.spacings(), measures))
+    tell_all(check.sentence for check in long_holes(read.labels().spacings.values(), measures))
     return read
 
 
@@ -89,7 +89,7 @@ def _warnings(read: ScoredFiles, measures: Measures) -> Iterator[str]:
         for name, runs in read.detectors().items():
             values = {metric: value.value for metric, value in values_of(runs[0], area).items()}
             yield from (f"{name}: {line}" for line in inverted_note(values))
-    checks = data_checks(read.plan, read.label_numbers(), read.spacings(), measures)
+    checks = data_checks(read.plan, read.labels(), measures)
     yield from (check.sentence for check in checks)
 
 

@@ -14,7 +14,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval.catalog import find_metrics
 from pateval.evaluation.buffers import EventSpacing
@@ -161,23 +160,31 @@ class ScoredFiles:
         parts = [(job, item, replace(recording, ignore=ignored.get(job.series))) for job, item, recording in self.parts]
         return replace(self, parts=parts), notes
 
-    def label_numbers(self) -> npt.NDArray[np.int32]:
-        """For each job of the plan a number that stands for its labels, -1 for jobs that were not read."""
-        known: dict[bytes, int] = {}
-        found = np.full(len(self.plan.jobs), -1, dtype=np.int32)
+    def labels(self) -> LabelsRead:
+        """What all labels say."""
+        found = LabelsRead(self.plan)
         for job, _, recording in self.parts:
-            labels = recording.labels.tobytes() + str(recording.labels.shape).encode()
-            found[job.number] = known.setdefault(labels, len(known))
+            found.add(job, recording)
         return found
 
-    def spacings(self) -> list[EventSpacing]:
-        """How events lie, for each series that has one label per step."""
-        first = {job.series: (job, recording) for job, _, recording in reversed(self.parts)}
-        return [
-            EventSpacing.of(name, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore)
-            for name, (_, recording) in first.items()
-            if not recording.has_channels
-        ]
+
+class LabelsRead:
+    """What the labels that were read say, as checks of the data ask for it."""
+
+    def __init__(self, plan: Plan) -> None:
+        # For each job of the plan a number that stands for its labels, -1 for jobs that were not read.
+        self.numbers = np.full(len(plan.jobs), -1, dtype=np.int32)
+        self.spacings: dict[str, EventSpacing] = {}  # how events lie, for each series that has one label per step
+        self._known: dict[object, int] = {}
+
+    def add(self, job: Unit, recording: Recording) -> None:
+        """Take in the labels of one job."""
+        labels = recording.labels.shape, recording.labels.tobytes()
+        self.numbers[job.number] = self._known.setdefault(hash(labels), len(self._known))
+        if job.series not in self.spacings and not recording.has_channels:
+            self.spacings[job.series] = EventSpacing.of(
+                job.series, recording.labels, nanoseconds=recording.nanoseconds, ignore=recording.ignore
+            )
 
 
 def kinds_of_detectors(plan: Plan, measures: Measures, by: str, order: Sequence[str]) -> tuple[BoardKind, ...]:

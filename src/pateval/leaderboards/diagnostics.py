@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from pateval.evaluation.files import LabelsRead
     from pateval.evaluation.measures import Measures
     from pateval.io.plan import Plan
     from pateval.leaderboards.result import Leaderboard
@@ -60,15 +61,10 @@ def spacings_of(series: Mapping[str, Sequence[Any]]) -> list[EventSpacing]:
     return [EventSpacing(**{name: row[name] for name in _OF_EVENTS}) for row in known]
 
 
-def data_checks(
-    plan: Plan, labels: npt.NDArray[np.int32], spacings: Collection[EventSpacing], measures: Measures
-) -> Iterator[BoardCheck]:
-    """What stands against the data: labels that differ, buffers that do not fit the events, holes in time.
-
-    ``labels`` has for each job of the plan a number that stands for its labels, -1 where they are not known.
-    """
-    yield from label_differences(plan, labels)
-    yield from spacing_checks(spacings, measures)
+def data_checks(plan: Plan, labels: LabelsRead, measures: Measures) -> Iterator[BoardCheck]:
+    """What stands against the data: labels that differ, buffers that do not fit the events, holes in time."""
+    yield from label_differences(plan, labels.numbers)
+    yield from spacing_checks(labels.spacings.values(), measures)
 
 
 def spacing_checks(spacings: Collection[EventSpacing], measures: Measures) -> Iterator[BoardCheck]:
@@ -92,7 +88,10 @@ def usual_jobs(plan: Plan, labels: npt.NDArray[np.int32]) -> dict[int, int]:
 
 
 def label_differences(plan: Plan, labels: npt.NDArray[np.int32]) -> Iterator[BoardCheck]:
-    """Report files whose labels differ from those of most detectors, with the number of steps."""
+    """Report files whose labels differ from those of most detectors, with the number of steps.
+
+    ``labels`` has for each job of the plan a number that stands for its labels, -1 where they are not known.
+    """
     usual = usual_jobs(plan, labels)
     odd: dict[str, list[tuple[int, int]]] = {}
     usual_of_job = np.array([usual.get(code, -1) for code in plan.jobs.series_code.tolist()])

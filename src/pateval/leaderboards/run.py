@@ -330,7 +330,8 @@ def compute(
     board = collector.board(rank_by, *_signatures(settings, plan, binary, collector.clocks()))
     coarse = diagnostics.coarse_detectors(board.jobs)
     checks = (
-        *diagnostics.data_checks(plan, collector.labels, diagnostics.spacings_of(board.series_table), measures),
+        *diagnostics.label_differences(plan, collector.labels),
+        *diagnostics.spacing_checks(diagnostics.spacings_of(board.series_table), measures),
         *diagnostics.find_warnings(board, coarse),
     )
     left_out = diagnostics.left_out_lines(board.jobs, measures.missing)
