@@ -33,6 +33,7 @@ from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, 
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, read_recording
 from pateval.validation.arrays import Buffers, positive_integer, require_anomaly
+from pateval.validation.wording import counted
 
 FAKES = tuple(fake.name for fake in BATTERY if fake.kind in ("worthless", "poor"))
 WORTHLESS = frozenset(fake.name for fake in BATTERY if fake.kind == "worthless")
@@ -205,7 +206,7 @@ class Audit(MetricRows):
         return (
             f"{len(self.fooled)} of {len(self)} metrics give a worthless detector more than the real one "
             f"({self.steps:,} steps, {self.events:,} events, {self.anomalous / self.steps:.1%} anomalous, "
-            f"{self.seeds} draw{'s' if self.seeds > 1 else ''} from seed {self.seed})"
+            f"{counted(self.seeds, 'draw')} from seed {self.seed})"
         )
 
     def _repr_html_(self) -> str:

@@ -17,6 +17,7 @@ from pateval.auditing.label_audit import MetricRows
 from pateval.catalog.metric import Metric
 from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
 from pateval.validation.arrays import FloatArray
+from pateval.validation.wording import counted
 
 NEAR = 0.9
 """Share of the best real detector's value from which on a fake counts as near it."""
@@ -304,9 +305,9 @@ class ScoreAudit(MetricRows):
         gamed = sum("gamed" in row.faults for row in judged)
         return (
             f"{gamed} of {len(judged)} metrics in [0, 1], one for each function, are gamed by a fake that does not "
-            f"know the labels on at least half of the series ({_count(len(self.detectors), 'detector')}, "
+            f"know the labels on at least half of the series ({counted(len(self.detectors), 'detector')}, "
             f"{len(self.series)} series with anomalies, {self.left_out} without, predictions by {self.threshold}, "
-            f"{_count(self.draws, 'draw')} from seed {self.seed})"
+            f"{counted(self.draws, 'draw')} from seed {self.seed})"
         )
 
     def __repr__(self) -> str:
@@ -358,7 +359,3 @@ def _per_cent(share: float) -> int | None:
 
 def _two(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.2f}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -17,6 +17,7 @@ from pateval.time.clocks import LONG_HOLE, duration_text, length_order, nanoseco
 from pateval.time.words import duration_words
 from pateval.validation.arrays import BoolArray, finite_array
 from pateval.validation.containers import to_numpy
+from pateval.validation.wording import counted
 
 _STEPS = 20_000
 _SHORTEST, _LONGEST = 3, 400
@@ -303,7 +304,7 @@ def long_buffers(
             sizes = [limits[what] for limits in exceeded if what in limits]
             where = "" if len(known) == 1 else f" in {len(sizes)} of {len(known)} series"
             typical = round(float(np.median(sizes)))
-            found.append(f"than {what}{where} ({typical} step{'' if typical == 1 else 's'})")
+            found.append(f"than {what}{where} ({counted(typical, 'step')})")
         named_by_excess.setdefault(" and ".join(found), []).append(f"{name} {longest}")
     for excess, named in named_by_excess.items():
         buffers = f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'}"

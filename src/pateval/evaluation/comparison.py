@@ -33,7 +33,7 @@ from pateval.output.text_table import TERMINAL_WIDTH, beside_names, cut_in_the_m
 from pateval.time.clocks import Duration
 from pateval.time.timelines import Recording, joined, leave_out_for_all, read_recording
 from pateval.validation.arrays import Buffers, FloatArray, IntArray, non_negative_integer
-from pateval.validation.wording import in_words
+from pateval.validation.wording import counted, in_words
 
 _ARROW = "<"  # points to the value it stands behind
 _LONGEST_NAME, _LONGEST_HEADER = 60, 24  # characters of a detector's name; detectors often differ at the end of it
@@ -461,7 +461,7 @@ def _notes(enough: bool, several: bool, number: int, events: int, *, pooled: boo
     if pooled and several:
         yield "all steps are one sample, so there are no limits; wins, ties and losses are on single series"
     elif not enough:
-        what = f"{number} series" if several else f"{events} event{'s' if events != 1 else ''}"
+        what = f"{number} series" if several else counted(events, "event")
         if not several and events >= _MIN_UNITS_FOR_LIMITS:
             what = f"{number} pieces, since events that are one step apart are not parted"
         yield f"no limits: {what} are too few, five are needed"

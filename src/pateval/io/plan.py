@@ -6,6 +6,7 @@ Only key columns are read here; labels and scores are read by the workers.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -312,22 +313,24 @@ def _holds_tables(data: Mapping[object, object]) -> bool:
     return bool(data) and all(isinstance(value, (str, os.PathLike)) or _is_table(value) for value in data.values())
 
 
-def merged_notes(notes: Sequence[str]) -> list[str]:
-    """Say once for all files what is the same for all of them.
+def merged_notes(notes: Iterable[str]) -> list[str]:
+    """Say once for all files what is the same for all of them; some notes may be of several files already.
 
     Examples
     --------
     >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
     ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
     """
-    texts: dict[str, list[str]] = {}
+    known: dict[str, tuple[int, str]] = {}
     for note in dict.fromkeys(notes):
         where, _, text = note.partition(": ")
-        texts.setdefault(text or where, []).append(where)
+        several = re.fullmatch(r"(\d+) files \((.*), \.\.\.\)", where)
+        number, first = (int(several[1]), several[2]) if several else (1, where)
+        before, first = known.get(text, (0, first))
+        known[text] = before + number, first
     return [
-        f"{places[0]}: {text}" if len(places) == 1 else f"{len(places)} files ({places[0]}, ...): {text}"
-        for text, places in texts.items()
-        for places in [[place for place in places if place != text] or [text]]
+        f"{first}: {text}" if number == 1 else f"{number} files ({first}, ...): {text}"
+        for text, (number, first) in known.items()
     ]
 
 

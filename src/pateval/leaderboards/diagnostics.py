@@ -14,7 +14,7 @@ from pateval.evaluation.paired import ALPHA
 from pateval.io import TableError
 from pateval.io.units import read_jobs
 from pateval.leaderboards.significance import smallest_p_value
-from pateval.validation.wording import in_words, listed
+from pateval.validation.wording import counted, in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -204,10 +204,10 @@ def _too_few_series(board: Leaderboard) -> Iterator[BoardCheck]:
     used = max((~np.isnan(board.values)).all(axis=0).sum(axis=0).tolist(), default=0)
     if detectors < 2 or (smallest := smallest_p_value(detectors, used)) < ALPHA:
         return
-    pairs = detectors * (detectors - 1) // 2
+    pairs = counted(detectors * (detectors - 1) // 2, "pair")
     yield BoardCheck(
         "few-series",
-        f"too few series for any claim: with {used} comparable series and {pairs} {'pair' if pairs == 1 else 'pairs'} "
+        f"too few series for any claim: with {used} comparable series and {pairs} "
         f"of detectors the smallest possible corrected p-value is {smallest:.2g}, so no difference can be significant",
         "Evaluate on more series, or compare fewer detectors.",
     )

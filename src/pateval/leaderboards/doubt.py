@@ -24,7 +24,7 @@ from pateval.output.text_table import aligned
 from pateval.time.clocks import Duration, duration_text, in_steps, is_duration
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import BoolArray, non_negative_integer
-from pateval.validation.wording import in_words, listed
+from pateval.validation.wording import counted, in_words, listed
 
 DOUBT_DRAWS = 100
 
@@ -119,6 +119,11 @@ class LabelDoubt(Result):
         """Take the values on the labels as they are from all values of a board; ``facts`` are of all its metrics."""
         columns = [list(facts).index(metric) for metric in metrics]
         return cls(amount, detectors, tuple(metrics), values[:, :, columns], moved, facts)
+
+    @property
+    def amount_text(self) -> str:
+        """How far each edge may have moved, in words."""
+        return counted(self.amount, "step") if isinstance(self.amount, int) else self.amount
 
     @property
     def draws(self) -> int:

@@ -7,8 +7,7 @@ hangs on all detectors, such as ranks, is made anew from the values.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from pateval.evaluation.files import binary_note
 from pateval.evaluation.measures import Measures, Metrics
 from pateval.io import Reading, TableError
 from pateval.io.arrow import arrow
-from pateval.io.plan import JobTable, unevenness
+from pateval.io.plan import JobTable, merged_notes, unevenness
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.arrays import in_order
 from pateval.leaderboards.board_files import RUN, already_there, doubt_of, file_digest
@@ -160,7 +159,7 @@ def _with_diagnostics(board: Leaderboard, parts: Sequence[Leaderboard]) -> Leade
         coarse=in_order(coarse),
         checks=checks,
         warnings=tuple(check.sentence for check in checks),
-        notes=(*_by_number(of_reading), *_derived_notes(board)),
+        notes=(*merged_notes(of_reading), *_derived_notes(board)),
     )
 
 
@@ -177,19 +176,6 @@ def _derived_notes(board: Leaderboard) -> list[str]:
     jobs = JobTable(board.detectors, board.series, runs, (), **codes, **rows, steps=steps)
     missing = "error" if board.measures is None else board.measures.missing
     return [*unevenness(jobs), *binary_note(board.predicting), *diagnostics.left_out_lines(columns, missing)]
-
-
-def _by_number(notes: Iterable[str]) -> Iterator[str]:
-    """Say once of several files what is the same for them, as plans do; some notes are of several files already."""
-    known: dict[str, tuple[int, str]] = {}
-    for note in dict.fromkeys(notes):
-        where, _, text = note.partition(": ")
-        several = re.fullmatch(r"(\d+) files \((.*), \.\.\.\)", where)
-        number, first = (int(several[1]), several[2]) if several else (1, where)
-        before = known.get(text, (0, first))
-        known[text] = before[0] + number, before[1]
-    for text, (number, first) in known.items():
-        yield f"{first}: {text}" if number == 1 else f"{number} files ({first}, ...): {text}"
 
 
 def _require_jobs(board: Leaderboard, name: object) -> None:

@@ -147,9 +147,8 @@ def _remarks(
         )
     if board.doubt is not None:
         doubt = board.doubt
-        unit = f" {'step' if doubt.amount == 1 else 'steps'}" if isinstance(doubt.amount, int) else ""
         yield (
-            f"labels in doubt: every edge of every event moved at random by up to {doubt.amount}{unit}, {doubt.draws} "
+            f"labels in doubt: every edge of every event moved at random by up to {doubt.amount_text}, {doubt.draws} "
             f"times; label sd: standard deviation of the mean over these; rank kept: how often the place is the same"
         )
     if any(cell.endswith("*") for row in body for cell in row):

@@ -13,7 +13,7 @@ from pateval.evaluation.paired import ALPHA, Power, power_of, signed_ranks
 from pateval.leaderboards import statistics
 from pateval.leaderboards.statistics import complete_rows
 from pateval.output.results import Result
-from pateval.validation.wording import in_words, listed
+from pateval.validation.wording import counted, in_words, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ class Significance(Result):
         if not self.control:
             return f"not told apart (Wilcoxon-Holm, {100 * self.alpha:g} %)"
         comparisons = len(self.detectors) - 1 if self.control in self.detectors else 0
-        test = f"Wilcoxon-Holm over {comparisons} comparison{'' if comparisons == 1 else 's'}, {100 * self.alpha:g} %"
+        test = f"Wilcoxon-Holm over {counted(comparisons, 'comparison')}, {100 * self.alpha:g} %"
         return f"not told apart from {self.control} ({test})"
 
     @property

@@ -12,7 +12,7 @@ from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.render import leader
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.significance import Significance, lead_of
-from pateval.leaderboards.statistics import complete_rows
+from pateval.leaderboards.statistics import rank_table
 
 HALVES = 400
 _FEWEST_SERIES = 4
@@ -113,11 +113,10 @@ def over_halves(table: npt.NDArray[np.float64], *, higher_is_better: bool) -> di
     """
     from scipy.stats import rankdata
 
-    values, _ = complete_rows(table)
-    series = values.shape[0]
-    if series < _FEWEST_SERIES or values.shape[1] < 2:
+    ranks = rank_table(table, higher_is_better=higher_is_better).per_series
+    series, detectors = ranks.shape
+    if series < _FEWEST_SERIES or detectors < 2:
         return None
-    ranks = rankdata(-values if higher_is_better else values, axis=1)
     generator = np.random.default_rng(0)
     chosen = np.zeros((HALVES, series))
     for row in chosen:
@@ -132,12 +131,9 @@ def under_doubt(doubt: LabelDoubt | None) -> dict[str, Any]:
     """Return for each metric the places of the detectors when the edges of events are moved, as plain lists."""
     if doubt is None:
         return {}
-    amount = str(doubt.amount)
-    if isinstance(doubt.amount, int):
-        amount = f"{doubt.amount} {'step' if doubt.amount == 1 else 'steps'}"
     columns = {"first": "first", "low": "best_place", "high": "worst_place", "kept": "rank_kept"}
     return {
-        metric: {"amount": amount, "draws": doubt.draws}
+        metric: {"amount": doubt.amount_text, "draws": doubt.draws}
         | {
             name: [(doubt.of(detector, metric) or {}).get(column) for detector in doubt.detectors]
             for name, column in columns.items()

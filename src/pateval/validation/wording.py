@@ -100,6 +100,17 @@ def listed(values: Sequence[object], most: int = 3) -> str:
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
+def counted(number: int, word: str) -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> counted(1, "step"), counted(2, "step")
+    ('1 step', '2 steps')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def one_line(error: BaseException, most: int = 200) -> str:
     """What an error says, on one line, cut where it is long."""
     return shortened(" ".join(str(error).split()), most)
