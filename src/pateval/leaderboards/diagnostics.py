@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,11 +13,12 @@ from pateval.evaluation.buffers import EventSpacing, long_buffers
 from pateval.evaluation.paired import ALPHA
 from pateval.io import TableError
 from pateval.io.units import read_jobs
+from pateval.leaderboards.arrays import in_order
 from pateval.leaderboards.significance import smallest_p_value
 from pateval.validation.wording import counted, in_words, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -184,6 +185,14 @@ def coarse_detectors(jobs: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, 
     total = Counter(detector for detector, _ in in_any_run)
     coarse = Counter(detector for (detector, _), is_coarse in in_any_run.items() if is_coarse)
     return {name: (coarse[name], number) for name, number in sorted(total.items()) if coarse[name] > number / 2}
+
+
+def with_checks(board: Leaderboard, of_labels: Iterable[BoardCheck], measures: Measures) -> Leaderboard:
+    """Say of a board what stands against reading too much into it, beside what is known of its labels."""
+    coarse = coarse_detectors(board.jobs)
+    spacings = spacings_of(board.series_table)
+    checks = (*of_labels, *spacing_checks(spacings, measures), *find_warnings(board, coarse))
+    return replace(board, coarse=in_order(coarse), checks=checks, warnings=tuple(check.sentence for check in checks))
 
 
 def find_warnings(board: Leaderboard, coarse: Mapping[str, tuple[int, int]]) -> Iterator[BoardCheck]:

@@ -117,6 +117,7 @@ def merge(
         in_order([*first.series, *second.series]),
         tuple(dict.fromkeys([*first.metrics, *second.metrics])),
     )
+    measures = _measures(first, second)
     own_signatures: dict[str, Mapping[str, str]] = {}
     for part in boards:
         own_signatures |= {name: {**own_signatures.get(name, {}), **own} for name, own in part.own_signatures.items()}
@@ -128,7 +129,7 @@ def merge(
         rank_by=first.rank_by,
         signatures={**second.signatures, **first.signatures},
         own_signatures={name: own_signatures[name] for name in axes[0] if name in own_signatures},
-        measures=_measures(first, second),
+        measures=measures,
         intervals={} if len(axes[1]) > 1 else {**first.intervals, **second.intervals},
         jobs=jobs,
         series_table=diagnostics.series_table([series[name] for name in axes[1] if name in series]),
@@ -138,29 +139,11 @@ def merge(
     if first.doubt is not None and second.doubt is not None:
         moved = _concatenated([one.doubt.value_table(one.series) for one in boards if one.doubt is not None])
         board = replace(board, doubt=doubt_of(moved, run["doubt"], board))
-    return _with_diagnostics(board, boards)
-
-
-def _with_diagnostics(board: Leaderboard, parts: Sequence[Leaderboard]) -> Leaderboard:
-    """Say of a board that was put together what is said of one that was computed at once."""
-    if board.measures is None:
-        raise TableError("how the values were computed is not known here")
-    coarse = diagnostics.coarse_detectors(board.jobs)
-    differing = dict.fromkeys(check for part in parts for check in part.checks if check.code == "labels-differ")
-    checks = (
-        *differing,
-        *diagnostics.spacing_checks(diagnostics.spacings_of(board.series_table), board.measures),
-        *diagnostics.find_warnings(board, coarse),
-    )
-    derived = [_derived_notes(part) for part in parts]
-    of_reading = [note for part, known in zip(parts, derived, strict=True) for note in part.notes if note not in known]
-    return replace(
-        board,
-        coarse=in_order(coarse),
-        checks=checks,
-        warnings=tuple(check.sentence for check in checks),
-        notes=(*merged_notes(of_reading), *_derived_notes(board)),
-    )
+    differing = dict.fromkeys(check for part in boards for check in part.checks if check.code == "labels-differ")
+    board = diagnostics.with_checks(board, differing, measures)
+    derived = [_derived_notes(part) for part in boards]
+    of_reading = [note for part, known in zip(boards, derived, strict=True) for note in part.notes if note not in known]
+    return replace(board, notes=(*merged_notes(of_reading), *_derived_notes(board)))
 
 
 def _derived_notes(board: Leaderboard) -> list[str]:

@@ -132,20 +132,24 @@ class Leaderboard(BoardValues):
             "pandas", "polars" or "pyarrow"; by default the first of them that is installed.
         """
         chosen = choose_backend(backend)
-        if chosen == "pyarrow" or has_arrow():
-            return self.scores if chosen == "pyarrow" else getattr(self, f"to_{chosen}")()
-        parts = list(self.score_parts())
-        return build_frame({name: np.concatenate([part[name] for part in parts]).tolist() for name in parts[0]}, chosen)
+        if chosen != "pyarrow" and not has_arrow():
+            parts = list(self.score_parts())
+            return build_frame(
+                {name: np.concatenate([part[name] for part in parts]).tolist() for name in parts[0]}, chosen
+            )
+        if chosen == "polars":
+            import polars
+
+            return polars.from_arrow(self.scores)
+        return self.scores.to_pandas() if chosen == "pandas" else self.scores
 
     def to_pandas(self) -> Any:
         """Return the scores as a pandas data frame."""
-        return self.scores.to_pandas() if has_arrow() else self.to_frame("pandas")
+        return self.to_frame("pandas")
 
     def to_polars(self) -> Any:
         """Return the scores as a polars data frame."""
-        import polars
-
-        return polars.from_arrow(self.scores) if has_arrow() else self.to_frame("polars")
+        return self.to_frame("polars")
 
     def to_dict(self) -> dict[str, Any]:
         """Return summary, tests of `rank_by`, warnings, failures and notes as plain lists and numbers."""

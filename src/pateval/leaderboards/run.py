@@ -25,7 +25,7 @@ from pateval.io.plan import DEFAULT_LABEL, DEFAULT_SCORE, Plan, make_plan
 from pateval.io.units import CHANCE, batches_of, make_batches
 from pateval.leaderboards import cache as result_cache
 from pateval.leaderboards import diagnostics
-from pateval.leaderboards.arrays import by_name, cells_of, in_order
+from pateval.leaderboards.arrays import by_name, cells_of
 from pateval.leaderboards.board_files import PartialScores, already_there, refuse_other_board, require_parquet
 from pateval.leaderboards.collect import Collector, Work
 from pateval.leaderboards.doubt import DOUBT_DRAWS
@@ -328,19 +328,12 @@ def compute(
         for wanted, where in parts if measures.chance else ():
             work.compute(batches_of(plan, collector.without_chance(), CHANCE), wanted, where)
     board = collector.board(rank_by, *_signatures(settings, plan, binary, collector.clocks()))
-    coarse = diagnostics.coarse_detectors(board.jobs)
-    checks = (
-        *diagnostics.label_differences(plan, collector.labels),
-        *diagnostics.spacing_checks(diagnostics.spacings_of(board.series_table), measures),
-        *diagnostics.find_warnings(board, coarse),
-    )
+    board = diagnostics.with_checks(board, diagnostics.label_differences(plan, collector.labels), measures)
     left_out = diagnostics.left_out_lines(board.jobs, measures.missing)
     return replace(
         board,
-        coarse=in_order(coarse),
         notes=(*board.notes, *notes, *binary_note(binary), *left_out, *skipped),
-        warnings=(*(check.sentence for check in checks), *work.cache_errors(), *partial.warnings),
-        checks=checks,
+        warnings=(*board.warnings, *work.cache_errors(), *partial.warnings),
         run=run_record(plan, settings, pool, clock.perf_counter() - started, collector.counts()),
     )
 
