@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pateval as pv
 from oracles import kinds as oracle
 from oracles import pate_clock
-from pateval.evaluation.kinds import LENGTHS, kinds_by_length
+from pateval.evaluation.explanation import LENGTHS, kinds_by_length
 from support.command_line import console
 from support.messages import raises_exactly
 

@@ -1,23 +1,40 @@
-"""Why predictions, or scores at a threshold, get the number they get."""
+"""Why predictions, or scores at a threshold, get the number they get: by step and event, and by kind of event.
+
+Kinds are short, medium and long events, or those of a class; their rule stands here alone. A kind of event is judged as
+if there were no others: steps inside events of other kinds, and within the longest buffers of these, are left out,
+unless they are within the buffers of an event of the kind, too. Predictions stay what they are, so that all kinds are
+judged at one threshold, and a false alarm that is near no event counts against every kind.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pateval.catalog.metric import ORACLE
-from pateval.evaluation.kinds import by_kind, counted_events, kinds_of, predicted_steps
 from pateval.evaluation.measures import Measures
+from pateval.evaluation.result import BINARY
 from pateval.evaluation.run import with_training
-from pateval.evaluation.values import with_predictions
+from pateval.evaluation.values import Sample, values_of, with_predictions
+from pateval.labels.classes import as_text
+from pateval.labels.events import Events, count_inside, find_events, marked
 from pateval.output.explanation import EventKind, Explanation
+from pateval.output.results import TableResult
+from pateval.output.text_table import plain
 from pateval.pate.explain import buffers_as_given, explain_on
-from pateval.time.clocks import Duration
+from pateval.time.clocks import Duration, is_duration, nanoseconds
 from pateval.time.timelines import Recording, read_recording
-from pateval.validation.arrays import Buffers, require_anomaly
+from pateval.validation.arrays import BoolArray, Buffers, IntArray, require_anomaly
+from pateval.validation.containers import to_numpy
+from pateval.validation.wording import in_words
+
+LENGTH, CLASS = "length", "class"
+LENGTHS = ("short", "medium", "long")
 
 
 def explain(
@@ -140,3 +157,217 @@ def explain_recording(
         events = counted_events(recording)
         kinds = by_kind(recording, measures, events, kinds_of(recording, events, by), flags)
     return replace(explanation, predictions_from=made, kinds=tuple(kinds))
+
+
+@dataclass(frozen=True)
+class KindsOfEvents:
+    """The kind of each event, as a place in their names."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+
+
+def kinds_by_length(lengths: IntArray, among: IntArray | None = None) -> KindsOfEvents:
+    """Tell the shortest third of the events from the longest; those of one length are of one kind.
+
+    The thirds are those of the lengths ``among`` which these are; by default of these alone.
+
+    Examples
+    --------
+    >>> kinds_by_length(np.array([5, 120, 8, 5, 40, 60, 5]))
+    KindsOfEvents(names=('short (5)', 'medium (8 to 40)', 'long (60 to 120)'), codes=array([0, 2, 1, 0, 1, 2, 0]))
+    """
+    every = lengths if among is None else among
+    limits = np.quantile(every, [1 / 3, 2 / 3], method="inverted_cdf")
+    thirds = np.searchsorted(limits, every)
+    there, names = np.unique(thirds), []
+    for third in there.tolist():
+        shortest, longest = every[thirds == third].min(), every[thirds == third].max()
+        names.append(f"{LENGTHS[third]} ({shortest if shortest == longest else f'{shortest} to {longest}'})")
+    return KindsOfEvents(tuple(names), np.searchsorted(there, np.searchsorted(limits, lengths)))
+
+
+def kinds_by_class(events: Events, classes: npt.NDArray[Any]) -> KindsOfEvents:
+    """Name each event by the class that most of its steps have, the first of equally many.
+
+    Examples
+    --------
+    >>> events = find_events(np.array([0, 1, 1, 1, 0, 1], dtype=bool))
+    >>> kinds_by_class(events, np.array(["-", "dos", "scan", "scan", "-", "dos"]))
+    KindsOfEvents(names=('scan', 'dos'), codes=array([0, 1]))
+    """
+    names: dict[str, int] = {}
+    codes = []
+    for start, stop in zip(events.starts.tolist(), events.stops.tolist(), strict=True):
+        inside = [as_text(value) for value in classes[start:stop].tolist()]
+        codes.append(names.setdefault(max(dict.fromkeys(inside), key=inside.count), len(names)))
+    return KindsOfEvents(tuple(names), np.array(codes, dtype=np.intp))
+
+
+def kinds_of(recording: Recording, events: Events, by: object) -> KindsOfEvents:
+    """The kinds of some events by "length", or by the class of each recorded step."""
+    if isinstance(by, str):
+        if by != LENGTH:
+            raise ValueError(f"by must be {LENGTH!r}, or the class of each step; got {in_words(by)}")
+        return kinds_by_length(events.lengths)
+    classes = to_numpy(by, "by", allow_missing=True)
+    if classes.shape != (len(recording.labels),):
+        raise ValueError(f"by must name one class for each step; got {classes.shape} for {len(recording.labels)} steps")
+    try:
+        return kinds_by_class(events, classes)
+    except Exception:  # an object without a text, or a number of many thousand digits
+        raise ValueError(f"by must name classes; got {in_words(by)}") from None
+
+
+def counted_events(recording: Recording) -> Events:
+    """The events of which a step counts."""
+    events = find_events(recording.labels, recording.starts)
+    if recording.is_left_out is None:
+        return events
+    has_steps = count_inside(~recording.is_left_out, events.starts, events.stops) > 0
+    return Events(*(column[has_steps] for column in (events.starts, events.stops, events.lows, events.highs)))
+
+
+def by_kind(
+    recording: Recording, measures: Measures, events: Events, kinds: KindsOfEvents, flags: BoolArray
+) -> list[EventKind]:
+    """Judge the predictions of a detector, or its scores, on each kind of event by itself.
+
+    The value is that of the first metric; the flags are those of `predicted_steps`.
+    """
+    is_found = count_inside(flags, events.starts, events.stops) > 0
+    rows = []
+    for code, name in enumerate(kinds.names):
+        of_kind = kinds.codes == code
+        number, found = int(of_kind.sum()), int(is_found[of_kind].sum())
+        value = math.nan
+        if number:
+            part = only_these(replace(recording, predictions=flags), events, of_kind, measures)
+            value = values_of(part, measures)[measures.ids[0]].value
+        rows.append(EventKind(name, number, found, found / number if number else math.nan, value))
+    return rows
+
+
+def only_these(recording: Recording, events: Events, chosen: BoolArray, measures: Measures) -> Recording:
+    """Leave out the events that are not chosen, with the steps in their buffers that are in no chosen one's."""
+    size = len(recording.labels)
+    labels = marked(events.starts[chosen], events.stops[chosen], size)
+    near_these, near_others = (_near(recording, events, which, measures) for which in (chosen, ~chosen))
+    ignore = (near_others & ~near_these) | (recording.labels & ~labels)
+    ignore = ignore if recording.ignore is None else ignore | recording.ignore
+    absent = None if recording.absent is None else recording.absent & ~ignore
+    return replace(recording, labels=labels, ignore=ignore, absent=absent)
+
+
+def _near(recording: Recording, events: Events, chosen: BoolArray, measures: Measures) -> BoolArray:
+    """Steps inside some events, and within their longest buffers."""
+    starts, stops = events.starts[chosen], events.stops[chosen]
+    begins = _reached(recording, starts, measures.early, earlier=True)
+    ends = _reached(recording, stops - 1, measures.delay, earlier=False) + 1
+    bounds = np.maximum(begins, events.lows[chosen]), np.minimum(ends, events.highs[chosen])
+    return marked(*bounds, len(recording.labels))
+
+
+def _reached(recording: Recording, steps: IntArray, lengths: Sequence[Any], *, earlier: bool) -> IntArray:
+    """The furthest step that the longest buffer reaches from each step, within the recording or beyond it."""
+    sign, clock = -1 if earlier else 1, recording.clock
+    if clock is None or not any(map(is_duration, lengths)):
+        return steps + sign * max(map(int, lengths))
+    longest = max(clock.length(nanoseconds(length)) for length in lengths if is_duration(length))
+    owners = np.searchsorted(recording.starts, steps, side="right") - 1
+    ends = np.append(recording.starts[1:], len(recording.labels))
+    found = []
+    for step, start, stop in zip(steps, recording.starts[owners], ends[owners], strict=True):
+        limit, times = clock.times[step] + sign * longest, clock.times[start:stop]
+        side = np.searchsorted(times, limit, side="left" if earlier else "right")
+        found.append(start + side - (0 if earlier else 1))
+    return np.array(found, dtype=np.intp)
+
+
+def predicted_steps(recording: Recording, measures: Measures) -> tuple[BoolArray, str]:
+    """Predictions at every recorded step as the first metric is judged on, and in words how they were made.
+
+    Steps of a series where no threshold can be chosen, for example because it has no anomaly, are not predicted.
+    """
+    metric, flags, levels = measures.metrics[0], np.zeros(len(recording.labels), dtype=np.bool_), set()
+    for steps, part in [(slice(None), recording)] if measures.pooled else recording.series_parts():
+        predicted = Sample(part, measures).predicted(metric)
+        levels.add(predicted.level)
+        if predicted.flags is not None:
+            flags[steps] = part.timeline.on_all_steps(predicted.flags)
+    if recording.predictions is not None:
+        return flags, BINARY
+    rule, level = measures.rule(metric), levels.pop() if len(levels) == 1 else None
+    at = "a threshold for each series" if level is None else f"{level:.6g}"
+    return flags, f"score {rule.sign} {at} ({rule.description})"
+
+
+@dataclass(frozen=True)
+class BoardKind:
+    """A detector on the events of one kind: means over the series that have such events."""
+
+    detector: str
+    kind: str
+    series: int
+    events: int
+    recall: float
+    value: float
+
+
+@dataclass(frozen=True, repr=False)
+class BoardKinds(TableResult):
+    """The detectors of a leaderboard on each kind of event, judged as if there were no others.
+
+    Attributes
+    ----------
+    metric : str
+        What ``value`` is of: the metric that ranks.
+    by : {"length", "class"}
+        What tells events apart.
+    rows : tuple of BoardKind
+        Of each detector on each kind, the best detector first.
+    """
+
+    metric: str
+    by: str
+    rows: tuple[BoardKind, ...]
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        """Return a row per detector, with value and recall on each kind."""
+        kinds = sorted({row.kind for row in self.rows}, key=order_of_kind)
+        found: dict[str, dict[str, BoardKind]] = {}
+        for row in self.rows:
+            found.setdefault(row.detector, {})[row.kind] = row
+        names = [name for kind in kinds for name in (kind, f"recall {kind.partition(' (')[0]}")]
+        nothing = BoardKind("", "", 0, 0, math.nan, math.nan)
+        cells = [
+            [detector, *(cell for kind in kinds for cell in _cells(own.get(kind, nothing)))]
+            for detector, own in found.items()
+        ]
+        return ["detector", *names], cells
+
+    def remarks(self) -> list[str]:
+        """Return what the table means, in sentences."""
+        known = sorted({row.kind: row for row in self.rows}.values(), key=lambda row: order_of_kind(row.kind))
+        counts = [f"{row.kind}: {row.events} events on {row.series} series" for row in known]
+        what = f"{self.metric}, and recall (share of events found), by {self.by} of events"
+        rule = "each kind is judged as if there were no others, whose steps and buffers are left out; means over series"
+        return [f"{what}: {rule}", *counts]
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a table with a row per detector and kind."""
+        return {name: [getattr(row, name) for row in self.rows] for name in BoardKind.__dataclass_fields__}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data that JSON can carry."""
+        return plain({"metric": self.metric, "by": self.by, "rows": self.row_dicts()})
+
+
+def _cells(row: BoardKind) -> tuple[float, str]:
+    return row.value, "-" if math.isnan(row.recall) else f"{row.recall:.0%}"
+
+
+def order_of_kind(kind: str) -> tuple[int, str]:
+    """Short before medium before long; classes by name."""
+    first = kind.partition(" (")[0]
+    return (LENGTHS.index(first) if first in LENGTHS else len(LENGTHS)), kind

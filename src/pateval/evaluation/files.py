@@ -17,7 +17,7 @@ import numpy as np
 
 from pateval.catalog import find_metrics
 from pateval.evaluation.buffers import EventSpacing
-from pateval.evaluation.kinds import (
+from pateval.evaluation.explanation import (
     CLASS,
     LENGTH,
     BoardKind,

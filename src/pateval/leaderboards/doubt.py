@@ -18,6 +18,7 @@ from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.labels.events import find_events
+from pateval.leaderboards.arrays import strings
 from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import aligned
@@ -181,17 +182,16 @@ class LabelDoubt(Result):
 
     def value_table(self, series: Sequence[str]) -> Any:
         """Return the value on each series in each draw (pyarrow Table): metric, detector, series, draw, value."""
-        pa = arrow()
-
-        axes = (self.metrics, self.detectors, series)
         values = np.moveaxis(self.moved, 2, 0)
-        places = np.indices(values.shape).reshape(4, -1)
-        names = ("metric", "detector", "series")
+        metrics, detectors, of_series, draws = np.indices(values.shape).reshape(4, -1)
         columns = {
-            name: pa.array(np.array(axis, dtype=object)[place], pa.string())
-            for name, axis, place in zip(names, axes, places, strict=False)
+            "metric": strings(metrics, self.metrics),
+            "detector": strings(detectors, self.detectors),
+            "series": strings(of_series, series),
+            "draw": draws,
+            "value": arrow().array(values.ravel(), from_pandas=True),
         }
-        return pa.table(columns | {"draw": places[3], "value": pa.array(values.ravel(), from_pandas=True)})
+        return arrow().table(columns)
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of the rows, by name."""

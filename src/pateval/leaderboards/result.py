@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pateval.evaluation.explanation import BoardKinds
 from pateval.evaluation.files import kinds_of_detectors
-from pateval.evaluation.kinds import BoardKinds
 from pateval.io import TableError
 from pateval.io.arrow import has_arrow
 from pateval.io.atomic import as_csv, write_csv, write_parquet
