@@ -426,6 +426,15 @@ def test_labels_that_differ_are_said(tmp_path):
     assert note.startswith(f"{files[1]}: labels differ from those of most detectors in 1 of 1 series, on 12 steps")
 
 
+def test_steps_to_ignore_are_no_labels():
+    labels = labels_of((100, 150), (300, 320))
+    table = {"label": labels, "score": labels + np.random.default_rng(0).random(labels.size)}
+    ignored = {"a": np.arange(labels.size) < 5, "b": np.zeros(labels.size, dtype=bool)}
+    tables = {name: table | {"ignore": steps} for name, steps in ignored.items()}
+    found = pv.audit_scores(tables, ignore="ignore", metrics="auc_roc", seeds=1, workers=1)
+    assert not any("labels differ" in note for note in found.notes)
+
+
 def test_runs_of_a_detector_are_averaged_on_each_series():
     labels = labels_of((100, 150), (300, 320))
     scores = [labels + np.random.default_rng(seed).normal(0, 0.5, labels.size) for seed in range(2)]

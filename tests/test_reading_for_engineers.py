@@ -205,4 +205,5 @@ def test_holes_of_several_series(hole):
     pd.concat([frame.assign(series=name) for name in "abc"]).to_csv("three.csv", index=False)
     text = HOLE.format("'a'").replace("10min:", "10min (2 other series, too):")
     assert text in pv.leaderboard("three.csv", score="score", metrics=["pate_ap"], chance=0).warnings
+    assert text in said("score", "three.csv", "--score", "score", "--metrics", "pate_ap")
     assert not pv.leaderboard("three.csv", score="score", metrics=["auc_roc"], chance=0).warnings
