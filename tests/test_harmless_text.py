@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pateval as pv
+from pateval.output.harmless import markdown_text
 
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 CODES = "a\x1b]0;owned\x07b\x1bc\x9b31m\rc\u202ed\ne"
@@ -124,6 +125,19 @@ def test_markdown_and_latex_hold_no_markup(board):
     assert r"[click\](javascript:alert(1))" in markdown
     assert r"two\nlines" in markdown
     assert "\ntwo lines & " in loaded.rendered("latex", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (r"[a\](javascript:b)", r"[a\\\](javascript:b)"),
+        (r"a\|b", r"a\\\|b"),
+        (r"\<img src=x>", r"\\&lt;img src=x>"),
+        (r"C:\data", r"C:\data"),
+    ],
+)
+def test_a_backslash_in_a_name_undoes_no_escape(name, shown):
+    assert markdown_text(name) == shown
 
 
 class TestStandardStreams:

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="no browser: install chromium, or name one in PATEVAL_BROWSER"
 )
 
-HOSTILE = ["<script>alert(1)</script>", '"); drop', "</script>", "=1+1", "-2+3", "@sum", "<img src=x onerror=alert(2)>"]
+TAGS = ["<script>alert(1)</script>", '"); drop', "</script>", "<img src=x onerror=alert(2)>"]
+HOSTILE = [*TAGS, "=1+1", "-2+3", "@sum", "a\x1b]0;b\x07c\x9b\u202ed"]
 DRILLDOWN = {"view": "series", "series": "series 2", "detector": "window PCA"}
 STATES = (
     "#view=overview",
@@ -526,6 +527,10 @@ class TestHostileNames:
         lines = (tmp_path / "leaderboard.csv").read_text(encoding="utf-8").splitlines()
         assert {"'=1+1", "'-2+3", "'@sum"} <= {line.split(",")[0] for line in lines}
         assert "<script>" not in (tmp_path / "leaderboard.md").read_text(encoding="utf-8")
+        for suffix in ("csv", "md"):
+            written = (tmp_path / f"leaderboard.{suffix}").read_text(encoding="utf-8")
+            assert "\\x1b" in written
+            assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u202e]", written)
         assert browser.evaluate("window.hit") is None
         assert browser.logged == []
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 
-# Codes that command a terminal, lines that are none, text that runs the other way, and halves of characters.
-_HIDDEN = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
-_HIDDEN_IN_CELL = re.compile(f"[{_HIDDEN}]")
-_HIDDEN_IN_TEXT = re.compile(f"(?!\n)[{_HIDDEN}]")
+HIDDEN = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+"""Codes that command a terminal, lines that are none, text that runs the other way, and halves of characters.
+
+Ranges as they stand between the brackets of a regular expression, here and in the scripts of a page.
+"""
+_HIDDEN_IN_CELL = re.compile(f"[{HIDDEN}]")
+_HIDDEN_IN_TEXT = re.compile(f"(?!\n)[{HIDDEN}]")
 _NUMBER = re.compile(r"[+-]?[\d.]+([eE][+-]?\d+)?%?")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -102,7 +105,8 @@ def markdown_text(text: str) -> str:
     """
     if isinstance(text, Markup):
         return text.replace("|", r"\|")
-    shown = visible(text.strip())
+    # A backslash before a mark would take what is written there for one that stands for itself.
+    shown = re.sub(r"\\(?=[!-/:-@\[-`{-~])", r"\\\\", visible(text.strip()))
     shown = re.sub(r"&(?=#?\w+;)", "&amp;", shown)
     shown = re.sub(r"<(?=[A-Za-z/!?])", "&lt;", shown)
     return re.sub(r"\](?=[(\[:])", r"\]", shown).replace("|", r"\|")

@@ -16,7 +16,7 @@ from pateval.evaluation.values import Sample
 from pateval.leaderboards.render import alike_texts, headline
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.significance import Significance
-from pateval.output.harmless import latex_text
+from pateval.output.harmless import HIDDEN, latex_text
 from pateval.output.text_table import plain
 from pateval.report.metrics import describe
 from pateval.report.packing import MOST_LEVELS, VALUE_LEVELS, pack_clock, pack_numbers, pack_scores, pack_values
@@ -84,7 +84,7 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
         "failures": list(board.failures),
         "run": plain({name: board.run.get(name) for name in _RUN}) | {"parameters": _parameters(board.run)},
         "buffers": _buffers(board.measures),
-        "escapes": {"latex": _changed_by(latex_text), "markdown": _MARKDOWN},
+        "escapes": {"latex": _changed_by(latex_text), "markdown": _MARKDOWN, "hidden": HIDDEN},
         "packing": _PACKING,
     }
 

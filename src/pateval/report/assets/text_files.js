@@ -11,17 +11,26 @@ const FORMATS = {
   JSON: ["json", "application/json", asJson],
 };
 
+// Codes that command a terminal, and marks that turn text around, are shown as escapes.
+function visible(text) {
+  return text.replace(new RegExp(`[${board.escapes.hidden}]`, "gu"), (mark) => {
+    const code = mark.codePointAt(0).toString(16);
+    return code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+  });
+}
+
 function escaped(text, format) {
   const rules = new Map(Object.entries(board.escapes[format]));
-  return [...text.replace(/\s+/g, " ")].map((mark) => rules.get(mark) ?? mark).join("");
+  return [...visible(text.replace(/\s+/g, " "))].map((mark) => rules.get(mark) ?? mark).join("");
 }
 
 // A cell of text that begins like a formula would be computed by a spreadsheet.
 function csvCell(cell) {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number") return String(cell);
-  const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const shown = visible(cell);
+  const text = /^[=+\-@]/.test(shown) ? `'${shown}` : shown;
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function asCsv(columns, rows) {
