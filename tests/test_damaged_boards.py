@@ -175,6 +175,24 @@ def check_damages(board, tmp_path, number, seed):
         (tmp_path / "page.html").unlink(missing_ok=True)
 
 
+def test_line_ends_are_content(copy):
+    path = copy / "run.json"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n", 1))
+    found, refused = opened(copy, None)
+    assert found[0] == "run.json: it is not as it was written"
+    assert refused[0].startswith(f"{copy}: run.json is not as it was written")
+
+
+def test_a_file_that_was_put_there_later_is_found(board, tmp_path):
+    folder = tmp_path / "board"
+    pv.leaderboard(board.parent / "scores.parquet", metrics="auc_roc", chance=0, missing="ignore", output=folder)
+    assert opened(folder, None) == ([], [])
+    shutil.copy(board / "chance.parquet", folder)
+    found, refused = opened(folder, None)
+    assert found[0].startswith("chance.parquet: it ")
+    assert refused[0].startswith(f"{folder}: chance.parquet is not as it was written")
+
+
 def test_edits_are_found(copy):
     check_edits(copy, FEW, 1)
 

@@ -375,6 +375,41 @@ def test_values_from_elsewhere_cannot_be_verified(tmp_path):
     )
 
 
+def test_what_follows_from_values_from_elsewhere_is_made_again(tmp_path):
+    folder = tmp_path / "board"
+    pv.leaderboard_from_results({"series": ["a", "b"], "x": [0.1, 0.2], "y": [0.3, 0.4]}).save(folder)
+    rewrite_csv(folder / "ranks.csv", 0, "mean_rank", "1.5")
+    seal(folder)
+    assert [each.sentence for each in verify(folder).differences] == [
+        "ranks.csv: mean_rank in row 1 (value, y) is 1.5; the values in scores.parquet give 1",
+        f"{folder}: its values were computed elsewhere, so there are no inputs to compute them from",
+    ]
+
+
+def alter_table(path, alter):
+    pq.write_table(alter(pq.read_table(path)), path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: alter_json(folder / "run.json", lambda run: run.update(own_signatures=None)),
+        lambda folder: alter_json(folder / "run.json", lambda run: run.pop("event_metrics")),
+        lambda folder: alter_table(folder / "series.parquet", lambda table: table.drop_columns("longest")),
+        lambda folder: alter_table(
+            folder / "jobs.parquet", lambda table: table.set_column(2, "steps", pa.array(["x"] * len(table)))
+        ),
+        lambda folder: alter_table(folder / "chance.parquet", lambda table: table.slice(0, 0)),
+    ],
+)
+def test_nonsense_with_the_right_digests_is_one_sentence(board, damage):
+    damage(board)
+    seal(board)
+    sentences = [each.sentence for each in verify(board, workers=1, all=True).differences]
+    assert sentences
+    assert not any("\n" in sentence for sentence in sentences)
+
+
 def test_the_command_line(board):
     done = CliRunner().invoke(command, ["verify", str(board), "--all", "--workers", "1"])
     assert done.exit_code == 0, done.output

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -101,6 +102,62 @@ def test_a_list_of_both():
         "'2024-06-01T00:00:00' at index 0: give all of them a zone, or none",
     ):
         pv.evaluate([0, 1], [0.1, 0.2], times=dates)
+
+
+@pytest.mark.parametrize(
+    "zoned",
+    [
+        "20240601T000000+0200",
+        "2024-06-01T00+02:00",
+        "2024-06-01T00-02",
+        "2024-06-01T00:00:00.5+02:00:30",
+        "2024-W22-6T00+01:00",
+        "01.06.2024 00:00+02",
+    ],
+)
+def test_every_way_to_write_a_zone_is_one(zoned):
+    for naive in ("20240601T030000", "2024-06-02", "2024-W22-7", "2024-06-01T03:00:00.5", "01.06.2024 03:00"):
+        with raises_exactly(
+            ValueError,
+            f"times must all have a time zone, or all none; found '{zoned}' at index 0 and '{naive}' at index 1: give "
+            "all of them a zone, or none",
+        ):
+            pv.evaluate([0, 1], [0.1, 0.2], times=[zoned, naive])
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "chunked"])
+def test_columns_of_frames_know_their_zone(files, kind):
+    """By themselves and in a mapping; pandas and data frames do, too."""
+    dates = pa.array(pd.date_range("2024-06-01", periods=8, freq="min", tz="Europe/Berlin", unit="us"))
+    times = {"polars": pl.from_arrow(dates), "pyarrow": dates, "chunked": pa.chunked_array([dates])}[kind]
+    with pytest.raises(ValueError, match="intervals and times must both have a time zone, or both none"):
+        pv.labels_from_intervals([("2024-06-01", "2024-06-02")], times)
+    with raises_exactly(
+        TableError,
+        "events.csv: of its dates and those of the data some have a time zone and others have none, in the table "
+        f"'2024-05-31T22:00:00.000000 UTC' and in events.csv '2024-06-01T02:02:00' for example; {REMEDY}",
+    ):
+        pv.leaderboard({"time": times, "score": np.arange(8)}, events="events.csv")
+
+
+@pytest.mark.parametrize("shape", ["one file", "folders of CSV files", "folders of Parquet files"])
+def test_a_later_series_of_the_other_kind(tmp_path, monkeypatch, shape):
+    """The first series goes with the events; the second does not, though it is written beside it."""
+    monkeypatch.chdir(tmp_path)
+    naive = pd.date_range("2024-06-01", periods=8, freq="min")
+    frames = {"a": pd.DataFrame({"time": naive, "score": np.arange(8.0)})}
+    frames["b"] = frames["a"].assign(time=naive.tz_localize("UTC"))
+    rows = [f"{name},2024-06-01T00:02:00,2024-06-01T00:04:00\n" for name in frames]
+    Path("events.csv").write_text("series,start,stop\n" + "".join(rows))
+    if shape == "one file":
+        pd.concat([frame.astype({"time": str}).assign(series=name) for name, frame in frames.items()]).to_csv("data")
+        Path("data").rename("data.csv")
+    for name, frame in frames.items() if shape != "one file" else ():
+        folder = Path(f"data/series={name}")
+        folder.mkdir(parents=True)
+        frame.to_csv(folder / "0.csv", index=False) if "CSV" in shape else frame.to_parquet(folder / "0.parquet")
+    with pytest.raises(TableError, match=r"column 'time', series 'b' '2024-06-01[T ]00:00:00.*' and in events.csv"):
+        pv.leaderboard("data.csv" if shape == "one file" else "data", events="events.csv", workers=1)
 
 
 def test_intervals_beside_times():

@@ -70,7 +70,7 @@ def remedy_of(error: OSError) -> str:
 def write_text(content: str, path: str | os.PathLike[str]) -> None:
     """Write text in UTF-8, whole or not at all."""
     with replacing(path) as draft:
-        draft.write_text(content, encoding="utf-8")
+        draft.write_text(content, encoding="utf-8", newline="\n")
 
 
 def write_parquet(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:

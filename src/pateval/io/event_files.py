@@ -47,6 +47,18 @@ class EventIntervals:
         what = f"{number} {self.word}{'s' if number > 1 else ''}"
         return f"{self.where}: {what} in {unit}: from {start!r} {reach} {stop!r}"
 
+    def require_zone_of(self, dates: Times, where: str) -> None:
+        """Refuse dates of the data that have a time zone where these have none, or the other way round."""
+        if not self.has_dates or self.has_zone == has_zone(dates):
+            return
+        with_zone, without = f"{where} {date_text(dates)}", f"{self.where} {self.example}"
+        if self.has_zone:
+            with_zone, without = without, with_zone
+        raise TableError(
+            f"{self.where}: of its dates and those of the data some have a time zone and others have none, in "
+            f"{with_zone} and in {without} for example; {ZONE_REMEDY}"
+        )
+
     @property
     def series(self) -> set[str]:
         """The series that are named."""

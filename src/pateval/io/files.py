@@ -29,13 +29,12 @@ from pateval.io.source import (
     ParquetFiles,
     Table,
     concatenated,
-    in_zone,
     missing_column,
     numpy_column,
     object_array,
     require_equal_lengths,
 )
-from pateval.validation.containers import index_of, require_same_index
+from pateval.validation.containers import in_zone, index_of, require_same_index, zone_of
 from pateval.validation.wording import in_words
 
 Source = Table | ParquetFiles
@@ -322,6 +321,7 @@ def _from_mapping(data: Mapping[Any, Any], where: str) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for name, values in data.items():
         column = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else object_array(values.tolist())
+        column = in_zone(column, zone_of(values))
         if column.ndim != 1:
             raise TableError(f"{where}: column {name!r} has shape {column.shape}; one value per time step is needed")
         columns[str(name)] = column
@@ -346,11 +346,11 @@ def _from_frame(data: object, where: str) -> dict[str, Column]:
         elif series.null_count():
             columns[str(name)] = object_array(series.to_list())
         else:
-            columns[str(name)] = in_zone(np.asarray(series.to_numpy()), getattr(series.dtype, "time_zone", None))
+            columns[str(name)] = in_zone(np.asarray(series.to_numpy()), zone_of(series))
     index = index_of(data)
     index = index.to_timestamp() if type(index).__name__ == "PeriodIndex" else index
     if type(index).__name__ == "DatetimeIndex":
         name = "timestamp" if index.name is None else str(index.name)
         dates = np.asarray(index.tz_convert(None) if index.tz is not None else index)
-        columns = {name: in_zone(dates, index.tz)} | columns
+        columns = {name: in_zone(dates, str(index.tz or ""))} | columns
     return columns

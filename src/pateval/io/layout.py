@@ -16,7 +16,7 @@ from pateval.io.source import Table, missing_column
 from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import unit_nanoseconds
-from pateval.time.dates import ZONE_REMEDY, date_text, has_zone, is_day_first, is_time, require_zone, why_no_time
+from pateval.time.dates import is_day_first, is_time, require_zone, why_no_time
 from pateval.validation.arrays import choice, flag
 from pateval.validation.wording import in_words, listed
 
@@ -443,15 +443,7 @@ def _intervals(source: Source, layout: Layout, given: object, word: str, *, clos
             f"{found.where}: {word}s are given as dates, and {source.where} has no column of dates; name it with --time"
         )
     if found.has_dates and layout.time_zone is None and layout.time is not None:
-        entry = guesses.first_entry(source, layout.time)
-        with_zone, without = f"{source.where} {date_text(entry)}", f"{found.where} {found.example}"
-        if found.has_zone:
-            with_zone, without = without, with_zone
-        if found.has_zone != has_zone(entry):
-            raise TableError(
-                f"{found.where}: of its dates and those of the data some have a time zone and others have none, in "
-                f"{with_zone} and in {without} for example; {ZONE_REMEDY}"
-            )
+        found.require_zone_of(guesses.first_entry(source, layout.time), source.where)
     if not found.has_dates and layout.time is not None and not has_dates:
         if layout.time_guessed:
             raise TableError(

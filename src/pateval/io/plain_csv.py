@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval.io.source import Column, in_zone, object_array
+from pateval.io.source import Column, object_array
+from pateval.validation.containers import in_zone
 
 _MISSING = frozenset((
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",

@@ -267,6 +267,10 @@ class ScoredSeries:
                 f"{self._place(self.layout.time)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
                 f"{why_no_time(values[place])}; correct it, or read without times by --time none"
             ) from None
+        if self.layout.time_zone is None:
+            for intervals in (self.layout.events, self.layout.ignored):
+                if intervals is not None:
+                    intervals.require_zone_of(values, self._place(self.layout.time))
         return times, unit is not None
 
     def _unordered(self, times: Times, wrong: IntArray) -> TableError:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pateval.io.arrow import arrow
 from pateval.io.content import TableError, damaged, require_fitting, require_readable
+from pateval.validation.containers import in_zone, zone_of
 from pateval.validation.wording import listed, shortened
 
 Column = npt.NDArray[Any]
@@ -77,23 +78,25 @@ def numpy_column(column: Any) -> Column:
         column = numbers
     if column.null_count:
         return object_array(column.to_pylist())
-    zone = getattr(column.type, "tz", None)
     if isinstance(column, pa.ChunkedArray):
-        return in_zone(np.asarray(column.to_numpy()), zone)
-    return in_zone(np.asarray(column.to_numpy(zero_copy_only=False)), zone)
-
-
-def in_zone(dates: Column, zone: object) -> Column:
-    """Remember in the type of dates, which are in universal time, that they were written with a time zone."""
-    if not zone or dates.dtype.kind != "M":
-        return dates
-    return dates.view(np.dtype(dates.dtype.str, metadata={"zone": str(zone)}))
+        return in_zone(np.asarray(column.to_numpy()), zone_of(column))
+    return in_zone(np.asarray(column.to_numpy(zero_copy_only=False)), zone_of(column))
 
 
 def concatenated(parts: Sequence[Column]) -> Column:
-    """Put the parts of a column together; NumPy forgets that dates have a time zone."""
-    zone = (parts[0].dtype.metadata or {"zone": ""})["zone"]
-    return in_zone(np.concatenate(parts), zone) if len(parts) > 1 else parts[0]
+    """Put the parts of a column together; NumPy forgets that dates have a time zone, and text says which of them do."""
+    if len(parts) == 1:
+        return parts[0]
+    zones = [(part.dtype.metadata or {"zone": ""})["zone"] for part in parts]
+    if len({(part.dtype.kind == "M", bool(zone)) for part, zone in zip(parts, zones, strict=True)}) > 1:
+        parts = [_dates_as_text(part, zone) for part, zone in zip(parts, zones, strict=True)]
+    return in_zone(np.concatenate(parts), zones[0])
+
+
+def _dates_as_text(part: Column, zone: str) -> Column:
+    if part.dtype.kind != "M":
+        return part
+    return np.datetime_as_string(part, timezone="UTC" if zone else "naive").astype(object)
 
 
 def object_array(values: Sequence[object]) -> Column:

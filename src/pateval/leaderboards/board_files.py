@@ -328,9 +328,10 @@ def changed_files(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
     """Say which files are not those that were written together with run.json, and what is wrong with each."""
     digests = run.get("digests")
     digests = digests if isinstance(digests, dict) else {}
-    is_whole = _is_sealed((folder / RUN).read_text(encoding="utf-8"), run.get("digest"))
+    is_whole = _is_sealed((folder / RUN).read_bytes().decode("utf-8"), run.get("digest"))
     found = {} if is_whole else {RUN: "is not as it was written"}
-    for name in dict.fromkeys([*_ALWAYS, *digests]):
+    beside = (name for name in OUTPUTS[:-1] if (folder / name).exists())  # one that was put there later is read, too
+    for name in dict.fromkeys([*_ALWAYS, *digests, *beside]):
         if not (folder / name).is_file():
             found[name] = "is not there"
         elif file_digest(folder / name) != digests.get(name):

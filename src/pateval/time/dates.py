@@ -23,7 +23,10 @@ FIRST_YEAR, LAST_YEAR = 1678, 2261  # whole years that 64 bits can count in nano
 # Dates with dots have the day first wherever they are written; with slashes it depends on the country.
 _DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?:[ T]+(\d{1,2})(?=:))?(?=$|:)")
 _NANOSECONDS = re.compile(r"(?<=[.,]\d{6})(\d{1,3})(\d*)")  # Python reads microseconds, and drops the rest
-_ZONE = re.compile(r":\d\d(?:[.,]\d+)?\s*(?:Z|[+-]\d\d(?::?\d\d)?)$|\d\s*Z$", re.IGNORECASE)
+# Behind a time of day, whose colons and minutes may be left out; a hyphen also parts the year from the month.
+_ZONE = re.compile(
+    r"(?::\d\d|\d[^\d-]\d[\d:]+)(?:[.,]\d+)?\s*[+-]\d\d(?::?\d\d){0,2}(?:[.,]\d+)?$|\d\s*Z$", re.IGNORECASE
+)
 
 
 def time_numbers(array: Times, unit: int | None = None, zone: str | None = None) -> tuple[Times, int | None]:
@@ -143,9 +146,8 @@ def has_zone(array: npt.NDArray[Any]) -> bool:
 
 
 def date_text(array: npt.NDArray[Any]) -> str:
-    """The first of some dates as messages show it, with its time zone where it has one."""
-    zone = array.dtype.metadata["zone"] if array.dtype.kind == "M" and array.dtype.metadata else ""
-    return in_words(f"{array[0]} {zone}" if zone else str(array[0]))
+    """The first of some dates as messages show it; those whose type tells that they have a time zone are in UTC."""
+    return in_words(f"{array[0]} UTC" if array.dtype.kind == "M" and has_zone(array) else str(array[0]))
 
 
 def _dates(array: npt.NDArray[Any], zone: str | None) -> npt.NDArray[Any]:

@@ -42,7 +42,20 @@ def to_numpy(values: object, name: str, *, allow_missing: bool = False) -> npt.N
         raise ValueError(f"{name} must be one-dimensional, one number per time step: {in_words(error)}") from error
     if allow_missing and array.dtype.kind == "O" and array.ndim:
         array = np.where(missing_mask(array), np.nan, array)
-    return array
+    return in_zone(array, zone_of(values))
+
+
+def zone_of(values: object) -> str:
+    """Return the time zone of dates in a column of polars or pyarrow; pandas makes objects of them, which know it."""
+    of_polars, of_arrow = getattr(values, "dtype", None), getattr(values, "type", None)
+    return getattr(of_polars, "time_zone", None) or getattr(of_arrow, "tz", None) or ""
+
+
+def in_zone(dates: npt.NDArray[Any], zone: str) -> npt.NDArray[Any]:
+    """Remember in the type of dates, which are in universal time, that they were written with a time zone."""
+    if not zone or dates.dtype.kind != "M":
+        return dates
+    return dates.view(np.dtype(dates.dtype.str, metadata={"zone": str(zone)}))
 
 
 def _from_tensor(values: object, name: str) -> object:
