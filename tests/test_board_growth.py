@@ -139,6 +139,15 @@ def test_whoever_is_added_first_the_bytes_are_those_of_all_at_once(case, tmp_pat
         assert_same(folder, tmp_path / "at once")
 
 
+def test_a_threshold_of_a_detector_that_is_there_hinders_nobody(tmp_path):
+    files = three(tmp_path / "scores")
+    given = {"threshold": {None: "quantile:0.1", "beta": 0.9}}
+    computed(files, **given).save(tmp_path / "at once")
+    computed(files[:2], **given).save(tmp_path / "board")
+    pv.Leaderboard.load(tmp_path / "board").add(str(files[2]), workers=1).save(tmp_path / "board")
+    assert_same(tmp_path / "board", tmp_path / "at once")
+
+
 @pytest.mark.parametrize("case", ["detectors", "runs", "gaps", "moved labels"])
 def test_a_board_that_grew_is_what_its_inputs_give(case, tmp_path):
     write_files, given = CASES[case]

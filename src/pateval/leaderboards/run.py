@@ -298,7 +298,7 @@ def compute(
     plan = by_name(plan)
     rank_by = rank_by or default_rank_by(settings.ids)
     measures = settings.measures
-    measures.require_detectors(plan.detectors)
+    measures.require_detectors([*plan.detectors, *(() if base is None else base.detectors)])
     settings, skipped = _fitted(settings, plan, rank_by, () if base is None else base.series)
     if base is not None and not overwrite and settings.ids[0] in base.metrics:
         for sentence in already_there(base, ((job.detector, job.series, job.run) for job in plan.jobs)):
