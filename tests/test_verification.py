@@ -405,7 +405,10 @@ def alter_table(path, alter):
 def test_nonsense_with_the_right_digests_is_one_sentence(board, damage):
     damage(board)
     seal(board)
-    sentences = [each.sentence for each in verify(board, workers=1, all=True).differences]
+    try:
+        sentences = [each.sentence for each in verify(board, workers=1, all=True).differences]
+    except TableError as error:
+        sentences = [str(error)]
     assert sentences
     assert not any("\n" in sentence for sentence in sentences)
 

@@ -240,6 +240,14 @@ def table_of(columns: Mapping[str, Sequence[Any]]) -> Any:
     return pa.table({name: pa.array(column, kinds.get(name, pa.string())) for name, column in columns.items()})
 
 
+def written_columns(table: Any) -> dict[str, list[Any]]:
+    """Columns of a table that `table_of` made; refused where they are of other kinds by now."""
+    columns: dict[str, list[Any]] = table.to_pydict()
+    if not table_of(columns).schema.equals(table.schema):
+        raise TypeError(f"columns of other kinds than were written: {', '.join(map(str, table.schema.types))}")
+    return columns
+
+
 def codes_of(column: Any, names: Sequence[str], where: object) -> npt.NDArray[np.intp]:
     """Numbers of the names in a column."""
     encoded = column.dictionary_encode()

@@ -27,7 +27,7 @@ from pateval.io import TableError
 from pateval.io.arrow import arrow
 from pateval.io.atomic import write_csv, write_parquet, write_text
 from pateval.io.units import SCORES as OF_SCORES
-from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of
+from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of, written_columns
 from pateval.leaderboards.diagnostics import BoardCheck
 from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
@@ -256,6 +256,17 @@ _DESCRIBED = (
     *("rank_by", "signatures", "own_signatures", "facts", "detectors", "series", "metrics", "pooled"),
     *("intervals", "coarse", "notes", "warnings", "checks", "failures"),
 )
+# Of what kind these are in a run.json that was written here: nobody who takes them from a board checks them again.
+_KINDS: dict[Any, tuple[str, ...]] = {
+    dict: ("signatures", "own_signatures", "facts"),
+    list: ("inputs", "detectors", "series", "metrics", "coarse", "notes", "warnings", "checks", "failures"),
+}
+_KINDS_OF_WORK: dict[Any, tuple[str, ...]] = {
+    dict: ("reading", "measures"),
+    list: ("event_metrics",),
+    int: ("event_draws", "units", "computed", "from_cache", "failed"),
+    (dict, type(None)): ("doubt",),
+}
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
 _WHERE_THERE = (CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
@@ -365,6 +376,10 @@ def _text_digest(text: str) -> str:
 def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
     from pateval.leaderboards.result import Leaderboard
 
+    for kind, names in _KINDS.items() if run.get("computed_elsewhere") else (*_KINDS.items(), *_KINDS_OF_WORK.items()):
+        for name in names:
+            if not isinstance(run[name], kind):
+                raise TypeError(f"{name} of {RUN} must not be {in_words(run[name])}")
     axes = tuple(tuple(map(str, run[axis])) for axis in ("detectors", "series", "metrics"))
     board = Leaderboard.of_cells(
         read_parquet(folder / SCORES, *(name for name in CELLS if name != "run")),
@@ -375,7 +390,7 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
         chance=_chance(folder, axes),
         intervals={(row[0], row[1]): Interval(_number(row[2]), _number(row[3])) for row in run["intervals"]},
         jobs=_jobs(folder),
-        series_table=read_parquet(folder / SERIES).to_pydict() if (folder / SERIES).is_file() else {},
+        series_table=written_columns(read_parquet(folder / SERIES, "series")) if (folder / SERIES).is_file() else {},
         checks=tuple(BoardCheck(**check) for check in run["checks"]),
         run={name: value for name, value in run.items() if name not in ("format", *_DESCRIBED, "digests", "digest")},
         **{name: run[name] for name in ("rank_by", "signatures", "own_signatures")},
@@ -404,7 +419,7 @@ def _jobs(folder: Path) -> dict[str, list[Any]]:
 
     if not (folder / JOBS).is_file():
         return {}
-    jobs = read_parquet(folder / JOBS, "detector", "series", "digest").to_pydict()
+    jobs = written_columns(read_parquet(folder / JOBS, "detector", "series", "digest"))
     path = folder / TIMINGS
     try:
         timings = csv.read_csv(path, parse_options=csv.ParseOptions(newlines_in_values=True))
