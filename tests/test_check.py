@@ -217,6 +217,17 @@ def test_anomalies_in_the_training_stretch():
     assert "flags 1 stretch of the training data" in fault.text
 
 
+def test_files_in_parts(tmp_path):
+    """Each part is a series, as on a board, where no column says otherwise; the name of the file is no value."""
+    for part in range(2):
+        frame = pd.DataFrame({"value": clean(part).test[:, 0], "label": clean(part).labels.astype(int)})
+        frame.assign(machine="pump").to_csv(tmp_path / f"part-{part}.csv", index=False)
+    assert [series.name for series in check(tmp_path).series] == ["pump"]
+    for path in tmp_path.iterdir():
+        pd.read_csv(path).drop(columns="machine").to_csv(path, index=False)
+    assert [series.name for series in check(tmp_path).series] == ["part-0", "part-1"]
+
+
 def test_windows_laid_one_after_another(tmp_path):
     series = clean(0)
     parts = (series.test[:600, 0], series.labels[:600])

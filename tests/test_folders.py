@@ -96,7 +96,8 @@ def test_one_file_for_each_detector():
         write(f"runs/{detector}/scores.csv", table(detector, "pump"))
     found, values = board_of("runs")
     assert values == {(detector, "runs"): EXPECTED[detector, "pump"] for detector in ("lstm", "pca")}
-    assert "runs: taken as a folder for each detector: 2 detectors ('lstm', 'pca')" in found.notes
+    note = "runs: taken as a folder for each detector: 2 detectors ('lstm', 'pca'); --layout series/detector takes the "
+    assert f"{note}folders as series" in found.notes
 
 
 @pytest.mark.parametrize("order", ["{detector}/{series}", "{series}/{detector}"])
@@ -197,25 +198,188 @@ def test_files_at_several_depths():
     labels_folder()
     refused(
         "runs: files must lie in one folder each, as in detector/series.csv; b/deep/x.npy does not; name a folder "
-        "further up or down",
+        "further up or down, or call the folders what they are, as in detector=lstm/run=0/pump.csv",
         labels="truth",
     )
 
 
-def test_folders_without_tables_are_not_searched():
-    """Unless a layout says that it is one."""
-    write("runs/lstm/pump.csv", table("lstm", "pump"))
+def test_what_lies_beside_the_folders():
+    """Notes, settings, logs and a board; folders without tables are said to be passed over."""
+    for detector, series in SCORES:
+        write(f"runs/{detector}/{series}.csv", table(detector, series))
+    for name in ("README.md", "config.yaml", ".DS_Store", "lstm/.DS_Store", "lstm/._pump.csv", "pca/notes.txt"):
+        Path("runs", name).write_text("x")
+    console("leaderboard", "runs", "--metrics", "auc_roc", "-o", "runs/board")
     Path("runs/logs").mkdir()
-    with pytest.raises(TableError, match="runs: the folder holds no data files"):
-        make_plan("runs")
-    assert make_plan("runs", Reading(layout="detector/series")).detectors == ("lstm",)
+    assert check("runs")[0].endswith("the other way round; passed over, without tables: 'logs'")
     Path("empty").mkdir()
     with raises_exactly(
         TableError,
-        "empty: the folder holds no files of scores; name one with a file for each series, or a folder for each "
-        "detector",
+        "empty: the folder holds no files of scores, such as .csv, .parquet or .npy; name one with a file for each "
+        "series, or a folder for each detector",
     ):
         make_plan("empty", Reading(layout="detector/series"))
+
+
+def test_tables_in_a_folder_and_in_its_folders():
+    for detector, series in SCORES:
+        write(f"runs/{detector}/{series}.csv", table(detector, series))
+    write("runs/summary.csv", pd.DataFrame({"detector": ["lstm"], "f1": [0.5]}))
+    refused(
+        "runs: tables lie in it ('summary.csv') and in its folders ('lstm', 'pca'); say --layout detector/series or "
+        "series/detector for those in the folders, or name the files"
+    )
+    assert board_of("runs", layout="detector/series")[1] == EXPECTED
+
+
+@pytest.mark.parametrize("place", ["{detector}/{series}", "{detector}"])
+def test_events_among_the_scores(place):
+    """The file that --events names is no file of scores, wherever it lies."""
+    series_of = {place.format(detector=detector, series=series): series for detector, series in SCORES}
+    for detector, series in SCORES:
+        path = place.format(detector=detector, series=series)
+        if series_of[path] == series:
+            write(f"runs/{path}.csv", table(detector, series).drop(columns="label"))
+    rows = [
+        {"series": series, "start": start, "stop": stop}
+        for series in dict.fromkeys(series_of.values())
+        for start, stop in pv.intervals_from_labels(LABELS[series])
+    ]
+    write("runs/events.csv", pd.DataFrame(rows).drop(columns=[] if "series" in place else "series"))
+    found, values = board_of("runs", events="runs/events.csv")
+    assert sorted(values.values()) == sorted(
+        EXPECTED[name, series] for name, series in SCORES if series in series_of.values()
+    )
+    found.save("board")
+    console("verify", "board")
+
+
+@pytest.mark.parametrize(
+    "place", ["out/today/{detector}/{series}", "{detector}/{series}/scores", "{series}/{detector}/s"]
+)
+def test_folders_further_down(place):
+    for detector, series in SCORES:
+        write(f"runs/{place.format(detector=detector, series=series)}.csv", table(detector, series))
+    assert BOTH_WAYS in check("runs")[0]
+
+
+def test_how_far_is_searched(monkeypatch):
+    """Not through a whole disk."""
+    for detector, series in SCORES:
+        write(f"runs/{detector}/{series}.csv", table(detector, series))
+        write(f"far/a/b/{detector}/c/{series}.csv", table(detector, series))
+    nothing = "the folder holds no data files"
+    with pytest.raises(TableError, match=nothing):
+        make_plan("far")
+    monkeypatch.setattr("pateval.io.folders._MOST_FOLDERS", 1)
+    with pytest.raises(TableError, match="its tables lie in the folders within it"):
+        make_plan("runs")
+
+
+@pytest.mark.parametrize("place", ["{series}__{detector}", "{detector}__{series}", "{detector}/{detector}_{series}"])
+@pytest.mark.parametrize("has_labels", [True, False])
+def test_names_of_files_that_say_both(place, has_labels):
+    for detector, series in SCORES:
+        path = f"runs/{place.format(detector=detector, series=series)}"
+        if has_labels:
+            write(f"{path}.csv", table(detector, series))
+        else:
+            write(f"{path}.npy", SCORES[detector, series])
+    labels_folder()
+    assert BOTH_WAYS in check("runs", labels=None if has_labels else "truth")[0]
+
+
+def test_names_of_files_that_say_nothing():
+    """Labels that all files share are those of one series, whatever the files are called."""
+    for name in ("lstm__small", "lstm__large", "pca__small", "pca__large"):
+        write(f"runs/{name}.csv", table("lstm", "pump"))
+    assert make_plan("runs").detectors == ("lstm__large", "lstm__small", "pca__large", "pca__small")
+    for detector, series in SCORES:
+        write(f"flat/{detector}_{series}.csv", table(detector, series))
+    assert make_plan("flat").notes[-1] == (
+        "series 'series' has 50 steps, but 60 for 'lstm_valve', 'pca_valve'; files of several series are told apart in "
+        "a folder for each detector, or called pump__lstm.csv"
+    )
+
+
+def test_one_detector_in_a_folder_for_each_series():
+    for series in LABELS:
+        write(f"runs/{series}/lstm.csv", table("lstm", series))
+    _, values = board_of("runs")
+    assert values == {("lstm", series): EXPECTED["lstm", series] for series in LABELS}
+
+
+@pytest.mark.parametrize("labels", [None, "truth"])
+def test_two_files_are_never_one_series(labels):
+    for detector, series in SCORES:
+        write(f"runs/{detector}/{series}.csv", table(detector, series) if labels is None else pd.Series([1.0]))
+    write("runs/pca/pump.parquet", table("pca", "pump"))
+    labels_folder()
+    refused(
+        "runs/pca/pump.csv and runs/pca/pump.parquet are one series of one detector by their names; rename one of the "
+        "two, or take it out",
+        labels=labels,
+    )
+
+
+def test_scores_alone():
+    """Without --labels, a sentence says what is missing."""
+    write("runs/lstm/pump.npy", SCORES["lstm", "pump"])
+    refused(
+        "runs: the folder holds no tables with labels, but files such as lstm/pump.npy; where these are scores, name "
+        "the folder of their labels with --labels"
+    )
+    write("runs/lstm/valve.csv", pd.Series(SCORES["lstm", "valve"]))
+    with pytest.raises(TableError, match="of scores alone, name the folder of their labels with --labels"):
+        make_plan("runs")
+    write("runs/lstm/valve.csv", pd.DataFrame({"score": SCORES["lstm", "valve"]}))
+    with pytest.raises(TableError, match="or labels in a folder of their own with --labels FOLDER"):
+        make_plan("runs")
+
+
+def test_other_columns_in_other_files():
+    for detector in ("lstm", "pca"):
+        write(f"runs/{detector}/pump.csv", table(detector, "pump").rename(columns={"score": detector}))
+    refused(
+        "runs/pca/pump.csv: there is no column 'lstm'; its columns are 'label', 'pca'; files that are read together "
+        "need the same columns, as label and score"
+    )
+
+
+def test_archives_and_pickles():
+    for name, why in (("lstm.zip", "archives are not read; unpack it"), ("lstm.pkl", "pickles can run code")):
+        Path("runs").mkdir(exist_ok=True)
+        Path("runs", name).write_bytes(b"x")
+        with pytest.raises(TableError, match=f"runs/{name}: {why}"):
+            make_plan("runs")
+        Path("runs", name).unlink()
+
+
+def test_labels_among_the_scores():
+    """A folder of labels is no detector: it is asked for, and left out once it is named."""
+    for (detector, series), scores in SCORES.items():
+        write(f"runs/{detector}/{series}.csv", pd.DataFrame({"score": scores}))
+    labels_folder(prefix="runs/labels/")
+    refused("runs: labels seem to lie in runs/labels; say so with --labels runs/labels")
+    assert len(check("runs", labels="runs/labels")) == 1
+
+
+def test_scores_among_the_labels():
+    for (detector, series), scores in SCORES.items():
+        write(f"data/scores/{detector}/{series}.npy", scores)
+    labels_folder(prefix="data/")
+    assert len(check("data/scores", labels="data")) == 1
+
+
+def test_labels_of_a_series_twice():
+    write("runs/lstm/pump.npy", SCORES["lstm", "pump"])
+    labels_folder()
+    labels_folder(prefix="truth/old/")
+    refused(
+        "truth: labels of series 'pump' are both in truth/old/pump.csv and in truth/pump.csv; name the folder of one, "
+        "or take one out",
+        labels="truth",
+    )
 
 
 def test_labels_that_do_not_fit():
@@ -228,13 +392,15 @@ def test_labels_that_do_not_fit():
     )
     Path("truth/pump.csv").unlink()
     refused(
-        "runs: no file and no folder in it is called like one of the labels ('truth/valve', 'valve'); name the labels "
+        "runs: no file and no folder in it is called like one of the labels ('valve'); name the labels "
         "of a series like its scores",
         labels="truth",
     )
     write("runs/lstm/valve.npy", SCORES["lstm", "valve"])
     refused("truth: there are no labels of series 'pump', of which runs/lstm/pump.npy has scores", labels="truth")
-    refused("nowhere: there is no such folder of labels; name one that holds a file for each series", labels="nowhere")
+    like = "name a folder that holds a file for each series, called like its scores"
+    refused(f"nowhere: there is no such folder of labels; {like}", labels="nowhere")
+    refused(f"truth/valve.csv: is a file; {like}", labels="truth/valve.csv")
 
 
 def test_a_series_is_never_named_twice():

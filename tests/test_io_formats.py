@@ -320,8 +320,8 @@ def test_notes_and_licences_in_a_folder_are_no_tables(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_no_tables_are_not_searched(tmp_path: Path, capsys: Any) -> None:
-    (tmp_path / "deep" / "down").mkdir(parents=True)
-    (tmp_path / "deep" / "down" / "a.csv").write_text(rows())
+    (tmp_path / "too" / "deep" / "down" / "there").mkdir(parents=True)
+    (tmp_path / "too" / "deep" / "down" / "there" / "a.csv").write_text(rows())
     with pytest.raises(SystemExit) as caught:
         main(["score", str(tmp_path)])
     assert caught.value.code == 2

@@ -73,7 +73,6 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path, refused: Callable[..., str]
     assert refused(path) == f"pateval: {path}: the folder holds no data files; {READ}\n"
     (path / "series=a").mkdir()
     assert refused(path) == f"pateval: {path}: the folder holds no data files; {READ}\n"
-    assert refused("/") == f"pateval: /: the folder holds no data files; {READ}\n"
 
 
 def test_files_of_no_known_kind(tmp_path: Path, refused: Callable[..., str]) -> None:

@@ -21,6 +21,7 @@ from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
 from pateval.io.arrow import arrow
 from pateval.io.content import require_readable
+from pateval.io.files import FILE_COLUMN
 from pateval.time.dates import time_numbers
 from pateval.time.windows import windows_in_a_row
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
@@ -65,6 +66,7 @@ def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | N
     values = labels(truth, column, table.rows)
     training = None if train is None else read_table(train)
     key = guesses.only(table.columns, guesses.SERIES, table.where, "series")
+    key = key or (FILE_COLUMN if FILE_COLUMN in table.columns else None)
     if key is None:
         return [_series(name, table, training, values)]
     if training is not None and key not in training.columns:
@@ -119,7 +121,7 @@ def _unordered(table: Table, series: str) -> Iterator[str]:
 
 def _is_feature(table: Table, name: str) -> bool:
     roles = (guesses.is_label, guesses.is_time, guesses.is_step, guesses.is_score, guesses.is_prediction)
-    if any(is_called(name) for is_called in roles) or guesses.equals([name], guesses.DETECTORS):
+    if name == FILE_COLUMN or any(is_called(name) for is_called in roles) or guesses.equals([name], guesses.DETECTORS):
         return False
     return table.columns[name].dtype.kind not in "mM"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -35,11 +36,12 @@ from pateval.io.source import (
     require_equal_lengths,
 )
 from pateval.validation.containers import in_zone, index_of, require_same_index, zone_of
-from pateval.validation.wording import in_words
+from pateval.validation.wording import in_words, listed
 
 Source = Table | ParquetFiles
 
 FILE_COLUMN = "file name"  # the column that every table of several files has: from which of them a row is
+TIMEEVAL_SCORES = "anomaly_scores.ts"  # in algorithm/parameters/collection/dataset/repetition
 LONGEST_PATH = 4096  # characters
 SUFFIXES = {
     ".csv": "csv",
@@ -62,6 +64,7 @@ _READABLE = (
     "text tables (.csv, .tsv, .txt), Parquet (.parquet, .pq), Arrow (.feather, .arrow), JSON (.jsonl, .ndjson, .json) "
     "and NumPy (.npz, .npy)"
 )
+_MOST_FOLDERS = 1000  # that are looked into for what a folder without tables holds
 _NO_ROWS = "there are no rows; at least one time step is needed"
 _NOT_READ = {
     ".xlsx": "spreadsheets are not read; save the sheet as CSV UTF-8",
@@ -72,6 +75,9 @@ _NOT_READ = {
     ".h5": "HDF5 is not read; write the table as Parquet",
     ".hdf5": "HDF5 is not read; write the table as Parquet",
     ".mat": "MATLAB files are not read; write the arrays as CSV, or as NPZ with numpy.savez",
+    **dict.fromkeys(
+        (".zip", ".tar", ".tgz", ".tar.gz", ".7z"), "archives are not read; unpack it, and name the folder"
+    ),
 }
 
 
@@ -186,8 +192,7 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
             require_readable(path)
             if file_format(path) is None:
                 suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
-                why = _NOT_READ.get(path.suffix.lower(), f"{suffix}; {_READABLE} are read")
-                raise TableError(f"{path}: {why}")
+                raise TableError(f"{path}: {_why_not_read(path) or f'{suffix}; {_READABLE} are read'}")
         return [(path, {})]
     if is_leaderboard(path):
         if (path / "run.json").is_file():
@@ -203,9 +208,36 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
         )
     pieces = list(_walk(path, {})) if is_partitioned else []
     if not pieces:
-        raise TableError(f"{path}: the folder holds no data files; {_READABLE} are read")
+        raise _without_tables(path)
     several = len(pieces) > 1
     return [(file, constants | ({FILE_COLUMN: stem_of(file)} if several else {})) for file, constants in pieces]
+
+
+def _why_not_read(path: Path) -> str:
+    """Say why files of a known kind are not read; nothing where the suffix says nothing."""
+    name = path.name.lower()
+    return next((why for suffix, why in _NOT_READ.items() if name.endswith(suffix)), "")
+
+
+def _without_tables(folder: Path) -> TableError:
+    """Build the error for a folder that is no table and holds none, by what lies there instead."""
+    inside = [entry.name for entry in visible(folder) if entry.is_dir() and data_files(entry)]
+    if inside:
+        return TableError(f"{folder}: its tables lie in the folders within it ({listed(inside)}); name one of these")
+    levels = itertools.islice(os.walk(folder), _MOST_FOLDERS)
+    files = [
+        Path(level, name) for level, _, names in levels for name in sorted(names) if not name.startswith((".", "_"))
+    ]
+    alone = next((file for file in files if file_format(file) == "npy" or file.name == TIMEEVAL_SCORES), None)
+    if alone is not None:
+        return TableError(
+            f"{folder}: the folder holds no tables with labels, but files such as {alone.relative_to(folder)}; where "
+            "these are scores, name the folder of their labels with --labels"
+        )
+    odd = next((file for file in files if _why_not_read(file)), None)
+    if odd is not None:
+        return TableError(f"{odd}: {_why_not_read(odd)}")
+    return TableError(f"{folder}: the folder holds no data files; {_READABLE} are read")
 
 
 def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
@@ -277,10 +309,11 @@ def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where
     if str(pieces[0][0]) == where:
         return tables[0]
     names = list(tables[0].columns)
-    for table in tables[1:]:
+    for table, (_, constants) in zip(tables, pieces, strict=True):
         for column in names:
             if column not in table.columns:
-                raise missing_column(table.where, column, table.columns)
+                missing = missing_column(table.where, column, [name for name in table.columns if name not in constants])
+                raise TableError(f"{missing}; files that are read together need the same columns, as label and score")
     columns = {column: concatenated([table.columns[column] for table in tables]) for column in names}
     notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return Table(name, columns, where, notes, from_file=True, pieces=pieces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +13,9 @@ import numpy as np
 from pateval.io import formats, guesses
 from pateval.io.content import TableError, read_content, read_text
 from pateval.io.files import (
+    TIMEEVAL_SCORES,
     Source,
     data_files,
-    expand,
     file_format,
     is_leaderboard,
     is_one_table,
@@ -29,8 +29,10 @@ from pateval.io.source import Column, Table, concatenated
 from pateval.time.dates import is_time
 from pateval.validation.wording import listed
 
-_TIMEEVAL = "anomaly_scores.ts"  # in algorithm/parameters/collection/dataset/repetition
 _DEEPEST = 7  # folders within each other that are looked into; links may lead in circles
+_DEEPEST_TABLES = 3  # of those with tables that hold their labels
+_MOST_FOLDERS = 20_000  # that are looked through for these
+_OF_LABELS = ("label", "labels", "truth", "groundtruth")  # names of folders that are no detector's
 _OTHER_WAY = {"detector/series": "series/detector", "series/detector": "detector/series"}
 
 
@@ -41,16 +43,25 @@ class _Found(NamedTuple):
     names: dict[str, str]
 
 
-def is_tree(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder has its tables in sub-folders, each of which holds some, and is no table by itself."""
+def is_tree(path: str | os.PathLike[str], others: Collection[str] = ()) -> bool:
+    """Whether tables of a folder lie in sub-folders, or the names of its files say both detector and series.
+
+    ``others`` are the real paths of what is no score file: events, and intervals to leave out.
+    """
     folder = Path(path)
     if not os.path.isdir(folder) or is_leaderboard(folder):
         return False
     try:
-        inside = [entry for entry in visible(folder) if entry.is_dir()]
-        return expand(folder) == [folder] and not is_one_table(folder) and bool(inside) and all(map(data_files, inside))
+        inside = _folders_in(folder)
+        if is_one_table(folder) or (inside and all(map(is_one_table, inside))):
+            return False
+        return bool(_tables_below(folder)[0]) or _flat_shape(_but(others, data_files(folder))) is not None
     except TableError:
         return False
+
+
+def _but(others: Collection[str], files: Sequence[Path]) -> list[Path]:
+    return [file for file in files if os.path.realpath(file) not in others]
 
 
 def open_folder(
@@ -58,28 +69,54 @@ def open_folder(
     layout: str | None = None,
     labels: str | os.PathLike[str] | None = None,
     label: str = "",
+    others: Collection[str] = (),
 ) -> Source:
     """Open the score files below a folder as one table, with detectors and series named by folders and files.
 
     The layout says which of the two folders name; otherwise that is found out, and announced. Labels may lie in a
-    folder of their own, in a file for each series; ``label`` is the name of their column.
+    folder of their own, in a file for each series; ``label`` is the name of their column. For ``others`` see `is_tree`.
     """
     folder = Path(path)
     if not os.path.isdir(folder):
         raise TableError(f"{folder}: labels that lie elsewhere go with a folder of scores; name that folder")
-    truth = None if labels is None else _label_files(Path(labels))
-    inside = [entry for entry in visible(folder) if entry.is_dir()]
-    paths = [file for entry in inside for file in data_files(entry)] if truth is None else _score_files(folder)
+    truth: dict[str, list[Path]] | None = None
+    passed_over: list[Path] = []
+    if labels is not None:
+        truth = _label_files(Path(labels), folder)
+        paths = [file for file in _score_files(folder) if not _is_within(file, Path(labels), folder)]
+    else:
+        paths, passed_over = _tables_below(folder)
+        top = _but(others, data_files(folder))
+        if paths and top and layout is None:
+            raise TableError(
+                f"{folder}: tables lie in it ({listed([file.name for file in top])}) and in its folders "
+                f"({listed([*dict.fromkeys(file.parent.name for file in paths)])}); say --layout detector/series or "
+                "series/detector for those in the folders, or name the files"
+            )
+        paths = paths or top
+        for entry in _folders_in(folder):
+            if guesses.plain(entry.name) in _OF_LABELS:
+                raise TableError(f"{folder}: labels seem to lie in {entry}; say so with --labels {entry}")
+    paths = _but(others, paths)
     if not paths:
         raise TableError(
-            f"{folder}: the folder holds no files of scores; name one with a file for each series, or a folder for "
-            "each detector"
+            f"{folder}: the folder holds no files of scores, such as .csv, .parquet or .npy; name one with a file for "
+            "each series, or a folder for each detector"
         )
-    if any(path.name == _TIMEEVAL for path in paths):
-        found, shape = _of_timeeval(folder, [path for path in paths if path.name == _TIMEEVAL]), "timeeval"
+    if any(path.name == TIMEEVAL_SCORES for path in paths):
+        found, shape = _of_timeeval(folder, [path for path in paths if path.name == TIMEEVAL_SCORES]), "timeeval"
     else:
         found, shape = _named(folder, paths, layout, truth)
     note = _announcement(folder, found, shape, layout)
+    if passed_over:
+        note += f"; passed over, without tables: {listed([entry.name for entry in passed_over])}"
+    known: dict[tuple[str, ...], Path] = {}
+    for each, names in found:
+        if (other := known.setdefault(tuple(names.values()), each)) != each:
+            raise TableError(
+                f"{other} and {each} are one series of one detector by their names; rename one of the two, or take it "
+                "out"
+            )
     if truth is not None:
         return _joined(folder, found, truth, str(labels), label, shape, note)
     first, names = found[0]
@@ -92,28 +129,58 @@ def open_folder(
     return open_pieces(folder, tuple((one.path, one.names) for one in found), shape, (note,))
 
 
+def _folders_in(folder: Path) -> list[Path]:
+    """List the folders within one, less leaderboards that were written there."""
+    return [entry for entry in visible(folder) if entry.is_dir() and not is_leaderboard(entry)]
+
+
+def _tables_below(folder: Path, depth: int = _DEEPEST_TABLES) -> tuple[list[Path], list[Path]]:
+    """List the tables in the first level of sub-folders that has some, and the sub-folders there without any.
+
+    A folder there with tables only further down counts with these, so that none is passed over.
+    """
+    level = [folder]
+    for left in range(depth - 1, -1, -1):
+        level = [entry for above in level for entry in _folders_in(above)]
+        if len(level) > _MOST_FOLDERS:
+            break
+        tables = {entry: data_files(entry) for entry in level}
+        if any(tables.values()):
+            tables |= {entry: _tables_below(entry, left)[0] for entry in level if not tables[entry]}
+            return [file for files in tables.values() for file in files], [
+                entry for entry in level if not tables[entry]
+            ]
+    return [], []
+
+
+def _is_within(file: Path, inner: Path, outer: Path) -> bool:
+    """Whether a file lies in a folder that itself lies within the other one."""
+    inner, outer = inner.resolve(), outer.resolve()
+    return inner != outer and inner.is_relative_to(outer) and file.resolve().is_relative_to(inner)
+
+
 def _score_files(folder: Path, depth: int = _DEEPEST) -> list[Path]:
     """List what may be scores below a folder: tables, arrays, and what TimeEval writes."""
     found = []
     for entry in visible(folder):
         if entry.is_dir():
             found += _score_files(entry, depth - 1) if depth else []
-        elif entry.name == _TIMEEVAL or file_format(entry) not in (None, "txt", "json"):
+        elif entry.name == TIMEEVAL_SCORES or file_format(entry) not in (None, "txt", "json"):
             found.append(entry)
     return found
 
 
-def _label_files(folder: Path) -> dict[str, Path]:
+def _label_files(folder: Path, scores: Path) -> dict[str, list[Path]]:
     """Find the labels of each series by the name of its file, alone and with that of its folder."""
     if not os.path.isdir(folder):
-        raise TableError(f"{folder}: there is no such folder of labels; name one that holds a file for each series")
-    names: dict[str, Path] = {}
+        what = "is a file" if os.path.isfile(folder) else "there is no such folder of labels"
+        raise TableError(f"{folder}: {what}; name a folder that holds a file for each series, called like its scores")
+    names: dict[str, list[Path]] = {}
     for path in _score_files(folder):
-        stem = stem_of(path).removesuffix(".test")  # as TimeEval calls them
-        if stem in names:
-            names[f"{names[stem].parent.name}/{stem}"] = names[stem]
-        names[f"{path.parent.name}/{stem}"] = path
-        names.setdefault(stem, path)
+        if not _is_within(path, scores, folder):
+            stem = stem_of(path).removesuffix(".test")  # as TimeEval calls them
+            for name in (stem, f"{path.parent.name}/{stem}"):
+                names.setdefault(name, []).append(path)
     return names
 
 
@@ -140,28 +207,84 @@ def _of_timeeval(folder: Path, paths: Sequence[Path]) -> list[_Found]:
 
 
 def _named(
-    folder: Path, paths: Sequence[Path], layout: str | None, truth: Mapping[str, Path] | None
+    folder: Path, paths: Sequence[Path], layout: str | None, truth: Mapping[str, list[Path]] | None
 ) -> tuple[list[_Found], str]:
     """Name detector and series of each file, and say which of them the folders are."""
-    places = [path.relative_to(folder).parts[:-1] for path in paths]
-    # A folder that all files share says nothing, unless it is the only one above them.
-    shared = len(list(takewhile(lambda level: len(set(level)) == 1, zip(*places, strict=False))))
-    is_single = max(map(len, places)) == shared
-    above = [(folder.resolve().name, *place)[-1:] if is_single else place[shared:] for place in places]
-    if {len(place) for place in above} != {1}:
-        odd = next(path for path, place in zip(paths, above, strict=True) if len(place) != 1)
-        raise TableError(
-            f"{folder}: files must lie in one folder each, as in detector/series.csv; {odd.relative_to(folder)} does "
-            "not; name a folder further up or down"
-        )
-    pairs = [(place[0], stem_of(path)) for path, place in zip(paths, above, strict=True)]
+    pairs = _pairs(folder, paths, truth)
     shape = layout or _decided(folder, paths, pairs, truth)
     roles = shape.split("/")
     return [_Found(path, dict(zip(roles, pair, strict=False))) for path, pair in zip(paths, pairs, strict=True)], shape
 
 
+def _pairs(folder: Path, paths: Sequence[Path], truth: Mapping[str, list[Path]] | None) -> list[tuple[str, str]]:
+    """Return the two names of each file that tell detector and series, in the order in which its path has them."""
+    places = [path.relative_to(folder).parts[:-1] for path in paths]
+    stems = [stem_of(path) for path in paths]
+    halves = None if any(places) else _halves(paths)
+    if halves is not None and (truth is None or not any(stem in truth for stem in stems)):
+        return halves
+    # A folder that all files share says nothing, unless it is the only one above them.
+    shared = len(list(takewhile(lambda level: len(set(level)) == 1, zip(*places, strict=False))))
+    is_single = max(map(len, places)) == shared
+    above = [(folder.resolve().name, *place)[-1:] if is_single else place[shared:] for place in places]
+    if {len(place) for place in above} == {2} and len(set(stems)) == 1:
+        return [(first, second) for first, second in above]  # lstm/pump/scores.csv
+    if {len(place) for place in above} != {1}:
+        usual = min(map(len, above))
+        odd = next((path for path, place in zip(paths, above, strict=True) if len(place) != usual), paths[0])
+        raise TableError(
+            f"{folder}: files must lie in one folder each, as in detector/series.csv; {odd.relative_to(folder)} does "
+            "not; name a folder further up or down, or call the folders what they are, as in "
+            "detector=lstm/run=0/pump.csv"
+        )
+    pairs = [(place[0], stem) for place, stem in zip(above, stems, strict=True)]
+    shorter = [(place, _without(place, stem)) for place, stem in pairs]
+    is_repeated = all(pair != short for pair, short in zip(pairs, shorter, strict=True))
+    if is_repeated and (_crossing(pairs) is None if truth is None else not any(stem in truth for stem in stems)):
+        return shorter  # lstm/lstm_pump.csv
+    return pairs
+
+
+def _halves(paths: Sequence[Path]) -> list[tuple[str, str]] | None:
+    """Cut the names of files such as ``pump__lstm.csv``; None where some are others, or nothing occurs twice."""
+    halves = [tuple(stem_of(path).split("__")) for path in paths]
+    if not all(len(half) == 2 and all(half) for half in halves):
+        return None
+    pairs = [(first, second) for first, second in halves]
+    return pairs if any(len(set(names)) < len(pairs) for names in zip(*pairs, strict=True)) else None
+
+
+def _without(folder: str, stem: str) -> str:
+    """Leave the name of a folder out of that of a file in it."""
+    rests = [rest.strip("_-. ") for rest in (stem.removeprefix(folder), stem.removesuffix(folder)) if rest != stem]
+    return next(filter(None, rests), stem)
+
+
+def _crossing(pairs: Sequence[tuple[str, str]]) -> tuple[int, int, int] | None:
+    """Find a file, one beside it that shares its first name, and one that shares its second; None where none does."""
+    where = {pair: place for place, pair in enumerate(pairs)}
+    for (first, second), place in where.items():
+        beside = next((where[pair] for pair in pairs if pair[0] == first and pair[1] != second), None)
+        across = next((where[pair] for pair in pairs if pair[1] == second and pair[0] != first), None)
+        if beside is not None and across is not None:
+            return place, beside, across
+    return None
+
+
+def _flat_shape(paths: Sequence[Path]) -> str | None:
+    """Tell what the halves of the names of files are, by labels in common; None where these do not say it."""
+    halves = _halves(paths)
+    crossing = None if halves is None else _crossing(halves)
+    if crossing is None:
+        return None
+    own, beside, across = (_labels_in(paths[place]) for place in crossing)
+    if own is None or (own == beside) == (own == across):
+        return None
+    return "series/detector" if own == beside else "detector/series"
+
+
 def _decided(
-    folder: Path, paths: Sequence[Path], pairs: Sequence[tuple[str, str]], truth: Mapping[str, Path] | None
+    folder: Path, paths: Sequence[Path], pairs: Sequence[tuple[str, str]], truth: Mapping[str, list[Path]] | None
 ) -> str:
     """Tell which of folders and files name series: by names in common with labels, or by labels in common."""
     folders, stems = (dict.fromkeys(names) for names in zip(*pairs, strict=True))
@@ -169,38 +292,36 @@ def _decided(
         by_stem, by_folder = (sum(name in truth for name in names) for names in (stems, folders))
         if not by_stem and not by_folder:
             raise TableError(
-                f"{folder}: no file and no folder in it is called like one of the labels ({listed([*truth])}); name "
-                "the labels of a series like its scores"
+                f"{folder}: no file and no folder in it is called like one of the labels "
+                f"({listed([name for name in truth if '/' not in name])}); name the labels of a series like its scores"
             )
         return "detector/series" if by_stem >= by_folder else "series/detector"
-    if len(stems) == 1 and len(folders) > 1:
-        return "detector"
-    where = dict(zip(pairs, paths, strict=True))
-    for (first, stem), path in where.items():
-        beside = next((where[pair] for pair in pairs if pair[0] == first and pair[1] != stem), None)
-        across = next((where[pair] for pair in pairs if pair[1] == stem and pair[0] != first), None)
-        if beside is not None and across is not None:
-            own = _labels_in(path)
-            if own is not None and own == _labels_in(beside) and own != _labels_in(across):
-                return "series/detector"
-            return "detector/series"
-    if len(folders) > 1:
+    crossing = _crossing(pairs)
+    if crossing is not None:
+        own, beside, across = (_labels_in(paths[place]) for place in crossing)
+        is_of_folder = own is not None and own == beside and own != across
+        return "series/detector" if is_of_folder else "detector/series"
+    if len(stems) > 1 and len(folders) > 1:
         raise TableError(
             f"{folder}: its folders ({listed([*folders])}) have no name of a file in common, so it cannot be told "
             "which are detectors; say --layout detector/series or series/detector"
         )
-    own, other = (_labels_in(path) for path in (paths[0], paths[-1]))
+    own, other = (_labels_in(paths[place]) for place in (0, -1))
+    if len(folders) > 1:
+        # One detector on several series, where labels are others, and not those of a part.
+        is_part = own is None or other is None or own in other or other in own
+        return "detector" if is_part else "series/detector"
     return "series/detector" if own is not None and own == other else "detector/series"
 
 
 def _labels_in(path: Path) -> bytes | None:
-    """The labels of a table, to be held against others; None where no column is called like labels."""
+    """The labels of a table, to be held against others, or in them; None where no column is called like labels."""
     try:
         table = read_table(path)
     except TableError:
         return None
     names = guesses.equals(table.columns, guesses.LABELS)
-    return str(table.columns[names[0]].tolist()).encode() if names else None
+    return "".join(f"{value}," for value in table.columns[names[0]].tolist()).encode() if names else None
 
 
 def _announcement(folder: Path, found: Sequence[_Found], shape: str, layout: str | None) -> str:
@@ -213,11 +334,19 @@ def _announcement(folder: Path, found: Sequence[_Found], shape: str, layout: str
     kind = {"timeeval": "results of TimeEval", "detector": "a folder for each detector"}.get(shape, shape)
     other = _OTHER_WAY.get(shape) if layout is None else None
     hint = f"; --layout {other} reads it the other way round" if other else ""
+    if shape == "detector":
+        hint = "; --layout series/detector takes the folders as series"
     return f"{folder}: taken as {kind}: {', '.join(counts)}{hint}"
 
 
 def _joined(
-    folder: Path, found: Sequence[_Found], truth: Mapping[str, Path], where: str, label: str, shape: str, note: str
+    folder: Path,
+    found: Sequence[_Found],
+    truth: Mapping[str, list[Path]],
+    where: str,
+    label: str,
+    shape: str,
+    note: str,
 ) -> Table:
     """Put scores beside the labels of their series."""
     known: dict[Path, dict[str, Column]] = {}
@@ -226,11 +355,17 @@ def _joined(
         series = names.get("series", "")
         if series not in truth:
             raise TableError(f"{where}: there are no labels of series {series!r}, of which {path} has scores")
-        labels = known.setdefault(truth[series], _labels(truth[series], label))
+        own, *others = truth[series]
+        if others:
+            raise TableError(
+                f"{where}: labels of series {series!r} are both in {own} and in {others[0]}; name the folder of one, "
+                "or take one out"
+            )
+        labels = known[own] if own in known else known.setdefault(own, _labels(own, label))
         scores = _scores(path)
         if scores.size != labels["label"].size:
             raise TableError(
-                f"{path}: there are {scores.size} scores, and {labels['label'].size} labels in {truth[series]}; one "
+                f"{path}: there are {scores.size} scores, and {labels['label'].size} labels in {own}; one "
                 "score per time step is needed, and scores of windows become such by pateval.scores_from_windows"
             )
         constants = {name: np.full(scores.size, value) for name, value in names.items()}
@@ -267,11 +402,11 @@ def _scores(path: Path) -> Column:
 
 def _table(path: Path) -> Table:
     """Read a table; one column of numbers needs no name above it."""
-    if path.name != _TIMEEVAL and file_format(path) not in formats.TEXT_TABLES:
+    if path.name != TIMEEVAL_SCORES and file_format(path) not in formats.TEXT_TABLES:
         return read_table(path)
     text = read_text(read_content(path), "a text table")
     lines = text.data.split(b"\n", 1)
     if formats.is_number(lines[0].decode()):
         text = text._replace(data=b"score\n" + text.data)
-    columns, notes = formats.read_text_table(text, "csv" if path.name == _TIMEEVAL else str(file_format(path)))
+    columns, notes = formats.read_text_table(text, "csv" if path.name == TIMEEVAL_SCORES else str(file_format(path)))
     return Table(stem_of(path), columns, text.where, notes, from_file=True)

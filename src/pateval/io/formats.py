@@ -127,9 +127,10 @@ def _split(line: str, mark: str) -> list[str]:
 def _require_header(header: Sequence[str], where: str) -> None:
     if header and all(is_number(cell) for cell in header):
         shown = ", ".join(header[:4]) + (" ..." if len(header) > 4 else "")
-        raise TableError(
-            f"{where}: the first line holds numbers ({shown}), not names; put a line such as label,score above it"
-        )
+        remedy = "put a line such as label,score above it"
+        if len(header) == 1:
+            remedy += "; of scores alone, name the folder of their labels with --labels"
+        raise TableError(f"{where}: the first line holds numbers ({shown}), not names; {remedy}")
 
 
 def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Columns:

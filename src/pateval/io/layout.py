@@ -303,6 +303,8 @@ def _find_label(roles: _Roles, reading: Reading, channels: Sequence[str]) -> str
     label = reading.label or roles.guess("label", guesses.LABELS)
     if label is None:
         remedy = ", or give the anomalies in a file of their own with --events FILE (events=...)"
+        if roles.source.folder_layout:
+            remedy += ", or labels in a folder of their own with --labels FOLDER (labels=...)"
         raise TableError(roles.not_found("label") + remedy)
     return label
 

@@ -24,7 +24,7 @@ from pateval.io.folders import is_tree, open_folder
 from pateval.io.layout import LAYOUTS, Layout, Reading, common_affix, find_layout
 from pateval.io.series import LabelledSeries, ScoredSeries
 from pateval.io.source import ParquetFiles, Table, without_times
-from pateval.io.units import Unit, interleaving_note, labelled_series, list_units
+from pateval.io.units import UNNAMED_SERIES, Unit, interleaving_note, labelled_series, list_units
 from pateval.validation.wording import in_words, listed, named_error
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
@@ -276,6 +276,9 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple
         raise TableError(f"data must be paths, tables or mappings of arrays; got {type(data).__name__}")
     if not items:
         raise TableError("there is nothing to evaluate: no files, no tables")
+    others = {
+        os.path.realpath(path) for path in (reading.events, reading.ignore) if isinstance(path, (str, os.PathLike))
+    }
     seen: set[str] = set()
     for number, item in enumerate(items):
         if not isinstance(item, (str, os.PathLike)):
@@ -287,11 +290,13 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple
                 f"data must be paths, tables or mappings of arrays; no path is as long as {in_words(item)}"
             )
         is_whole = reading.labels is not None or (reading.layout is not None and os.path.isdir(item))
-        if is_whole or is_tree(item):
-            yield str(item), partial(open_folder, item, reading.layout, reading.labels, reading.label or "")
+        if is_whole or is_tree(item, others):
+            yield str(item), partial(open_folder, item, reading.layout, reading.labels, reading.label or "", others)
             continue
         for path in expand(item):
             target = os.path.realpath(path)  # not by Path.resolve, which raises where a link leads to itself
+            if target in others and os.fspath(path) != os.fspath(item):
+                continue  # a file of events among those of scores
             if target in seen:
                 notes.append(f"{path}: named more than once; it is read once")
                 continue
@@ -365,7 +370,10 @@ def unevenness(jobs: JobTable) -> Iterator[str]:
         different = detector_of_run[np.flatnonzero((column > 0) & (column != usual))]
         odd = [jobs.detectors[d] for d in dict.fromkeys(different.tolist())]
         others = ", ".join(str(length) for length in steps.tolist() if length != usual)
-        yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}"
+        remedy = ""
+        if jobs.series == (UNNAMED_SERIES,):
+            remedy = "; files of several series are told apart in a folder for each detector, or called pump__lstm.csv"
+        yield f"series {jobs.series[s]!r} has {usual} steps, but {others} for {listed(odd)}{remedy}"
 
 
 def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan | None, list[str]]:
@@ -398,7 +406,8 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
             else:
                 labels = None if layout.labels_folder is None else _found(layout.labels_folder, places)
                 way = layout.folder_layout if layout.folder_layout in LAYOUTS else None
-                source = open_folder(found, way, labels, layout.label or "")
+                others = {os.path.realpath(place / where) for place in places for where in event_files}
+                source = open_folder(found, way, labels, layout.label or "", others)
             opened.append((source, layout, list_units(source, layout)))
         except (TableError, KeyError) as error:
             problems.append(f"{path}: the input can no longer be read: {error}")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Indices = npt.NDArray[np.int64]
 
+UNNAMED_SERIES = "series"  # the one of files that are a detector each
 SCORES, CHANCE, LOOK = "scores", "chance", "missing scores"
 _CARRIED_JOBS = 16  # most jobs of a batch whose series are in memory, and so travel to the worker with it
 _FEW_JOBS = 8  # of a batch for chance, each of which takes as long as several detectors
@@ -214,7 +215,7 @@ def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -
         return detector, values[layout.series], run
     # A file per detector holds the same unnamed series in each; a file with several detectors is itself the series.
     by_file = layout.named_by_file and layout.detector is None
-    return detector, "series" if by_file or source.name is None else source.name, run
+    return detector, UNNAMED_SERIES if by_file or source.name is None else source.name, run
 
 
 def _group(layout: Layout, unit: Unit) -> tuple[str, ...]:
