@@ -62,6 +62,7 @@ numbers are TSB-AD's, faults included. These are: F1s without predictions, but f
 thresholds evenly spaced between the lowest and the highest score, so that one outlier hides the rest; 0.00001 is added
 to the denominator of the best Standard-F1; PA-F1 does not fill the first step of the series; Event-based-F1 does not
 see the last step of an event at its end; R-based-F1 is 0 where all is predicted, Affiliation-F NaN where nothing is.
+Give labels as 0 and 1: R-based-F1 of TSB-AD is another number where they are booleans, ours is the same.
 `python benchmarks/drop_ins.py` compares them with the real package on 200 random series and NAB. The rest of this page
 is for new code.
 
