@@ -325,6 +325,7 @@ def test_two_files_are_never_one_series(labels):
 def test_scores_alone():
     """Without --labels, a sentence says what is missing."""
     write("runs/lstm/pump.npy", SCORES["lstm", "pump"])
+    write("runs/lstm/labels.npy", LABELS["pump"])
     refused(
         "runs: the folder holds no tables with labels, but files such as lstm/pump.npy; where these are scores, name "
         "the folder of their labels with --labels"

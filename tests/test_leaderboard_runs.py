@@ -228,7 +228,7 @@ def test_the_same_run_twice_is_refused(tmp_path: Path) -> None:
     first, second = (tmp_path / folder / "lstm.parquet" for folder in ("x", "y"))
     assert message_of(pv.leaderboard, [tmp_path / "x", tmp_path / "y"], metrics=["auc_roc"]) == (
         f"{second}: detector 'lstm' on series 'a', run '0', is also in {first}; detectors are named by their files, so "
-        "rename one of the two, or leave it out"
+        "rename one of the two, leave it out, or name the folder that holds the folders of both"
     )
 
 

@@ -109,7 +109,7 @@ def test_two_files_of_one_name(tmp_path):
     files = [tmp_path / "a" / "lstm.parquet", tmp_path / "b" / "lstm.parquet"]
     assert message_of(make_plan, files) == (
         f"{files[1]}: detector 'lstm' on series 'series' is also in {files[0]}; detectors are named by their files, so "
-        "rename one of the two, or leave it out"
+        "rename one of the two, leave it out, or name the folder that holds the folders of both"
     )
     plan = make_plan(files, keep_going=True)
     assert len(plan.jobs) == 1

@@ -175,8 +175,7 @@ def get_metrics(
     evenly spaced between the lowest and the highest score, which a single outlier makes useless; 0.00001 is added to
     the denominator of the best Standard-F1; PA-F1 does not fill the first step of the series, Event-based-F1 does not
     see the last one where an event ends there; R-based-F1 is 0 where everything is predicted, and Affiliation-F NaN
-    where nothing is. Two things are ours: a window above 1,000 that is longer than the series is taken as long as the
-    series, and labels as booleans give the numbers of 0 and 1, where R-based-F1 of the original is another one.
+    where nothing is. A window above 1,000 that is longer than the series is taken as long as the series; that is ours.
 
     Examples
     --------

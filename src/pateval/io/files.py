@@ -228,10 +228,11 @@ def _without_tables(folder: Path) -> TableError:
     files = [
         Path(level, name) for level, _, names in levels for name in sorted(names) if not name.startswith((".", "_"))
     ]
-    alone = next((file for file in files if file_format(file) == "npy" or file.name == TIMEEVAL_SCORES), None)
-    if alone is not None:
+    alone = [file for file in files if file_format(file) == "npy" or file.name == TIMEEVAL_SCORES]
+    if alone:
+        scores = next((file for file in alone if "label" not in file.name.lower()), alone[0])
         return TableError(
-            f"{folder}: the folder holds no tables with labels, but files such as {alone.relative_to(folder)}; where "
+            f"{folder}: the folder holds no tables with labels, but files such as {scores.relative_to(folder)}; where "
             "these are scores, name the folder of their labels with --labels"
         )
     odd = next((file for file in files if _why_not_read(file)), None)

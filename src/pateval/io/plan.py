@@ -243,7 +243,8 @@ class _JobTableBuilder:
                 of_run = f", run {unit.run!r}," if unit.run else ""
                 raise TableError(
                     f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
-                    f"detectors are named by their files, so rename one of the two, or leave it out"
+                    f"detectors are named by their files, so rename one of the two, leave it out, or name the folder "
+                    f"that holds the folders of both"
                 )
         columns = {name: place for place, name in enumerate(layout.scores)}
         rows = []

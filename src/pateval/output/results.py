@@ -6,7 +6,6 @@ takes no other base: the fields, and the public class of these fields and `Resul
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
@@ -163,7 +162,9 @@ def build_frame(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 
 def choose_backend(backend: str | None) -> str:
     """Return the backend asked for, or the first one that is installed; refuse what is not known."""
-    chosen = backend or next(name for name in BACKENDS if importlib.util.find_spec(name))
+    from importlib.util import find_spec  # loading it takes a millisecond, which a first number can do without
+
+    chosen = backend or next(name for name in BACKENDS if find_spec(name))
     if chosen not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(map(repr, BACKENDS))}; got {chosen!r}")
     return chosen
