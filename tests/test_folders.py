@@ -178,6 +178,22 @@ def test_a_board_is_verified():
     console("verify", "board", status=1)
 
 
+def test_labels_by_the_name_of_their_column():
+    for (detector, series), scores in SCORES.items():
+        write(f"runs/{detector}/{series}.npy", scores)
+    for series, labels in LABELS.items():
+        write(f"truth/{series}.csv", pd.DataFrame({"label": labels[::-1], "fault": labels}))
+    found, values = board_of("runs", labels="truth", label="fault")
+    assert values == EXPECTED
+    found.save("board")
+    console("verify", "board")
+    refused(
+        "truth/pump.csv: there is no label column 'alarm'; its columns are 'label', 'fault'",
+        labels="truth",
+        label="alarm",
+    )
+
+
 def refused(message, **options):
     with raises_exactly(TableError, message):
         make_plan("runs", Reading(**options))

@@ -25,7 +25,7 @@ from pateval.io.files import (
     stem_of,
     visible,
 )
-from pateval.io.source import Column, Table, concatenated
+from pateval.io.source import Column, Table, concatenated, missing_column
 from pateval.time.dates import is_time
 from pateval.validation.wording import listed
 
@@ -363,9 +363,10 @@ def _joined(
             )
         labels = known[own] if own in known else known.setdefault(own, _labels(own, label))
         scores = _scores(path)
-        if scores.size != labels["label"].size:
+        size = next(iter(labels.values())).size
+        if scores.size != size:
             raise TableError(
-                f"{path}: there are {scores.size} scores, and {labels['label'].size} labels in {own}; one "
+                f"{path}: there are {scores.size} scores, and {size} labels in {own}; one "
                 "score per time step is needed, and scores of windows become such by pateval.scores_from_windows"
             )
         constants = {name: np.full(scores.size, value) for name, value in names.items()}
@@ -379,6 +380,8 @@ def _joined(
 def _labels(path: Path, label: str) -> dict[str, Column]:
     """Labels of one series, and its times where there is a column of them."""
     table = _table(path)
+    if label not in ("", "label", *table.columns) and len(table.columns) > 1:
+        raise missing_column(str(path), label, table.columns, "label")
     names = [label] if label in table.columns else guesses.equals(table.columns, guesses.LABELS)
     names = [*table.columns] if len(table.columns) == 1 else names
     if len(names) != 1:
@@ -387,7 +390,7 @@ def _labels(path: Path, label: str) -> dict[str, Column]:
             f"{listed([*table.columns], 20)}"
         )
     times = [name for name in table.columns if guesses.is_time(name) and is_time(table.columns[name][0])]
-    return {"label": table.columns[names[0]]} | ({"time": table.columns[times[0]]} if len(times) == 1 else {})
+    return {label or "label": table.columns[names[0]]} | ({"time": table.columns[times[0]]} if len(times) == 1 else {})
 
 
 def _scores(path: Path) -> Column:

@@ -152,7 +152,7 @@ def make_plan(
             refuse(where, error)
     if reading.layout is not None and opened and not any(source.folder_layout for source in opened):
         raise TableError(f"{opened[0].where}: a layout is that of a folder with sub-folders; leave --layout out")
-    named = reading if reading.labels is None else replace(reading, label=None)
+    named = reading
     for role, default in (("label", DEFAULT_LABEL), ("score", DEFAULT_SCORE)):
         if reading.defaults and getattr(reading, role) == default and not any(default in one.kinds() for one in opened):
             named = replace(named, label=None) if role == "label" else replace(named, score=None)
