@@ -91,7 +91,21 @@ def with_holes(folder):
     return [write(folder, "zeta", 0.9), write(folder, "beta", 0.5, series=(0, 2)), write(folder, "alpha", 0.2)]
 
 
+def with_values(folder, files=None):
+    """What was measured stands in all files but the first, and the rules follow from it."""
+    files = files or three(folder)
+    for file in files[1:]:
+        table = pq.read_table(file)
+        values = np.random.default_rng(7).normal(size=(4, 80))[
+            [int(name[1:]) for name in table["series"].to_pylist()[::80]]
+        ]
+        pq.write_table(table.append_column("value", pa.array(values.ravel())), file)
+    return files
+
+
 CASES = {
+    "values": (with_values, {}),
+    "values and gaps": (lambda folder: with_values(folder, with_gaps(folder)), {"missing": "ignore"}),
     "detectors": (three, {}),
     "series": (lambda folder: by_series(three(folder), folder)[:3], {}),
     "runs": (with_runs, {"run": "run", "detector": "detector"}),
@@ -121,6 +135,9 @@ def grown(files, folder, **given):
 def assert_same(folder, expected):
     for name in set(OUTPUTS) - set(ASIDE):
         there = (expected / name).exists()
+        if (expected / name).is_dir():
+            assert_same(folder / name, expected / name)
+            continue
         assert (folder / name).exists() == there, name
         assert not there or (folder / name).read_bytes() == (expected / name).read_bytes(), name
     found, wanted = (json.loads((where / "run.json").read_text()) for where in (folder, expected))
@@ -148,12 +165,23 @@ def test_a_threshold_of_a_detector_that_is_there_hinders_nobody(tmp_path):
     assert_same(tmp_path / "board", tmp_path / "at once")
 
 
-@pytest.mark.parametrize("case", ["detectors", "runs", "gaps", "moved labels"])
+@pytest.mark.parametrize("case", ["detectors", "runs", "gaps", "moved labels", "values", "values and gaps"])
 def test_a_board_that_grew_is_what_its_inputs_give(case, tmp_path):
     write_files, given = CASES[case]
     folder = grown(write_files(tmp_path / "scores"), tmp_path / "board", **given)
     assert pv.verify(folder, all=True, workers=1).agrees
     assert pv.verify(folder, sample=2, workers=1).agrees
+
+
+def test_files_that_were_read_twice_for_other_columns_are_read_twice_again(tmp_path):
+    labels = labels_of(0)
+    columns = {name: np.random.default_rng(seed).random(80) for seed, name in enumerate(("one", "two", "three"))}
+    pq.write_table(pa.table({"label": labels, **columns}), tmp_path / "wide.parquet")
+    board = computed([tmp_path / "wide.parquet"], score=["one"])
+    for name in ("two", "three"):
+        board = board.add(str(tmp_path / "wide.parquet"), score=[name], workers=1)
+    board.save(tmp_path / "board")
+    assert pv.verify(tmp_path / "board", all=True, workers=1).agrees
 
 
 def test_inputs_that_were_named_from_elsewhere_are_found_again(tmp_path, monkeypatch):
@@ -168,8 +196,9 @@ def test_inputs_that_were_named_from_elsewhere_are_found_again(tmp_path, monkeyp
     assert pv.verify(tmp_path / "board", all=True, workers=1).agrees
 
 
-def test_other_metrics_of_all_that_is_there(tmp_path):
-    files = three(tmp_path / "scores")
+@pytest.mark.parametrize("write_files", [three, with_values])
+def test_other_metrics_of_all_that_is_there(write_files, tmp_path):
+    files = write_files(tmp_path / "scores")
     computed(files, metrics=METRICS).save(tmp_path / "at once")
     board = computed(files, metrics=METRICS[:1])
     board.add(list(map(str, files)), metrics=METRICS[1:], workers=1).save(tmp_path / "board")

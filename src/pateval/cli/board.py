@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Options that a leaderboard has been computed with, and that hold for what is added to it.
 _OF_BOARD = (
     *("results", "early", "delay", "window", "threshold", "max_gap", "missing", "pooled", "chance", "seed"),
-    *("rank_by", "event_draws", "doubt"),
+    *("rank_by", "event_draws", "doubt", "one_liners"),
 )
 
 
@@ -52,6 +52,7 @@ _OF_BOARD = (
 @options.rank_by
 @options.control
 @options.by_kind
+@options.one_liners
 @options.workers
 @options.dask
 @option("--cache=DIR", "Finished work is kept here; by default in the output's cache.", type=FOLDER)
@@ -260,7 +261,7 @@ def _computed_as(table: str, files: Files, columns: Given, parameters: Given, **
 
     metrics = parameters["metrics"] or list(leaderboard_from_results(table).metrics)
     # Chance, events and labels in doubt are beyond what can be set beside given values.
-    work |= {"event_draws": 0, "doubt": None}
+    work |= {"event_draws": 0, "doubt": None, "one_liners": False}
     return _computed(files, columns, {**parameters, "metrics": metrics, "chance": 0}, **work)
 
 

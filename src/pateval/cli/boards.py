@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -96,6 +97,7 @@ def check(entry: Path, against: Path | None, labels: Path | None, data: str | No
 @option("--private=DIR", "Keep board and cache here, and not in SITE/board; needed with --labels.", type=FOLDER)
 @option("--day=YYYY-MM-DD", "That of the history's new line; today by default.", type=click.DateTime(["%Y-%m-%d"]))
 @options.measures(options.chance, options.seed)
+@options.one_liners
 @options.workers
 @options.dask
 def build(
@@ -105,6 +107,7 @@ def build(
     private: Path | None,
     day: datetime | None,
     parameters: Given,
+    one_liners: Any,
     workers: int | None,
     dask: str | None,
 ) -> None:
@@ -116,7 +119,7 @@ def build(
     from pateval.cli.board import place_of_work
     from pateval.entries import build
 
-    kept: Given = {"labels": labels, "private": private, "day": day and day.date()}
+    kept: Given = {"one_liners": one_liners, "labels": labels, "private": private, "day": day and day.date()}
     with place_of_work(dask, workers) as place:
         built = build(entries, site, progress=True, **kept, **place, **parameters)
     tell_all((*built.board.failures, *built.board.warnings))

@@ -114,6 +114,11 @@ def read_by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parame
     return callback
 
 
+def _files_or_none(files: Any) -> list[str] | bool | None:
+    """Read an option that names files, or says "none"."""
+    return False if files == ("none",) else list(files) or None
+
+
 def _lengths(text: str) -> tuple[Any, ...]:
     """Read numbers of steps, ``100``, ``0,100`` or ``0..100``, or durations, ``10min`` or ``0min,2h``."""
     from pateval.time.clocks import canonical_lengths
@@ -333,6 +338,13 @@ by_kind = option(
     "--kinds by",
     "Judge each kind of event by itself, too: short, medium and long ones, or those of each class of labels.",
     type=click.Choice(["length", "class"]),
+)
+one_liners = option(
+    "--one-liners=FILE|none",
+    "Scores of what needs no training, such as `pateval detect moving_median ...` writes; by default a constant and "
+    "four rules on the values of the series, where FILE has a column of them. May be repeated.",
+    multiple=True,
+    callback=read_by(_files_or_none),
 )
 dask = option("--dask=ADDRESS", "Compute on a Dask cluster, for example tcp://host:8786.")
 workers = option("--workers=N", "Processes here; one per core by default.", type=AT_LEAST_1)

@@ -48,7 +48,7 @@ PREDICTIONS = ("prediction", "predictions", "predicted", "pred", "y_pred")
 _FORECASTS = ("yhat", "y_hat", "forecast", "forecasts")
 _STEPS = ("step", "index", "t", "row", "id", "run", "seed", "")
 _RUNNING_NUMBERS = ("step", "index", "t")
-_VALUES = ("value", "values", "data", "y", "x", "threshold", "thresholds", "temperature", "pressure", "humidity")
+_VALUES = ("value", "values", "data", "y", "x", "temperature", "pressure", "humidity")
 _NUMBERED = re.compile(r"(f|x|v|feature|feat|col|column|var|sensor|channel|value|dim)_?\d+")
 _LIMITS = re.compile(
     r"(yhat|y_hat|forecast|prediction|pred)_(lower|upper|low|high|lo|hi)(_\d+)?|threshold_.*|.*_threshold"
@@ -133,15 +133,20 @@ def is_prediction(name: str) -> bool:
 
 
 def is_value(name: str) -> bool:
-    """Whether a column is called like what was measured: ``value``, ``temperature``, ``f00``.
+    """Whether a column is called like what was measured, ``value``, ``temperature``, ``f00``, or like a threshold.
 
     Examples
     --------
     >>> [name for name in ("f37", "Sensor 1", "threshold", "lstm", "usad2") if is_value(name)]
     ['f37', 'Sensor 1', 'threshold']
     """
+    return is_measured(name) or plain(name) in ("threshold", "thresholds") or plain(name).endswith("_threshold")
+
+
+def is_measured(name: str) -> bool:
+    """Whether a column is called like what was measured, a threshold aside."""
     known = plain(name)
-    return known in _VALUES or known.endswith("_threshold") or bool(_NUMBERED.fullmatch(known))
+    return known in _VALUES or bool(_NUMBERED.fullmatch(known))
 
 
 def channel_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -102,6 +102,8 @@ class Layout:
     ignored: EventIntervals | None = None
     folder_layout: str = ""  # what sub-folders and files name, where a whole folder was read
     labels_folder: str | None = None  # where its labels lie
+    values: tuple[str, ...] = ()  # what was measured, called like that and without another role
+    one_liners: bool = False  # the scores are `pateval.rules.ONE_LINERS` of these values, and no columns
     affix: str = ""  # what the columns or files of all detectors begin or end with, and detectors are named without
 
     @property
@@ -209,6 +211,7 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         time_zone=reading.time_zone,
         folder_layout=source.folder_layout,
         labels_folder=None if reading.labels is None else os.fspath(reading.labels),
+        values=tuple(name for name in roles.left() if name not in scores and _is_measured(roles, name)),
     )
     layout = layout if reading.events is None else _with_events(source, layout, reading)
     is_column = reading.ignore is None or reading.ignored_column is not None
@@ -378,6 +381,10 @@ def _guess_scores(roles: _Roles) -> list[str]:
     if not hint and others and all(map(guesses.is_value, others)):
         hint = "; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     raise NoScoresError(roles.not_found("score") + hint)
+
+
+def _is_measured(roles: _Roles, name: str) -> bool:
+    return roles.kinds[name] == "number" and guesses.is_measured(name)
 
 
 def _may_be_score(source: Source, name: str, kind: str) -> bool:

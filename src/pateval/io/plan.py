@@ -158,7 +158,7 @@ def make_plan(
             named = replace(named, label=None) if role == "label" else replace(named, score=None)
     sources: list[Source | Path] = []
     layouts: list[Layout] = []
-    table = _JobTableBuilder()
+    table = JobTableBuilder()
     kept_bytes = 0
     understood: list[tuple[Source, Layout]] = []
     for source in opened:
@@ -227,7 +227,7 @@ def _notes_on_names(source: Source, layout: Layout) -> tuple[str, ...]:
     return tuple(note.replace(guessed, named) for note in layout.notes)
 
 
-class _JobTableBuilder:
+class JobTableBuilder:
     """Collects the units of source after source in arrays."""
 
     def __init__(self) -> None:
@@ -416,7 +416,7 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
         return None, problems
     # What stands in several inputs was replaced when the board grew.
     last = {_key(unit): place for place, (_, _, units) in enumerate(opened) for unit in units}
-    table = _JobTableBuilder()
+    table = JobTableBuilder()
     for place, (source, layout, units) in enumerate(opened):
         table.add([unit for unit in units if last[_key(unit)] == place], layout, source.where)
     sources, found_layouts, _ = zip(*opened, strict=True)

@@ -27,7 +27,8 @@ from pateval.io.source import (
     numpy_column,
     object_array,
 )
-from pateval.validation.arrays import BoolArray
+from pateval.rules import one_liner
+from pateval.validation.arrays import BoolArray, number_array
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
     if layout.channels and scores:
         shared += layout.scores
     columns_of_scores = dict.fromkeys(unit.score for unit in waiting if unit.score) if scores and layout.scores else {}
+    if layout.one_liners and scores:
+        shared, columns_of_scores = [*shared, *layout.values], {}
     names = list(dict.fromkeys((*keys, *shared, *columns_of_scores))) or [next(iter(source.kinds()))]
     if isinstance(source, ParquetFiles):
         # Series are evaluated one by one, which takes several times as much as to hold them meanwhile.
@@ -156,6 +159,9 @@ def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str
     if layout.channels:
         labels = _stacked([joined(name) for name in layout.channels])
         scores = _stacked([joined(name) for name in layout.scores])
+    if layout.one_liners and layout.values[0] in pieces[0]:
+        values = [number_array(joined(name), name, allow_missing=True) for name in layout.values]
+        scores = one_liner(unit.score, np.stack(values, axis=1))
     rows = joined(_ROWS)
     where, first_row = source.locate(unit.start, unit.stop)
     item = ScoredSeries(
@@ -204,7 +210,9 @@ def _detector_columns(layout: Layout) -> tuple[str, ...]:
 def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -> tuple[str, str, str]:
     """Name detector, series and run of one group of rows."""
     values = dict(zip(layout.keys, group, strict=True))
-    if layout.detector is not None:
+    if layout.one_liners:
+        detector = score
+    elif layout.detector is not None:
         detector = values[layout.detector]
         if len(layout.scores) > 1:
             detector = f"{detector}:{score}"

@@ -48,6 +48,8 @@ SCORES_AS_TEXT, CONTENTS, TIMINGS, SIGNIFICANCE = "scores.csv", "contents.csv", 
 JOBS, SERIES = "jobs.parquet", "series.parquet"
 FORMAT = 4
 """Raised when a folder is laid out otherwise; boards of other formats are refused with what to do."""
+ONE_LINERS = "one-liners"
+"""Folder with what stands beside the detectors, a leaderboard as well."""
 PARTIAL = "scores.partial"
 """Folder with what is finished, while the work goes on."""
 CELLS = ("detector", "series", "run", "metric", "value", "reason")
@@ -80,6 +82,11 @@ def save(board: Leaderboard, folder: str | os.PathLike[str], *, overwrite: bool 
         for name, table in tables.items():
             (write_parquet if name.endswith(".parquet") else write_csv)([table], target / name)
         names = [SCORES, SCORES_AS_TEXT, *tables]
+        if (target / ONE_LINERS / RUN).is_file():
+            shutil.rmtree(target / ONE_LINERS)
+        if board.one_liners is not None:
+            save(board.one_liners, target / ONE_LINERS)
+            names.append(f"{ONE_LINERS}/{RUN}")
         if not board.pooled:
             tests = (f"{json.dumps(metric)}: {board.significance(metric).to_json()}" for metric in board.metrics)
             write_text("{" + ", ".join(tests) + "}", target / SIGNIFICANCE)
@@ -270,8 +277,8 @@ _KINDS_OF_WORK: dict[Any, tuple[str, ...]] = {
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
 _WHERE_THERE = (CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
-OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, RUN)
-"""All files that `save` may write."""
+OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, ONE_LINERS, RUN)
+"""All files and folders that `save` may write."""
 
 
 def tables_of(board: Leaderboard) -> dict[str, Any]:
@@ -304,7 +311,7 @@ def load(folder: str | os.PathLike[str], *, check: bool = True) -> Leaderboard:
             f"says what differs, and computing the leaderboard again makes it anew"
         )
     try:
-        return _board(path, run)
+        return _board(path, run, check=check)
     except TableError:
         raise
     except Exception as error:  # files that anybody may have edited do not fit in more ways than can be listed
@@ -373,7 +380,7 @@ def _text_digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
+def _board(folder: Path, run: Mapping[str, Any], *, check: bool) -> Leaderboard:
     from pateval.leaderboards.result import Leaderboard
 
     for kind, names in _KINDS.items() if run.get("computed_elsewhere") else (*_KINDS.items(), *_KINDS_OF_WORK.items()):
@@ -396,6 +403,7 @@ def _board(folder: Path, run: Mapping[str, Any]) -> Leaderboard:
         **{name: run[name] for name in ("rank_by", "signatures", "own_signatures")},
         pooled=int(run["pooled"]),
         **{name: tuple(run[name]) for name in ("coarse", "notes", "warnings", "failures")},
+        one_liners=load(folder / ONE_LINERS, check=check) if (folder / ONE_LINERS / RUN).is_file() else None,
     )
     if not run.get("doubt"):
         return board

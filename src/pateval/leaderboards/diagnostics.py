@@ -43,6 +43,14 @@ _OF_EVENTS = tuple(one.name for one in fields(EventSpacing))  # the series first
 COUNTS = ("ignored", "missing", "evaluated", "events", "events_left_out")
 """What the table of jobs has of `StepCounts`, null where no step is left out and no score is missing."""
 
+# What decides that two series are the same, as the table of series has it, and what it is called.
+TRUTH = {
+    "recorded": "have another number of steps",
+    "labels": "have other labels, or other steps to ignore",
+    "clock": "were recorded at other times",
+    "left_out": "leave out other steps for want of a score",
+}
+
 
 def series_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """What all detectors of a series have in common, as columns."""
@@ -302,3 +310,12 @@ def _unranked(board: Leaderboard) -> Iterator[BoardCheck]:
             f"without any value and so left out of the ranks under {listed(metrics)}: {listed(names, 8)}",
             "Look up the reasons in the scores; rank by a metric that every detector has.",
         )
+
+
+def other_series(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
+    """Say which series are not the same on two boards, and in what."""
+    known, new = ({row["series"]: row for row in rows_of(board.series_table)} for board in (first, second))
+    both = [(known[name], row) for name, row in new.items() if name in known and row["labels"]]
+    for name, what in TRUTH.items():
+        if other := [row["series"] for old, row in both if (old[name] or "") != (row[name] or "")]:
+            yield f"{len(other)} of {len(both)} series ({listed(other)}) {what}"

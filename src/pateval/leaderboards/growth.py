@@ -28,14 +28,6 @@ from pateval.leaderboards.tasks import Settings
 from pateval.output.text_table import plain
 from pateval.validation.wording import in_words, listed, one_line
 
-# What decides that two series are the same, as the table of series has it, and what it is called.
-_TRUTH = {
-    "recorded": "have another number of steps",
-    "labels": "have other labels, or other steps to ignore",
-    "clock": "were recorded at other times",
-    "left_out": "leave out other steps for want of a score",
-}
-
 
 def add(
     board: Leaderboard,
@@ -140,10 +132,17 @@ def merge(
         moved = _concatenated([one.doubt.value_table(one.series) for one in boards if one.doubt is not None])
         board = replace(board, doubt=doubt_of(moved, run["doubt"], board))
     differing = dict.fromkeys(check for part in boards for check in part.checks if check.code == "labels-differ")
-    board = diagnostics.with_checks(board, differing, measures)
+    board = diagnostics.with_checks(replace(board, one_liners=_one_liners(first, second)), differing, measures)
     derived = [_derived_notes(part) for part in boards]
     of_reading = [note for part, known in zip(boards, derived, strict=True) for note in part.notes if note not in known]
     return replace(board, notes=(*merged_notes(of_reading), *_derived_notes(board)))
+
+
+def _one_liners(first: Leaderboard, second: Leaderboard) -> Leaderboard | None:
+    """What stands beside the detectors of both; that of the second where it has the same."""
+    if first.one_liners is None or second.one_liners is None:
+        return first.one_liners or second.one_liners
+    return merge(first.one_liners, second.one_liners, overwrite=True, names=("the one-liners", "those of the other"))
 
 
 def _derived_notes(board: Leaderboard) -> list[str]:
@@ -183,7 +182,7 @@ def _objections(first: Leaderboard, second: Leaderboard, *, overwrite: bool) -> 
         texts = [board.signatures[metric].rpartition("|")[0] for board in (first, second)]
         if texts[0] != texts[1]:
             yield f"{metric} is measured otherwise or of another definition, {texts[1]} instead of {texts[0]}"
-    yield from _other_series(first, second)
+    yield from diagnostics.other_series(first, second)
     for name in sorted({*first.detectors} & {*second.detectors}):
         if (name in first.predicting) != (name in second.predicting):
             yield f"detector {in_words(name)} has scores of 0 and 1 only in one of them"
@@ -195,14 +194,6 @@ def _objections(first: Leaderboard, second: Leaderboard, *, overwrite: bool) -> 
     elif not overwrite:
         yield from already_there(first, second.digests)
     yield from _new_runs(first, second)
-
-
-def _other_series(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
-    known, new = ({row["series"]: row for row in diagnostics.rows_of(board.series_table)} for board in (first, second))
-    both = [(known[name], row) for name, row in new.items() if name in known]
-    for name, what in _TRUTH.items():
-        if other := [row["series"] for old, row in both if (old[name] or "") != (row[name] or "")]:
-            yield f"{len(other)} of {len(both)} series ({listed(other)}) {what}"
 
 
 def _new_runs(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
@@ -274,7 +265,8 @@ def _record(first: Leaderboard, second: Leaderboard, *, several: bool, units: in
     old, new = (plain(dict(board.run)) for board in (first, second))
     directory = old["reading"]["directory"]
     new = _anchored(new) if new["reading"]["directory"] != directory else new
-    kept = [place for place, path in enumerate(old["inputs"]) if path not in new["inputs"]]
+    again = list(_inputs_as_read(new))  # a file may be read twice, for other columns
+    kept = [place for place, found in enumerate(_inputs_as_read(old)) if found not in again]
     readings = [run["reading"] for run in (old, new)]
     shift = len(readings[0]["layouts"])
     reading = {
@@ -309,6 +301,13 @@ def _record(first: Leaderboard, second: Leaderboard, *, several: bool, units: in
         **{name: old[name] + new[name] for name in ("computed", "from_cache", "failed")},
         "seconds": round(old["seconds"] + new["seconds"], 3),
     }
+
+
+def _inputs_as_read(run: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each input with how it was read."""
+    reading = run["reading"]
+    for path, number in zip(run["inputs"], reading["layout_of_input"], strict=True):
+        yield path, reading["layouts"][number]
 
 
 def _anchored(run: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
 from pateval.evaluation.values import deviation
+from pateval.leaderboards.one_liners import IN_THE_MEAN, NO_ONE_LINERS, baseline_of, mean_of_rows
 from pateval.leaderboards.significance import lead_of
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pateval.leaderboards.significance import Significance
 
 COARSE = "coarse"
+ONE_LINER = "rule"
 _LONGEST_NAME = 30  # characters of a detector's name on a terminal
 
 
@@ -38,7 +40,7 @@ class Overview(NamedTuple):
     @property
     def to_the_right(self) -> list[bool]:
         """Which columns hold numbers."""
-        return [place not in (0, 2) for place in range(len(self.header))]
+        return [name not in ("detector", "alike", "beats") for name in self.header]
 
 
 def headline(metrics: Sequence[str], rank_by: str) -> list[str]:
@@ -59,6 +61,7 @@ def make_overview(board: Leaderboard) -> Overview:
     rows = {(row["detector"], row["metric"]): row for row in board.summary_rows}
     found = None if board.pooled else board.significance()
     letters = {} if found is None else alike_texts(found)
+    best = baseline_of(board, main)
     body = []
     for detector in board.best_first(main):
         row = rows[detector, main]
@@ -68,6 +71,7 @@ def make_overview(board: Leaderboard) -> Overview:
                 f"{detector} ({COARSE})" if detector in board.coarse and "pate" in shown else detector,
                 "" if row["mean_rank"] is None else f"{row['mean_rank']:.2f}",
                 letters.get(detector, ""),
+                best.beaten_by.get(detector, "") if best is not None else "",
                 _marked(board, row),
                 limits,
                 "" if row.get("run_std") is None else _figure(row["run_std"]),
@@ -77,13 +81,26 @@ def make_overview(board: Leaderboard) -> Overview:
                 *(_marked(board, rows[detector, metric]) for metric in shown[1:]),
             ]
         )
+    body += _one_liner_rows(board, shown)
     named = [board.label(metric) for metric in shown]
-    header = ["detector", f"rank ({main})", "alike", named[0], "95 %", "run sd", "label sd", "rank kept", "skill"]
-    header += named[1:]
-    always = (0, *range(3, 4), *range(9, len(header))) if board.pooled else (0, 1, 2, 3, *range(9, len(header)))
+    header = ["detector", f"rank ({main})", "alike", "beats", named[0], "95 %", "run sd", "label sd", "rank kept"]
+    header += ["skill", *named[1:]]
+    always = (0, 4, *range(10, len(header))) if board.pooled else (0, 1, 2, 4, *range(10, len(header)))
     keep = [place for place in range(len(header)) if place in always or any(row[place] for row in body)]
     remarks = list(_remarks(board, found, [rows[detector, main] for detector in board.best_first(main)], shown, body))
     return Overview([header[place] for place in keep], [[row[place] for place in keep] for row in body], remarks)
+
+
+def _one_liner_rows(board: Leaderboard, shown: Sequence[str]) -> list[list[str]]:
+    """A row for each of the one-liners, the best under the metric that ranks first: they have means, and no ranks."""
+    means = {metric: mean_of_rows(board, metric) for metric in shown}
+    main = means[shown[0]]
+    order = sorted(main, key=lambda name: -main[name] if board.facts[shown[0]].higher_is_better else main[name])
+    return [
+        [f"{name} ({ONE_LINER})", "", "", "", _figure(main[name]), "", "", "", "", ""]
+        + [_figure(means[metric].get(name)) for metric in shown[1:]]
+        for name in order
+    ]
 
 
 def leader(board: Leaderboard, metric: str | None = None) -> str:
@@ -125,6 +142,11 @@ def _remarks(
     """What the columns and marks mean."""
     if line := leader(board):
         yield line
+    if (best := baseline_of(board, board.rank_by)) is not None:
+        word = f"; {IN_THE_MEAN}: its mean alone is better" if IN_THE_MEAN in best.beaten_by.values() else ""
+        yield f"{best.clause()}{word}"
+    else:
+        yield NO_ONE_LINERS
     if found is None:
         yield f"all steps of {board.pooled} series are one sample; there are no ranks"
     else:

@@ -21,6 +21,7 @@ from pateval.io.atomic import as_csv, write_csv, write_parquet
 from pateval.io.plan import saved_plan
 from pateval.leaderboards import board_files, render
 from pateval.leaderboards.arrays import table_of
+from pateval.leaderboards.one_liners import one_liner_dict
 from pateval.leaderboards.significance import known_detector, lead_of
 from pateval.leaderboards.tables import BoardValues
 from pateval.output.results import build_frame, choose_backend, columns_of_records
@@ -80,6 +81,9 @@ class Leaderboard(BoardValues):
         What all detectors of a series have in common: digests of labels and times, left-out steps, and how events lie.
     plan : Plan or None
         Where those are, for a report that shows them.
+    one_liners : Leaderboard or None
+        The same of what needs no training, such as a constant and rules of one line (see `leaderboard`); these are in
+        no rank and no test of the board.
     control : str
         The detector that the others are compared with where the board is shown (see `against`); empty where every two
         are compared. Saved tables compare every two.
@@ -161,6 +165,7 @@ class Leaderboard(BoardValues):
             "summary": self.summary_rows,
             **({} if tests is None else {"significance": tests.to_dict()}),
             **({} if lead is None else {"power": lead.to_dict()}),
+            **({} if self.one_liners is None else {"one_liners": one_liner_dict(self)}),
             **({} if self.doubt is None else {"doubt": self.doubt.to_dict()}),
         }
         found |= {name: getattr(self, name) for name in ("warnings", "failures", "notes")}

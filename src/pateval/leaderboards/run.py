@@ -29,6 +29,7 @@ from pateval.leaderboards.arrays import by_name, cells_of
 from pateval.leaderboards.board_files import PartialScores, already_there, refuse_other_board, require_parquet
 from pateval.leaderboards.collect import Collector, Work
 from pateval.leaderboards.doubt import DOUBT_DRAWS
+from pateval.leaderboards.one_liners import one_liner_plan, with_one_liners
 from pateval.leaderboards.result import POOLED, Leaderboard
 from pateval.leaderboards.significance import known_detector
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts
@@ -82,6 +83,7 @@ def leaderboard(
     doubt_draws: int = DOUBT_DRAWS,
     seed: int = 0,
     control: str | None = None,
+    one_liners: object = None,
     progress: bool | Report | None = None,
 ) -> Leaderboard:
     """Evaluate many detectors on many series under many metrics, and say what is evidence.
@@ -177,6 +179,9 @@ def leaderboard(
         Seed of random scores, resamples and moved edges.
     control : str, optional
         A detector that all others are compared with where the board is shown, as :meth:`Leaderboard.against` says.
+    one_liners : path, frame, mapping, or a collection of them, or False, optional
+        Scores of what needs no training, to stand beside the detectors and in no rank and test. By default a constant
+        and four rules on the values of the series, where ``data`` has such columns; False leaves them out.
     progress : bool or callable, optional
         True draws a bar on standard error; a callable gets ``(what, done, total)``.
 
@@ -214,6 +219,7 @@ def leaderboard(
         settings,
         rank_by=rank_by,
         control=control,
+        one_liners=one_liners,
         executor=executor,
         workers=workers,
         output=output,
@@ -233,6 +239,7 @@ def make_board(
     *,
     rank_by: MetricLike | None = None,
     control: str | None = None,
+    one_liners: object = None,
     executor: Executor | None = None,
     workers: int | None = None,
     keep_going: bool = False,
@@ -247,7 +254,8 @@ def make_board(
         require_parquet(others["output"])
     with WorkerPool(executor, workers, prepare=prepare_worker) as pool:
         plan = make_plan(data, reading, needs_times=settings.measures.needs_times, keep_going=keep_going)
-        for line in plan.notes:
+        beside = one_liner_plan(plan, one_liners, reading, settings.ids, others.get("base"))
+        for line in (*plan.notes, *(() if beside is None else beside.notes)):
             tell(line)
         if control is not None:
             known_detector(control, plan.detectors)
@@ -256,9 +264,21 @@ def make_board(
             settings = replace(settings, cache=result_cache.prepare(settings.cache))
         others |= {"keep_going": keep_going, "overwrite": flag(overwrite, "overwrite")}
         board = compute(plan, settings, pool=pool, rank_by=chosen, **others)
+        if beside is not None:
+            found = compute_beside(board, beside, settings, pool, others.get("progress"))
+            board = with_one_liners(board, found, is_given=one_liners is not None)
     for line in board.notes[len(plan.notes) :]:
         tell(line)
     return board if control is None else board.against(control)
+
+
+def compute_beside(
+    board: Leaderboard, plan: Plan, settings: Settings, pool: WorkerPool, progress: bool | Report | None = None
+) -> Leaderboard:
+    """Evaluate one-liners as the detectors of a board were, on the same steps, with the same chance."""
+    settings = replace(settings, measures=replace(settings.measures, thresholds=()), event_draws=0, doubt=0)
+    how: dict[str, Any] = {"rank_by": board.rank_by, "overwrite": True, "keep_going": True, "progress": progress}
+    return compute(plan, settings, pool=pool, base=board, **how)
 
 
 def choose_rank_by(rank_by: MetricLike | None, settings: Settings) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from pateval.leaderboards.doubt import LabelDoubt
 from pateval.leaderboards.significance import Significance, compare_detectors, known_detector
 from pateval.leaderboards.statistics import ChanceLevels, MetricFacts, MetricRanks, mean, number
 from pateval.output.results import Result, columns_of_records
+
+if TYPE_CHECKING:
+    from pateval.leaderboards.result import Leaderboard
 
 ROWS_AT_ONCE = 100_000
 _RANKS = ("metric", "detector", "mean_rank", "series_used", "series_dropped")
@@ -62,6 +65,7 @@ class BoardValues(Result):
     failures: tuple[str, ...] = ()
     run: Mapping[str, Any] = field(default_factory=dict)
     plan: Plan | None = None
+    one_liners: Leaderboard | None = None
     control: str = ""
 
     @classmethod

@@ -183,11 +183,41 @@ def verify(
     >>> found.agrees, found.values
     (True, 2)
     """
-    target = Path(folder)
+    options: dict[str, Any] = {"all": all, "seed": seed, "sample": sample, "workers": workers, "progress": progress}
+    found = _verified(Path(folder), **options)
+    beside = Path(folder) / board_files.ONE_LINERS
+    if not (beside / board_files.RUN).is_file():
+        return found
+    try:  # they were computed on the steps that count for the detectors, and have their chance
+        other = _verified(beside, base=board_files.load(folder, check=False), **options)
+    except TableError as error:
+        return replace(found, differences=(*found.differences, Difference("file", str(error))))
+    more = (one._replace(sentence=f"{beside.name}: {one.sentence}") for one in other.differences)
+    return replace(
+        found,
+        differences=(*found.differences, *more),
+        checked=found.checked + other.checked,
+        pairs=found.pairs + other.pairs,
+        values=found.values + other.values,
+        detectable=max(found.detectable, other.detectable),
+    )
+
+
+def _verified(
+    target: Path,
+    *,
+    all: bool,  # noqa: A002  # as in `verify`
+    sample: int,
+    seed: int,
+    workers: int | None,
+    progress: bool | Report | None,
+    base: Leaderboard | None = None,
+) -> Verification:
+    """Verify one folder, that of the detectors or, beside these, that of what needs no training."""
     sample, seed = positive_integer(sample, "sample"), non_negative_integer(seed, "seed")
     run = board_files.read_run(target)
     changed = board_files.changed_files(target, run)
-    found = Verification(str(folder), ())
+    found = Verification(str(target), ())
     try:
         saved = board_files.load(target, check=False)
         found = replace(found, differences=tuple(_table_differences(target, saved)))
@@ -210,6 +240,8 @@ def verify(
                 keep_going=True,
                 progress=progress,
                 binary=binary_detectors(plan) if settings.measures.needs_predictions else frozenset(),
+                base=base,
+                overwrite=base is not None,
             )
         differences = [
             *(Difference("input", line) for line in problems),
@@ -217,7 +249,7 @@ def verify(
             *(_whole_differences(saved, board, run) if whole and not problems else ()),
         ]
         found = Verification(
-            str(folder),
+            str(target),
             (*differences, *found.differences),
             chosen.size,
             pairs.size,

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.leaderboards.doubt import LabelDoubt
+from pateval.leaderboards.one_liners import baseline_of, mean_of_rows
 from pateval.leaderboards.render import leader
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.significance import Significance, lead_of
@@ -22,7 +23,8 @@ def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict
     """Say what a metric says of the detectors.
 
     ``leader`` is None where nothing orders them; ``against`` is the control, or else the leader, and ``tied`` are those
-    not told apart from it; ``claim``, ``evidence`` and ``power`` are a sentence each, or empty.
+    not told apart from it; ``rules`` has the means of what needs no training, and who beats the best of it. ``claim``,
+    ``evidence`` and ``power`` are a sentence each, or empty.
     """
     with_value = {row["detector"] for row in board.summary_rows if row["metric"] == metric and row["mean"] is not None}
     first = board.best_first(metric)[0]
@@ -39,8 +41,13 @@ def verdict(board: Leaderboard, metric: str, tests: Significance | None) -> dict
         return found | {"claim": f"Nothing orders the detectors under {metric}.", "evidence": evidence}
     tied, evidence = ([], "One sample is no evidence for any order.") if tests is None else evidence_of(tests.to_dict())
     clause = lead.clause() if tests is not None and (lead := lead_of(board, tests)) else ""
+    best = baseline_of(board, metric)
+    rules = None
+    if best is not None:
+        rules = {"best": best.name, "beaten_by": best.beaten_by, "means": mean_of_rows(board, metric)}
+    said = said if best is None else f"{said}; {best.clause()}"
     claim, power = (f"{text[:1].upper()}{text[1:]}{text and '.'}" for text in (said, clause))
-    about = {"leader": first, "against": board.control or first, "tied": tied}
+    about = {"leader": first, "against": board.control or first, "tied": tied, "rules": rules}
     return about | {"claim": claim, "evidence": evidence, "power": power}
 
 

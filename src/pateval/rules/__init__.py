@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "ONE_LINERS",
     "absolute_difference",
     "distance_to_moving_mean",
     "distance_to_moving_median",
@@ -29,6 +30,7 @@ __all__ = [
     "moving_variance",
     "moving_z_score",
     "nearest_window",
+    "one_liner",
     "past_variance",
     "past_z_score",
     "seasonal_difference",
@@ -39,12 +41,17 @@ __all__ = [
 
 FloatArray = npt.NDArray[np.float64]
 
+ONE_LINERS = ("constant", "moving_variance", "squared_difference", "moving_zscore", "moving_median")
+"""What boards set beside detectors, called as in `pateval detect`: nothing is trained, and no label is looked at."""
+
 # Share of the spread of a series below which a moving deviation is rounding, and counts as zero.
 _ROUNDING = 1e-9
 # Values of windows whose medians are taken at a time: bounds the memory.
 _VALUES_AT_A_TIME = 4_000_000
 # Periods that are looked for, in steps, and the window of a series that has none.
 _PERIODS, _WINDOW_WITHOUT_PERIOD = (4, 300), 100
+# Smallest deviation of the past that a z-score divides by, in deviations of the series.
+_FLOOR = 0.05
 # Steps of a series that a period is looked for in.
 _STEPS_FOR_A_PERIOD = 20_000
 
@@ -166,6 +173,37 @@ def usual_window(values: FloatArray) -> int:
     lags = np.flatnonzero(is_peak) + 1
     lags = lags[lags >= _PERIODS[0]]
     return int(lags[np.argmax(mean[lags])]) if lags.size else _WINDOW_WITHOUT_PERIOD
+
+
+def one_liner(name: str, values: FloatArray) -> FloatArray:
+    """Score a series by one of `ONE_LINERS`; of several columns, shape (steps, columns), the largest score counts.
+
+    Each column is z-scored, and the window is `usual_window`. A value that is missing is the one before it.
+
+    Examples
+    --------
+    >>> values = np.array([0.0, 1.0, np.nan, 1.0, 5.0, 1.0])
+    >>> [int(one_liner(name, values).argmax()) for name in ONE_LINERS]
+    [0, 5, 4, 4, 4]
+    """
+    columns = values.reshape(len(values), -1).astype(np.float64)
+    if name == "constant":
+        return np.zeros(len(columns))
+    is_known = np.isfinite(columns)
+    last = np.maximum.accumulate(np.where(is_known, np.arange(len(columns))[:, None], 0), axis=0)
+    columns = np.take_along_axis(np.where(is_known, columns, 0.0), last, axis=0)
+    spread = columns.std(axis=0)
+    scaled = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    window = usual_window(scaled)
+    if name == "moving_variance":
+        scores = past_variance(scaled, window)
+    elif name == "squared_difference":
+        scores = squared_difference(scaled)
+    elif name == "moving_zscore":
+        scores = past_z_score(scaled, window, _FLOOR)
+    else:
+        scores = distance_to_past_median(scaled, window)
+    return np.asarray(scores.max(axis=1))
 
 
 def window_pca(values: FloatArray, window: int, components: int = 4) -> FloatArray:

@@ -2,7 +2,7 @@
 
 import { addressOf, go } from "./address.js";
 import { alikeChart, fitted, meansChart, placesChart } from "./charts.js";
-import { chosenMetric, count, explained, figure, later, loadMetric, make, metricChooser, metricText, percent,
+import { chosenMetric, count, explained, figure, later, loadMetric, make, metricChooser, metricOf, metricText, percent,
   numberCell, seriesCount, table } from "./elements.js";
 import { board } from "./unpack.js";
 
@@ -23,9 +23,24 @@ export function overviewView(state) {
       make("div", { class: "stack" }, meansCard(metric, order), board.pooled ? null : groupsCard(metric)),
       make("section", { class: "card" }, make("h2", {}, "How steady is this order?"),
         steadyPart(metric, order), doubtPart(metric, order))),
+    board.verdicts[metric].rules ? rulesSection(metric, order, board.verdicts[metric].rules) : null,
     board.kinds ? kindsSection(board.kinds) : null,
     checksSection(),
   ].filter(Boolean);
+}
+
+// What needs no training, and who beats the best of it.
+function rulesSection(metric, order, { best, beaten_by, means }) {
+  const row = (name, mean, word) => make("tr", {}, make("th", { scope: "row" }, name), numberCell(figure(mean)),
+    make("td", {}, word));
+  const rules = Object.entries(means).sort(([, first], [, second]) => (second - first)
+    * (metricOf.get(metric).higher ? 1 : -1));
+  return make("section", { class: "card" }, make("h2", {}, "Beside what needs no training"),
+    make("p", { class: "note" }, `A rule is in no rank and no test among detectors. yes: better than ${best}, and the test `
+      + "agrees; mean: only its mean is better."),
+    table("Beside what needs no training", ["", metric, `beats ${best}`], [
+      ...order.map((d) => row(board.detectors[d], board.summary[metric].mean[d], beaten_by[board.detectors[d]] ?? "")),
+      ...rules.map(([name, mean]) => row(`${name} (rule)`, mean, ""))]));
 }
 
 // What the detectors get on each kind of event, where that was asked for.
