@@ -144,13 +144,19 @@ class TestEntry:
             f"{entries / 'acme' / 'more'}: a folder within an entry; its files lie side by side"
         ]
 
-    @pytest.mark.parametrize("name", ["a b", "-rf", "<img src=x>", "a\nb", "index", "a.", "é", "a" * 81])
+    @pytest.mark.parametrize("name", ["a b", "-rf", "<img src=x>", "a\nb", "a.", "é", "a" * 81])
     def test_names_of_folders(self, tmp_path, name):
         folder = tmp_path / name
         folder.mkdir()
         first = next(problems_of(folder))
         assert "the folder's name is the detector's on the board" in first
         assert "\n" not in first.removeprefix(str(folder))
+
+    @pytest.mark.parametrize("name", ["index", "Index.x", "CON", "nul.txt", "lpt1"])
+    def test_names_that_pages_cannot_have(self, tmp_path, name):
+        (tmp_path / name).mkdir()
+        said = next(problems_of(tmp_path / name))
+        assert said.endswith(f"{name!r} is the name of the site's first page, or of a device; give it another one")
 
 
 class TestAgainstABoard:
@@ -305,6 +311,20 @@ class TestRefused:
         assert said.startswith(f"{where / 'history.json'}: not the history of the board beside it")
         (where / "history.json").write_text("[{}]")
         assert "not the history that a build writes" in self.refused(entries, where)
+
+    def test_a_history_that_was_changed_by_hand(self, entries, tmp_path):
+        where = tmp_path / "site"
+        built(entries, where)
+        make_entry(entries / "new", 7)
+        built(entries, where)
+        lines = json.loads((where / "history.json").read_text())
+        for changed in (
+            [{**lines[0], "left": ["acme"]}, lines[1]],
+            [lines[0], {**lines[1], "day": "2020-01-01"}],
+            lines[1:],
+        ):
+            (where / "history.json").write_text(json.dumps(changed))
+            assert "history.json: a line is not as it was written" in self.refused(entries, where)
 
     def test_swapped_labels(self, entries, tmp_path):
         where = tmp_path / "site"

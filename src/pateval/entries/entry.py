@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FILE = "entry.toml"
 # A detector's name is that of its folder and of its page: nothing that leads elsewhere, in any system.
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_DEVICES = ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)))
+_NO_NAMES = ("index", *_DEVICES)
 _FORMS = {
     "link": re.compile(r"https?://[^\s\"<>\\]{3,300}"),
     "detector": re.compile(r"[A-Za-z_][\w.]*(:[A-Za-z_]\w*)?", re.ASCII),
@@ -99,7 +101,9 @@ def read_entry(folder: Path) -> Entry:
 def problems_of(folder: Path) -> Iterator[str]:
     """Say what is wrong with the folder of an entry and the facts in it, in one sentence each."""
     name = folder.resolve().name
-    if not _FOLDER_NAME.fullmatch(name) or name.endswith(".") or name.lower() == "index":
+    if name.partition(".")[0].lower() in _NO_NAMES:
+        yield f"{folder}: {in_words(name)} is the name of the site's first page, or of a device; give it another one"
+    elif not _FOLDER_NAME.fullmatch(name) or name.endswith("."):
         yield (
             f"{folder}: the folder's name is the detector's on the board, and takes letters, digits, '.', '_' and '-' "
             f"only, at most 80; got {in_words(name)}"

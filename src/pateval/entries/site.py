@@ -122,6 +122,7 @@ def build(
     news = None
     if before is None or _state(before) != _state(board):
         news = {"day": (day or datetime.now(UTC).date()).isoformat(), **_news(before, board)}
+        news["digest"] = _line_digest(news, history[-1]["digest"] if history else "")
         history = [*history, news]
     site.mkdir(parents=True, exist_ok=True)
     # First the history: where the board beside it is still the old one, the next build takes the line back.
@@ -170,14 +171,23 @@ def _read_history(path: Path, before: Leaderboard | None) -> list[dict[str, Any]
     try:
         history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
         states = [(line["before"], line["after"]) for line in history]
+        digests = [line["digest"] for line in history]
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path}: not the history that a build writes; take it from where the site is kept") from error
+    if digests != [_line_digest(line, known) for line, known in zip(history, ["", *digests], strict=False)]:
+        raise TableError(f"{path}: a line is not as it was written; take the history from where the site is kept")
     state = "" if before is None else _state(before)
     if states and states[-1][1] != state and states[-1][0] == state:
         return history[:-1]
     if (states[-1][1] if states else "") != state:
         raise TableError(f"{path}: not the history of the board beside it; take both from where the site is kept")
     return history
+
+
+def _line_digest(line: Mapping[str, Any], known: str) -> str:
+    """Digest of a line of the history and of the one before, so that none can be changed or taken out unseen."""
+    text = json.dumps({name: value for name, value in line.items() if name != "digest"}, sort_keys=True)
+    return hashlib.sha256(f"{known}{text}".encode()).hexdigest()
 
 
 def _news(before: Leaderboard | None, board: Leaderboard) -> dict[str, Any]:

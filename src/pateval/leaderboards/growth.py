@@ -22,6 +22,7 @@ from pateval.io.plan import JobTable, merged_notes, unevenness
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.arrays import in_order
 from pateval.leaderboards.board_files import RUN, already_there, doubt_of, file_digest
+from pateval.leaderboards.one_liners import bare
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.run import make_board
 from pateval.leaderboards.tasks import Settings
@@ -142,7 +143,8 @@ def _one_liners(first: Leaderboard, second: Leaderboard) -> Leaderboard | None:
     """What stands beside the detectors of both; that of the second where it has the same."""
     if first.one_liners is None or second.one_liners is None:
         return first.one_liners or second.one_liners
-    return merge(first.one_liners, second.one_liners, overwrite=True, names=("the one-liners", "those of the other"))
+    names = "the one-liners", "those of the other"
+    return bare(merge(first.one_liners, second.one_liners, overwrite=True, names=names))
 
 
 def _derived_notes(board: Leaderboard) -> list[str]:

@@ -87,10 +87,15 @@ def with_one_liners(board: Leaderboard, found: Leaderboard, *, is_given: bool) -
     """Put one-liners beside the detectors, or refuse scores that were given for other labels."""
     for sentence in diagnostics.other_series(board, found) if is_given else ():
         raise TableError(f"the one-liners do not go with the detectors: {sentence}")
-    # How events lie is known from the detectors.
-    columns = {name: found.series_table[name] for name in diagnostics.TRUTH}
-    rows = list(diagnostics.rows_of({"series": found.series_table["series"], **columns}))
-    return replace(board, one_liners=replace(found, series_table=diagnostics.series_table(rows)))
+    return replace(board, one_liners=bare(found))
+
+
+def bare(found: Leaderboard) -> Leaderboard:
+    """One-liners without what is said of series and few detectors: the board that they stand beside says it."""
+    rows = [
+        {name: row[name] for name in ("series", *diagnostics.TRUTH)} for row in diagnostics.rows_of(found.series_table)
+    ]
+    return replace(found, series_table=diagnostics.series_table(rows), warnings=(), checks=(), coarse=())
 
 
 @dataclass(frozen=True)

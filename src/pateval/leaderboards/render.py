@@ -145,8 +145,6 @@ def _remarks(
     if (best := baseline_of(board, board.rank_by)) is not None:
         word = f"; {IN_THE_MEAN}: its mean alone is better" if IN_THE_MEAN in best.beaten_by.values() else ""
         yield f"{best.clause()}{word}"
-    else:
-        yield NO_ONE_LINERS
     if found is None:
         yield f"all steps of {board.pooled} series are one sample; there are no ranks"
     else:
@@ -185,6 +183,8 @@ def _remarks(
         yield "oracle: predictions by the threshold with the best point F1 of each series, which uses the labels"
     if BEST in kinds:
         yield "best: predictions by the threshold with the metric's best value on each series, which uses the labels"
+    if best is None:
+        yield NO_ONE_LINERS
     if len(board.metrics) > len(shown):
         yield f"{len(board.metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()"
 

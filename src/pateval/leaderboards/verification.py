@@ -30,6 +30,7 @@ from pateval.io.plan import Plan
 from pateval.leaderboards import board_files
 from pateval.leaderboards.arrays import by_name
 from pateval.leaderboards.growth import settings_of
+from pateval.leaderboards.one_liners import bare
 from pateval.leaderboards.result import Leaderboard
 from pateval.leaderboards.run import compute
 from pateval.leaderboards.tasks import prepare_worker
@@ -243,6 +244,7 @@ def _verified(
                 base=base,
                 overwrite=base is not None,
             )
+        board = board if base is None else bare(board)
         differences = [
             *(Difference("input", line) for line in problems),
             *(_cell_differences(saved, board, run, complete=whole and not problems)),
