@@ -277,6 +277,7 @@ _KINDS_OF_WORK: dict[Any, tuple[str, ...]] = {
 _RANKED = ("ranks.csv", "agreement.csv", SIGNIFICANCE)
 _WHERE_THERE = (CHANCE, "doubt.csv", DOUBT, JOBS, SERIES)
 _ALWAYS = (SCORES, SCORES_AS_TEXT, "summary.csv", CONTENTS, TIMINGS)
+_SEALED = (*_ALWAYS, *_RANKED, *_WHERE_THERE, f"{ONE_LINERS}/{RUN}")
 OUTPUTS = (*_ALWAYS, *_RANKED, *_WHERE_THERE, ONE_LINERS, RUN)
 """All files and folders that `save` may write."""
 
@@ -348,7 +349,7 @@ def changed_files(folder: Path, run: Mapping[str, Any]) -> dict[str, str]:
     digests = digests if isinstance(digests, dict) else {}
     is_whole = _is_sealed((folder / RUN).read_bytes().decode("utf-8"), run.get("digest"))
     found = {} if is_whole else {RUN: "is not as it was written"}
-    beside = (name for name in OUTPUTS[:-1] if (folder / name).exists())  # one that was put there later is read, too
+    beside = (name for name in _SEALED if (folder / name).exists())  # one that was put there later is read, too
     for name in dict.fromkeys([*_ALWAYS, *digests, *beside]):
         if not (folder / name).is_file():
             found[name] = "is not there"

@@ -36,8 +36,8 @@ function rulesSection(metric, order, { best, beaten_by, means }) {
   const rules = Object.entries(means).sort(([, first], [, second]) => (second - first)
     * (metricOf.get(metric).higher ? 1 : -1));
   return make("section", { class: "card" }, make("h2", {}, "Beside what needs no training"),
-    make("p", { class: "note" }, `A rule is in no rank and no test among detectors. yes: better than ${best}, and the test `
-      + "agrees; mean: only its mean is better."),
+    make("p", { class: "note" }, "A rule is in no rank and no test among detectors. "
+      + `yes: better than ${best}, and the test agrees; mean: only its mean is better.`),
     table("Beside what needs no training", ["", metric, `beats ${best}`], [
       ...order.map((d) => row(board.detectors[d], board.summary[metric].mean[d], beaten_by[board.detectors[d]] ?? "")),
       ...rules.map(([name, mean]) => row(`${name} (rule)`, mean, ""))]));
