@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 import pateval as pv
 from pateval.auditing import CHOICES, DAMAGES, FAULTS, QUESTIONS, SKILL_FREE, advise
 from pateval.auditing.advice import Evidence, questions_named
-from pateval.auditing.agreement import agreement_with_order, halves_agreement, shares_alone, voters
-from pateval.auditing.score_audit import Gaming, MetricTrial
+from pateval.auditing.score_audit import (
+    Gaming,
+    MetricTrial,
+    agreement_with_order,
+    halves_agreement,
+    shares_alone,
+    voters,
+)
 from pateval.auditing.scored_run import audited_measures, reference_audit, try_series
 from pateval.catalog import find_metrics
 from pateval.io import TableError

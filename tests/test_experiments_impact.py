@@ -15,7 +15,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.io.score_files import read_metadata, read_training_scores
 from pateval.paper import ExperimentSettings, MissingInputError, compute, inputs, own_protocol, paper_tables
 from pateval.paper.document import CANNOT, DIFFERS, IN_PART, REPRODUCES, Verdict
-from pateval.paper.gaps import Gap
+from pateval.paper.impact import Gap
 from pateval.paper.inputs import read_runs
 
 torch.set_num_threads(1)

@@ -16,8 +16,8 @@ from pateval.demo import demo_board
 from pateval.io import TableError
 from pateval.report import report_of_folder
 from pateval.report.packing import MOST_LEVELS, pack, pack_clock, pack_numbers, pack_scores, pack_values, unpack
-from pateval.report.page import join_modules
 from pateval.report.verdict import evidence_of, over_halves, verdict
+from pateval.report.write import join_modules
 from pateval.time.clocks import read_clock
 
 HOSTILE = ["<script>alert(1)</script>", '"); drop', "</script>", "=HYPERLINK(1)", "a&b|c", "\u2028 'x'"]

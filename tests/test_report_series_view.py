@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import pateval as pv
-from pateval.time.clocks import nanoseconds
-from pateval.time.words import duration_words
+from pateval.time.clocks import duration_words, nanoseconds
 from support.browser import Browser, find_browser
 
 pytestmark = pytest.mark.skipif(

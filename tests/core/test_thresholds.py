@@ -10,7 +10,6 @@ from scipy import stats
 
 from oracles import thresholds as oracle
 from pateval.evaluation.threshold_search import best_threshold
-from pateval.kernels.pareto import Tail, fit_tail
 from pateval.thresholds import (
     apply_threshold,
     median_deviation_threshold,
@@ -18,6 +17,7 @@ from pateval.thresholds import (
     quantile_threshold,
     standard_deviation_threshold,
 )
+from pateval.thresholds.levels import Tail, fit_tail
 from pateval.validation.arrays import UndefinedMetricError
 from support.messages import raises_exactly
 from support.score_cases import ScoreCase, number, score_cases

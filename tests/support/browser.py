@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pateval.report.page import join_modules
+from pateval.report.write import join_modules
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 

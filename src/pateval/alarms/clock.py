@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.alarms.matching import Number, Policy
-from pateval.time.clocks import is_duration, nanoseconds
-from pateval.time.words import duration_words, interval_words, moment_words
+from pateval.time.clocks import duration_words, interval_words, is_duration, moment_words, nanoseconds
 from pateval.validation.wording import in_words
 
 _DAY = 86_400 * 10**9

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pateval.auditing.agreement import agreement_with_order, halves_agreement, shares_alone, voters
 from pateval.auditing.fakes import (
     CHOICES,
     DAMAGES,
@@ -25,7 +24,15 @@ from pateval.auditing.fakes import (
     judged,
     series_with_anomalies,
 )
-from pateval.auditing.score_audit import Gaming, MetricTrial, ScoreAudit
+from pateval.auditing.score_audit import (
+    Gaming,
+    MetricTrial,
+    ScoreAudit,
+    agreement_with_order,
+    halves_agreement,
+    shares_alone,
+    voters,
+)
 from pateval.catalog import MetricLike
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.files import LabelsRead, binary_detectors, binary_note, series_by_series

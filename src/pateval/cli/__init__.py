@@ -12,7 +12,7 @@ from importlib import import_module
 
 import click
 
-from pateval.cli.messages import abandon_stdout, nearest, not_said, stand_in_for_closed_streams, tell
+from pateval.cli.output import abandon_stdout, nearest, not_said, stand_in_for_closed_streams, tell
 
 # Where each command lies, and what `pateval --help` says of it without importing any of them.
 COMMANDS = {

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell, tell_all
 from pateval.cli.options import FILE, Files, Given, length_option, option
-from pateval.cli.output import Output, refuse_target, result_options
+from pateval.cli.output import Output, refuse_target, result_options, tell, tell_all
 
 if TYPE_CHECKING:
     from pateval.alarms.files import AlarmTable

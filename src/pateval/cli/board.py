@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options, output
-from pateval.cli.messages import say, tell, tell_all
 from pateval.cli.options import FOLDER, Files, Given, option
+from pateval.cli.output import say, tell, tell_all
 from pateval.output.text_table import TERMINAL_WIDTH
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from pateval.cli import options, output
-from pateval.cli.messages import say, tell, tell_all
 from pateval.cli.options import FOLDER, Given, option
+from pateval.cli.output import say, tell, tell_all
 from pateval.output.text_table import TERMINAL_WIDTH
 
 _LABELS = option("--labels=FOLDER", "Labels in a folder of their own, a file for each series.", type=FOLDER)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import console, for_terminal, progress_bar, say, tell
 from pateval.cli.options import AT_LEAST_0, FOLDER, Files, option, root
-from pateval.cli.output import Output, result_options
+from pateval.cli.output import Output, console, for_terminal, progress_bar, result_options, say, tell
 
 if TYPE_CHECKING:
     from pateval.datasets import Dataset, Published

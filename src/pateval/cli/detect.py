@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import console, for_terminal, progress_bar, say, say_list, tell, tell_all
 from pateval.cli.options import AT_LEAST_1, Files, option, root
+from pateval.cli.output import console, for_terminal, progress_bar, say, say_list, tell, tell_all
 from pateval.validation.wording import listed
 
 if TYPE_CHECKING:

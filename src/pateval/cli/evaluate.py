@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import progress_bar, tell_all
 from pateval.cli.options import Files, Given
-from pateval.cli.output import Output, result_options
+from pateval.cli.output import Output, progress_bar, result_options, tell_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import tell_all
 from pateval.cli.options import length_option, option
-from pateval.cli.output import Output, result_options
+from pateval.cli.output import Output, result_options, tell_all
 
 _SCORE_READING = ("score", "label", "time", "series", "time_unit", "time_zone")
 _ALARM_OPTIONS = ("merge", "cooldown", "period", "ignore", "series", "time_unit", "time_zone")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import say, tell_all
 from pateval.cli.options import option
+from pateval.cli.output import say, tell_all
 from pateval.output.text_table import hanging
 from pateval.validation.wording import in_words
 

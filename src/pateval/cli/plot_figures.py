@@ -15,8 +15,8 @@ from pateval import audit as audit_labels
 from pateval import plots
 from pateval.cli import options
 from pateval.cli.evaluate import read_scores
-from pateval.cli.messages import tell, tell_all
 from pateval.cli.options import Files, Given
+from pateval.cli.output import tell, tell_all
 from pateval.evaluation.explanation import explain_recording
 from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.messages import nearest, say, say_list, tell
 from pateval.cli.options import AT_LEAST_1, FILE, FOLDER, option, was_given
+from pateval.cli.output import nearest, say, say_list, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

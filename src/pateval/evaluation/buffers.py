@@ -13,8 +13,7 @@ import numpy.typing as npt
 from pateval.labels.events import find_events
 from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import TERMINAL_WIDTH, cut_in_the_middle, folded, render
-from pateval.time.clocks import LONG_HOLE, duration_text, length_order, nanoseconds, readable_unit
-from pateval.time.words import duration_words
+from pateval.time.clocks import LONG_HOLE, duration_text, duration_words, length_order, nanoseconds, readable_unit
 from pateval.validation.arrays import BoolArray, finite_array
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import counted

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from pateval.output.results import Result
 from pateval.output.text_table import aligned, beside_names, cut_in_the_middle, plain
-from pateval.time.clocks import Duration
+from pateval.time.clocks import Duration, clock_words, duration_words
 from pateval.time.timelines import Timeline
-from pateval.time.words import clock_words, duration_words
 from pateval.validation.arrays import IntArray
 
 Array = npt.NDArray[np.float64]
