@@ -13,7 +13,7 @@ from support import frozen_values as frozen
 EVERYTHING = catalogue(channels=True, emerging=True)
 CURRENT, FROZEN = frozen.current_values(), frozen.frozen_values()
 WHAT_TO_DO = (
-    "if that is meant, raise the metric's definition in src/pateval/catalog.py, add a dated line to DEFINITION_HISTORY "
+    "if that is meant, raise the metric's definition in src/pateval/catalog/table.py, add a dated line to DEFINITION_HISTORY "
     "there and one under 'Changes numbers' in CHANGELOG.md, then run 'make freeze docs'"
 )
 
@@ -51,7 +51,9 @@ def test_a_change_is_seen_and_not_frozen_without_a_new_definition(tmp_path, monk
     file.write_text(json.dumps(altered))
     assert frozen.changed(altered["pate"], CURRENT["pate"])
     assert frozen.freeze() == 1
-    assert capsys.readouterr().err == ("pate: the numbers changed; raise its definition in pateval/catalog.py first\n")
+    assert capsys.readouterr().err == (
+        "pate: the numbers changed; raise its definition in pateval/catalog/table.py first\n"
+    )
     altered["pate"]["definition"] = 0
     file.write_text(json.dumps(altered))
     assert frozen.freeze() == 0

@@ -104,7 +104,8 @@ def freeze() -> int:
         if known is not None and known["definition"] == entry["definition"]:
             if changed(known, entry):
                 print(
-                    f"{metric}: the numbers changed; raise its definition in pateval/catalog.py first", file=sys.stderr
+                    f"{metric}: the numbers changed; raise its definition in pateval/catalog/table.py first",
+                    file=sys.stderr,
                 )
                 return 1
             current[metric] = known
