@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -145,3 +146,27 @@ def test_from_the_command_line(own_file, tmp_path):
     described = json.loads((tmp_path / "out" / "run.json").read_text())
     assert described["metrics"] == list(IDS)
     assert pv.parse_signature(described["signatures"]["pate(early=0..4)"])["early"] == (0, 1, 2, 3, 4)
+
+
+def test_a_board_finds_its_metrics_where_it_was_computed_and_runs_no_file_elsewhere(own_file, tmp_path):
+    home, elsewhere = own_file.parent, tmp_path / "elsewhere"
+    write_detectors(home)[0].rename(home / "scores.parquet")
+
+    def pateval(folder, *arguments, status=0):  # as the installed command: without the current folder on the path
+        command = [sys.executable, "-P", "-m", "pateval", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+    metrics = ("--metrics", "own_metrics:peak_inside", "--workers", "1")
+    pateval(home, "leaderboard", "scores.parquet", *metrics, "-o", "board")
+    assert "board is what its inputs give" in pateval(home, "verify", "board", "--workers", "1")
+    assert pateval(home, "report", "board").endswith(" series to open\n")
+    shutil.copytree(home, elsewhere)
+    assert pateval(elsewhere, "verify", "board", "--workers", "1", status=2) == (
+        "pateval: board: its metrics cannot be computed here: metric 'own_metrics:peak_inside': importing "
+        "'own_metrics' failed: ModuleNotFoundError: No module named 'own_metrics'\n"
+    )
+    assert pateval(elsewhere, "report", "board", "--overwrite").endswith(
+        "no series to open, since a metric of one's own that it has cannot be imported here\n"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -88,6 +88,7 @@ class GroupedCommand(click.Command):
                 raise click.UsageError(f"{before} is empty; give it a value, or leave it out")
             if not word:
                 raise click.UsageError("a path is empty; name a file or a folder, '.' for the current one")
+            _find_metrics_of(Path(word.partition("=")[2] if word.startswith("--") else word))
         return super().parse_args(ctx, args)
 
 
@@ -380,15 +381,35 @@ def metric_names(values: tuple[str, ...]) -> list[str] | None:
 
     Modules named in ``package.module:function`` are also looked for in the current directory.
     """
-    import os
-    import sys
-
     from pateval.catalog.option_text import split_outside_brackets
 
     names = [name for value in values for name in split_outside_brackets(value) if name]
+    _look_here_for(names)
+    return names if values else None
+
+
+def _find_metrics_of(board: Path) -> None:
+    """Look for the metrics of a saved leaderboard as `metric_names` does, where it was computed from this directory.
+
+    A leaderboard that comes from elsewhere runs no file that lies here.
+    """
+    import json
+    import os
+
+    try:
+        run = json.loads((board / "run.json").read_text(encoding="utf-8"))
+        if run["reading"]["directory"] == os.getcwd():
+            _look_here_for(map(str, run["measures"]["metrics"]))
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # none, or one that its reader refuses
+        return
+
+
+def _look_here_for(names: Iterable[str]) -> None:
+    import os
+    import sys
+
     if any(":" in name.partition("(")[0] for name in names) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file that lies there takes the place of an installed module
-    return names if values else None
 
 
 def names_metrics(metrics: list[str] | None) -> bool:

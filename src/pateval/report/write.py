@@ -209,7 +209,9 @@ class _Writing:
         self._missing: dict[str, str] = {}
         self._without = ""
         if board.measures is None:
-            self._without = "the values were computed elsewhere and came without scores"
+            elsewhere = board.run.get("computed_elsewhere")
+            came = "the values were computed elsewhere and came without scores"
+            self._without = came if elsewhere else "a metric of one's own that it has cannot be imported here"
         if board.pooled:
             self._without = "all series were taken for one sample"
         self._left_out: list[str] = []
