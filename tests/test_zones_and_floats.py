@@ -160,6 +160,29 @@ def test_a_later_series_of_the_other_kind(tmp_path, monkeypatch, shape):
         pv.leaderboard("data.csv" if shape == "one file" else "data", events="events.csv", workers=1)
 
 
+@pytest.mark.parametrize("first", ["naive", "zoned"])
+def test_two_files_of_one_series(tmp_path, monkeypatch, first):
+    """Each goes with itself; nobody knows how the detectors lie to each other."""
+    monkeypatch.chdir(tmp_path)
+    times = pd.date_range("2024-06-01", periods=8, freq="min")
+    frame = pd.DataFrame({"series": "s", "label": [0, 0, 1, 1, 0, 0, 0, 0], "score": np.arange(8) / 10})
+    frame.assign(time=times).to_csv("naive.csv", index=False)
+    frame.assign(time=times.tz_localize("Europe/Berlin").as_unit("us")).to_parquet("zoned.parquet")
+    frame.assign(time=times.strftime("%Y-%m-%dT%H:%M:%SZ"), series="other").to_csv("other.csv", index=False)
+    files = sorted(["naive.csv", "zoned.parquet"], reverse=first == "zoned")
+    message = (
+        f"{files[1]}: on series 's' some dates have a time zone and others have none, in zoned.parquet "
+        f"'2024-05-31T22:00:00.000000 UTC' and in naive.csv '2024-06-01T00:00:00' for example; {REMEDY}"
+    )
+    with raises_exactly(TableError, message):
+        pv.leaderboard(files, metrics="auc_roc", chance=0, workers=1)
+    for command in ("score", "compare", "leaderboard"):
+        assert console(command, *files, "--metrics", "auc_roc", status=2).err.splitlines()[-1] == f"pateval: {message}"
+    asked = {"metrics": "auc_roc", "chance": 0, "workers": 1}
+    assert np.unique(pv.leaderboard(files, time_zone="Europe/Berlin", **asked).values).size == 1
+    assert pv.leaderboard(["naive.csv", "other.csv"], **asked).series == ("other", "s")
+
+
 def test_intervals_beside_times():
     with raises_exactly(
         ValueError,

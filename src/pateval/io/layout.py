@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from pateval.io.source import Table, missing_column
 from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import unit_nanoseconds
-from pateval.time.dates import is_day_first, is_time, require_zone, why_no_time
+from pateval.time.dates import ZONE_REMEDY, date_text, has_zone, is_day_first, is_time, require_zone, why_no_time
 from pateval.validation.arrays import choice, flag
 from pateval.validation.wording import in_words, listed
 
@@ -461,3 +461,20 @@ def _intervals(source: Source, layout: Layout, given: object, word: str, *, clos
             )
         return replace(found, in_time=True)
     return found
+
+
+def require_zones_alike(
+    source: Source, layout: Layout, series: Iterable[str], known: dict[str, tuple[bool, str]]
+) -> None:
+    """Refuse dates without a time zone beside dates with one on a series that is in ``known`` from another source."""
+    entry = None if layout.time is None or layout.time_zone is not None else guesses.first_entry(source, layout.time)
+    if entry is None or not entry.size or isinstance(entry[0], (int, float, np.number)):
+        return
+    here = has_zone(entry), f"in {source.where} {date_text(entry)}"
+    for name in series:
+        if known.setdefault(name, here)[0] != here[0]:
+            without, with_zone = (text for _, text in sorted([here, known[name]]))
+            raise TableError(
+                f"{source.where}: on series {in_words(name)} some dates have a time zone and others have none, "
+                f"{with_zone} and {without} for example; {ZONE_REMEDY}"
+            )

@@ -21,7 +21,7 @@ from pateval.io.content import TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import LONGEST_PATH, Source, as_table, expand, open_table, read_table
 from pateval.io.folders import is_tree, open_folder
-from pateval.io.layout import LAYOUTS, Layout, Reading, common_affix, find_layout
+from pateval.io.layout import LAYOUTS, Layout, Reading, common_affix, find_layout, require_zones_alike
 from pateval.io.series import LabelledSeries, ScoredSeries
 from pateval.io.source import ParquetFiles, Table, without_times
 from pateval.io.units import UNNAMED_SERIES, Unit, interleaving_note, labelled_series, list_units
@@ -160,6 +160,7 @@ def make_plan(
     layouts: list[Layout] = []
     table = JobTableBuilder()
     kept_bytes = 0
+    zones: dict[str, tuple[bool, str]] = {}
     understood: list[tuple[Source, Layout]] = []
     for source in opened:
         try:
@@ -173,6 +174,7 @@ def make_plan(
     for source, layout in _named_shortly(understood):
         try:
             units = list_units(source, layout)
+            require_zones_alike(source, layout, dict.fromkeys(unit.series for unit in units), zones)
             table.add(units, layout, source.where)
         except TableError as error:
             refuse(source.where, error)
