@@ -638,6 +638,19 @@ def leaves(labels, scores):
     raise SystemExit("enough")
 
 
+class UnnameableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def breaks_without_words(labels, scores):
+    raise UnnameableError
+
+
+def gives_up(labels, scores):
+    raise GeneratorExit("no more")
+
+
 def number_as_text(labels, scores):
     return "0.5"
 
@@ -650,6 +663,8 @@ def test_a_function_that_breaks_leaves_the_others_alone():
     asked = [
         breaks,
         leaves,
+        breaks_without_words,
+        gives_up,
         number_as_text,
         beyond_floats,
         mine.text,
@@ -660,6 +675,8 @@ def test_a_function_that_breaks_leaves_the_others_alone():
     assert found.reasons == {
         "breaks": "the metric breaks failed: ZeroDivisionError: integer division or modulo by zero",
         "leaves": "the metric leaves failed: SystemExit: enough",
+        "breaks_without_words": "the metric breaks_without_words failed: UnnameableError: it cannot be shown",
+        "gives_up": "the metric gives_up failed: GeneratorExit: no more",
         "number_as_text": "the metric number_as_text must return a number or a PRF; it returned '0.5'",
         "beyond_floats": "the metric beyond_floats returned inf, with which no mean and no rank exists",
         "text": "the metric text must return a number or a PRF; it returned 'good'",

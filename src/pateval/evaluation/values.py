@@ -29,7 +29,7 @@ from pateval.validation.arrays import (
     require_anomaly,
     without_gaps,
 )
-from pateval.validation.wording import in_words, named_error
+from pateval.validation.wording import in_words, named_error, one_line
 
 _CHANNELS = "takes one label per step; these labels are steps by channels"
 _NO_CHANNELS = "needs labels of steps by channels; these have one per step"
@@ -86,7 +86,9 @@ def values_of(
         begin = time.perf_counter()
         try:
             values[metric.id] = sample.value(metric)
-        except (Exception, SystemExit) as error:  # a user's function may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a user's function may raise anything
             if metric.in_package and not keep_going:
                 raise
             values[metric.id] = Value(math.nan, _failure(error, metric, keep_going=keep_going), failed=True)
@@ -100,7 +102,8 @@ def _failure(error: BaseException, metric: Metric, *, keep_going: bool) -> str:
     if keep_going:
         return named_error(error)
     named = f"the metric {metric.id} "
-    return str(error) if str(error).startswith(named) else f"{named}failed: {named_error(error)}"
+    said = one_line(error, 1_000)
+    return said if said.startswith(named) else f"{named}failed: {named_error(error)}"
 
 
 def mean_value(values: Sequence[Value]) -> Value:

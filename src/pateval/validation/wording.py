@@ -113,7 +113,11 @@ def counted(number: int, word: str) -> str:
 
 def one_line(error: BaseException, most: int = 200) -> str:
     """What an error says, on one line, cut where it is long."""
-    return shortened(" ".join(str(error).split()), most)
+    try:
+        text = str(error)
+    except Exception:  # an error of a user's function may have no text
+        text = "it cannot be shown"
+    return shortened(" ".join(text.split()), most)
 
 
 def named_error(error: BaseException) -> str:
