@@ -121,6 +121,13 @@ def test_leaderboard_says_what_evaluate_says(recording, tmp_path):
             "Invalid value for '--early': '0..1000000000' are 1,000,000,001 buffers; at most 1,000,000 are taken",
         ),
         (
+            ["--early", "1..10000000000000000000000"],
+            (
+                "Invalid value for '--early': '1..10000000000000000000000' are 10,000,000,000,000,000,000,000 buffers; "
+                "at most 1,000,000 are taken"
+            ),
+        ),
+        (
             ["--max-gap", "9"],
             "Invalid value for '--max-gap': '9' is no duration; write a number with a unit, as in 10min or 2h",
         ),

@@ -80,6 +80,7 @@ def test_spellings_of_values(text, value):
         ("range(x)", "'range(x)' is no range of integers"),
         ("range(1,2,0)", "'range(1,2,0)' is no range of integers"),
         ("5..1", "'5..1' must hold between one and 1,000,000 integers"),
+        (f"0..{10**30}", f"'0..{10**30}' must hold between one and 1,000,000 integers"),
         ("0..99999999", "'0..99999999' must hold between one and 1,000,000 integers"),
         ("=", "'=' is neither a number nor a word; put text with other characters in quotes"),
         ("(1]", "'(1]' has a ']' that closes nothing"),

@@ -129,7 +129,7 @@ def _read_quoted(text: str) -> str:
 
 
 def _integers(text: str, values: range) -> tuple[int, ...]:
-    if not 0 < len(values) <= _LARGEST_RANGE:
+    if not values or values[_LARGEST_RANGE:]:  # its length may be more than an integer of the machine's
         raise ValueError(f"{in_words(text)} must hold between one and {_LARGEST_RANGE:,} integers")
     return tuple(values)
 

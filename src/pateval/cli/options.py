@@ -130,12 +130,12 @@ def _lengths(text: str) -> tuple[Any, ...]:
         if not is_range:
             parts = [part.strip() for part in text.split(",")]
             return canonical_lengths([part if part[-1:].isalpha() else int(part) for part in parts], "it")
-        lengths = range(int(first), int(last) + 1)
-        if len(lengths) <= MOST_BUFFERS:
-            return canonical_lengths(lengths, "it")
+        number = int(last) + 1 - int(first)
+        if number <= MOST_BUFFERS:
+            return canonical_lengths(range(int(first), int(last) + 1), "it")
     except (TypeError, ValueError):
         raise ValueError(f"{in_words(text)} is not a buffer; {_STEPS_OR_DURATIONS}") from None
-    raise ValueError(f"{in_words(text)} are {len(lengths):,} buffers; at most {MOST_BUFFERS:,} are taken")
+    raise ValueError(f"{in_words(text)} are {number:,} buffers; at most {MOST_BUFFERS:,} are taken")
 
 
 def _length(text: str) -> int | str:
