@@ -209,6 +209,16 @@ def test_a_line_of_the_cache_that_is_damaged_counts_as_absent(detectors, tmp_pat
         assert compute(plan, settings(cache=str(folder))).run["computed"] == 0
 
 
+def test_what_is_no_file_in_a_cache_counts_as_absent(detectors, tmp_path):
+    plan, folder = make_plan(detectors), tmp_path / "cache"
+    folder.mkdir()
+    (folder / "folder.results").mkdir()
+    (folder / "loop.results").symlink_to("loop.results")
+    (folder / "nothing.results").symlink_to("not-there")
+    os.mkfifo(folder / "pipe.results")
+    assert [compute(plan, settings(cache=str(folder))).run["computed"] for _ in range(2)] == [21, 0]
+
+
 def test_many_files_of_a_cache_become_one(detectors, tmp_path, monkeypatch):
     """Each of many runs leaves a file; those that nobody writes to any more are joined, and nothing is lost."""
     monkeypatch.setattr(cache, "_MOST_FILES", 2)

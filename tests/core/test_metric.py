@@ -591,6 +591,27 @@ def test_a_helper_of_a_metric_counts_for_the_cache(tmp_path, monkeypatch, statem
     assert metric.cache_token() in tokens
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from importlib import import_module\n\nW = import_module('token_deep').W\n",
+        "W = __import__('token_deep').W\n",
+        "exec(open('token_deep.py').read())\n",
+        "nothing that can be read\n",
+    ],
+)
+def test_a_helper_that_is_named_by_a_computation_keeps_a_metric_from_the_cache(tmp_path, monkeypatch, source):
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"token_computed_{len(source)}"
+    (tmp_path / f"{name}_helper.py").write_text(source)
+    (tmp_path / f"{name}.py").write_text(f"def f(labels, scores):\n    import {name}_helper as h\n    return h.W\n")
+    (metric,) = find_metrics(f"{name}:f")
+    assert metric.importable
+    assert metric.cache_token() is None
+    (tmp_path / f"{name}_helper.py").write_text("W = 1.0\n")
+    assert metric.cache_token() is not None
+
+
 def test_what_cannot_be_found_again_is_not_cached(monkeypatch):
     def closure(labels, scores):
         return 0.0

@@ -404,7 +404,8 @@ def _same(first: Any, second: Any) -> bool:
 def source_digest(name: str) -> str | None:
     """Hash the source of a module and of all that it imports from outside installed packages; None where it has none.
 
-    Imports are read from the text, so that those inside functions count; what is imported by a computed name does not.
+    Imports are read from the text, so that those inside functions count. There is no digest either where one of them
+    may import others by a name that is computed.
     """
     files: dict[str, bytes] = {}
     waiting = [name]
@@ -413,7 +414,10 @@ def source_digest(name: str) -> str | None:
         file = _own_file(module)
         if file is not None and module not in files:
             files[module] = file.read_bytes()
-            waiting += _imported(files[module], module, is_package=file.name == "__init__.py")
+            names = _imported(files[module], module, is_package=file.name == "__init__.py")
+            if names is None:
+                return None
+            waiting += names
     if name not in files:
         return None
     digest = hashlib.sha256()
@@ -436,10 +440,16 @@ def _own_file(module: str) -> Path | None:
     return None if {"site-packages", "dist-packages"} & set(Path(origin).parts) else Path(origin)
 
 
-def _imported(source: bytes, module: str, *, is_package: bool) -> list[str]:
-    """The names that the import statements of a source may mean, packages around them included."""
+def _imported(source: bytes, module: str, *, is_package: bool) -> list[str] | None:
+    """The names that the import statements of a source may mean, packages around them included; None for any names."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in ("__import__", "exec", "eval"):
+            return None
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -448,4 +458,6 @@ def _imported(source: bytes, module: str, *, is_package: bool) -> list[str]:
             above = above[: len(above) - node.level + is_package] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
+    if any(name.partition(".")[0] in ("importlib", "runpy") for name in found):
+        return None
     return [".".join(name.split(".")[:stop]) for name in found for stop in range(1, name.count(".") + 2)]

@@ -126,7 +126,7 @@ class ResultCache:
 
     def _look(self) -> None:
         """Find what the files hold."""
-        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+        for path in _files(self._folder):
             start = 0
             try:
                 with path.open("rb") as file:
@@ -137,6 +137,10 @@ class ResultCache:
                         start += len(line)
             except OSError:
                 continue
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob(f"*{_SUFFIX}") if path.is_file())
 
 
 def _append(path: Path, line: bytes) -> int:
@@ -184,7 +188,7 @@ def prepare(folder: str) -> str:
 
 def _join_files(folder: Path) -> None:
     """Put many files into one; those that another process may still write to stay as they are."""
-    files = [path for path in folder.glob(f"*{_SUFFIX}") if time.time() - path.stat().st_mtime > _SECONDS_AT_REST]
+    files = [path for path in _files(folder) if time.time() - path.stat().st_mtime > _SECONDS_AT_REST]
     if len(files) > _MOST_FILES:
         known = ResultCache(str(folder))
         write_text("".join(known.lines(files)), folder / f"{uuid.uuid4().hex}{_SUFFIX}")
