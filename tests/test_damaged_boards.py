@@ -15,11 +15,16 @@ from pateval.io import TableError
 from pateval.report import report_of_folder
 
 FEW, EDITS, DAMAGES = 40, 600, 1_300
+NUMBER_OF_FILES = {"runs": 14, "rules": 26, "elsewhere": 9}
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory):
-    """Two detectors, two runs each, on three series, with chance, missing scores and labels in doubt: all files."""
+def boards(tmp_path_factory):
+    """Boards with all files there are.
+
+    ``runs`` has two detectors with two runs each, on three series, with chance, missing scores and labels in doubt;
+    ``rules`` a metric of one's own, and rules without training beside the detectors; ``elsewhere`` given values.
+    """
     folder = tmp_path_factory.mktemp("boards")
     generator = np.random.default_rng(0)
     labels = np.tile([0, 0, 0, 0, 0, 0, 1, 1, 0, 0], 8)
@@ -33,10 +38,32 @@ def board(tmp_path_factory):
                 rows["label"] += labels.tolist()
                 rows["score"] += [None, *(strength * labels + generator.random(labels.size))[1:].tolist()]
     pq.write_table(pa.table(rows), folder / "scores.parquet")
-    options = {"metrics": ["auc_roc", "point_f1"], "chance": 1, "doubt": 1, "doubt_draws": 2, "missing": "ignore"}
-    pv.leaderboard(folder / "scores.parquet", **options, workers=1, output=folder / "board")
-    assert len(list((folder / "board").iterdir())) == 14
-    return folder / "board"
+    for detector, strength in (("good", 1.0), ("poor", 0.1)):
+        series = np.repeat(["a", "b"], labels.size)
+        table = {"series": series, "value": generator.random(2 * labels.size), "label": np.tile(labels, 2)}
+        table["score"] = strength * table["label"] + generator.random(2 * labels.size)
+        pq.write_table(pa.table(table), folder / f"{detector}.parquet")
+    (folder / "values.csv").write_text("series,x,y\na,0.5,0.4\nb,0.6,0.5\nc,0.7,0.9\n")
+    options = {"chance": 1, "doubt": 1, "doubt_draws": 2, "workers": 1}
+    metrics = ["auc_roc", "point_f1"]
+    pv.leaderboard(folder / "scores.parquet", metrics=metrics, missing="ignore", **options, output=folder / "runs")
+    files = [folder / "good.parquet", folder / "poor.parquet"]
+    metrics = ["auc_roc", "support.user_metrics:flagged_share(scale=2)"]
+    pv.leaderboard(files, metrics=metrics, **options, output=folder / "rules")
+    pv.leaderboard_from_results(folder / "values.csv", metric="auc_roc").save(folder / "elsewhere")
+    found = {name: folder / name for name in NUMBER_OF_FILES}
+    assert {name: len(files_of(board)) for name, board in found.items()} == NUMBER_OF_FILES
+    return found
+
+
+def files_of(board):
+    """The files of a board, and those of what stands beside its detectors."""
+    return sorted(path for path in board.rglob("*") if path.is_file())
+
+
+@pytest.fixture(params=NUMBER_OF_FILES)
+def board(boards, request):
+    return boards[request.param]
 
 
 @pytest.fixture
@@ -104,7 +131,7 @@ def edit(path, generator):
 
 def damage(folder, generator):
     """Do something to a folder that no program would."""
-    files = sorted(path for path in folder.iterdir() if path.is_file())
+    files = files_of(folder)
     path, other = (files[int(generator.integers(len(files)))] for _ in range(2))
     content = bytearray(path.read_bytes())
     kind = int(generator.integers(8))
@@ -148,7 +175,7 @@ def opened(folder, page):
 
 def check_edits(copy, number, seed):
     generator = np.random.default_rng(seed)
-    files = sorted(path for path in copy.iterdir() if path.is_file())
+    files, untouched = files_of(copy), opened(copy, None)
     unfound = []
     for count in range(number):
         path = files[count % len(files)]
@@ -161,7 +188,8 @@ def check_edits(copy, number, seed):
                 unfound.append((count, path.name))
         path.write_bytes(before)
     assert unfound == []
-    assert opened(copy, None) == ([], [])
+    assert opened(copy, None) == untouched
+    assert untouched == ([], []) or untouched[1][0].startswith(f"{copy}: its values were computed elsewhere")
 
 
 def check_damages(board, tmp_path, number, seed):
@@ -183,8 +211,8 @@ def test_line_ends_are_content(copy):
     assert refused[0].startswith(f"{copy}: run.json is not as it was written")
 
 
-def test_a_file_that_was_put_there_later_is_found(board, tmp_path):
-    folder = tmp_path / "board"
+def test_a_file_that_was_put_there_later_is_found(boards, tmp_path):
+    board, folder = boards["runs"], tmp_path / "board"
     pv.leaderboard(board.parent / "scores.parquet", metrics="auc_roc", chance=0, missing="ignore", output=folder)
     assert opened(folder, None) == ([], [])
     shutil.copy(board / "chance.parquet", folder)
