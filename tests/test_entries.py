@@ -503,14 +503,10 @@ def test_on_a_dask_cluster(entries, tmp_path):
     assert here == there
 
 
-NAB = Path(__file__).parents[2] / "shared" / "data" / "scores" / "NAB"
-
-
-@pytest.mark.skipif(not NAB.is_dir(), reason="the published scores of NAB are not here")
-def test_published_detectors_as_entries(tmp_path):
+def test_published_detectors_as_entries(nab, tmp_path):
     """A real board: three of NAB's detectors, one after the other, and all at once."""
     wanted = pa.array([f"realTweets/Twitter_volume_{name}.csv" for name in ("AAPL", "GOOG")])
-    chosen = {path.stem: pq.read_table(path) for path in sorted(NAB.glob("*.parquet"))[:3]}
+    chosen = {path.stem: pq.read_table(path) for path in sorted(nab.glob("*.parquet"))[:3]}
     for name, table in chosen.items():
         (tmp_path / "entries" / name).mkdir(parents=True)
         write_facts(tmp_path / "entries" / name)

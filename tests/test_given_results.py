@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +16,6 @@ from pateval.cli import pateval as command
 from pateval.io import TableError
 from support.messages import raises_exactly
 
-PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "results" / "TSB-AD-U_VUS-PR.csv"
 DESCRIPTORS = [
     "ts_len",
     "anomaly_len",
@@ -27,7 +25,15 @@ DESCRIPTORS = [
     "point_anomaly",
     "seq_anomaly",
 ]
-needs_table = pytest.mark.skipif(not PUBLISHED.exists(), reason="the published table is not here")
+
+
+@pytest.fixture
+def published(real_data):
+    """The table of TSB-AD."""
+    path = real_data / "results" / "TSB-AD-U_VUS-PR.csv"
+    if not path.is_file():
+        pytest.skip("the published table is not here")
+    return path
 
 
 def mean_ranks(values):
@@ -42,19 +48,17 @@ def ranks_of(board, metric):
     return np.array([found[name] for name in board.detectors])
 
 
-@needs_table
-def test_the_published_table():
-    board = pv.leaderboard_from_results(PUBLISHED)
-    frame = pd.read_csv(PUBLISHED).drop(columns=["file", *DESCRIPTORS])
+def test_the_published_table(published):
+    board = pv.leaderboard_from_results(published)
+    frame = pd.read_csv(published).drop(columns=["file", *DESCRIPTORS])
     assert board.detectors == tuple(frame.columns)
     assert (len(board.detectors), len(board.series), board.metrics) == (32, 350, ("vus_pr",))
     np.testing.assert_allclose(ranks_of(board, "vus_pr"), mean_ranks(frame.to_numpy()), rtol=1e-12)
     assert "could not be checked" in board.warnings[0]
 
 
-@needs_table
-def test_an_altered_copy_names_its_odd_cells(tmp_path):
-    with PUBLISHED.open(newline="") as file:
+def test_an_altered_copy_names_its_odd_cells(published, tmp_path):
+    with published.open(newline="") as file:
         rows = list(csv.reader(file))
     rows[3][5], rows[7][2], rows[9][1], rows[11][4] = "", "n/a?", "inf", "0,5"
     altered = tmp_path / "vus_pr.csv"
@@ -224,12 +228,11 @@ class TestBesideATable:
         assert "published ones, not computed again, and could not be checked\n" in done.stderr
 
 
-@needs_table
-def test_a_published_table_by_name(tmp_path, monkeypatch):
+def test_a_published_table_by_name(published, tmp_path, monkeypatch):
     """One command sets a detector beside the 32 of TSB-AD, with the sentence on whose numbers are whose."""
     name = "001_NAB_id_1_Facility_tr_1007_1st_2014"
     scores = scores_of(tmp_path, (name, "002_NAB_id_2_WebService_tr_1500_1st_4106"))
-    monkeypatch.setenv("PATEVAL_DATA", str(PUBLISHED.parents[1]))
+    monkeypatch.setenv("PATEVAL_DATA", str(published.parents[1]))
     arguments = ["leaderboard", str(scores), "--from-results", "tsb-ad-u", "-o", str(tmp_path / "board")]
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
