@@ -261,9 +261,13 @@ def test_other_labels_are_refused_with_series_and_count(tmp_path):
     board = computed(files[:2])
     other_labels(files[2])
     assert message_of(board.add, str(files[2]), workers=1) == (
-        "the leaderboard: what is added does not go with it: 1 of 4 series ('s0') have other labels, or other steps to "
+        "what is added does not go with the leaderboard: 1 of 4 series ('s0') have other labels, or other steps to "
         "ignore"
     )
+    # Beside others whose labels are right, too; a board of them is no way around it.
+    several = [str(write(tmp_path / "scores", name, 0.3)) for name in ("psi", "chi")]
+    assert "1 of 4 series ('s0') have other labels" in message_of(board.add, [*several, str(files[2])], workers=1)
+    assert "1 of 4 series ('s0') have other labels" in message_of(board.merge, computed([*several, files[2]]))
     shorter = pq.read_table(write(tmp_path / "scores", "omega", 0.3)).slice(1)
     pq.write_table(shorter, tmp_path / "scores" / "omega.parquet")
     assert "1 of 4 series ('s0') have another number of steps" in message_of(
@@ -279,6 +283,21 @@ def test_other_gaps_are_refused_with_the_remedy(tmp_path):
         "detector 'omega' has no score at 2 steps of series 's0' that count in the leaderboard; give scores there, or "
         "compute the leaderboard again from all files, which leaves them out for all detectors"
     )
+
+
+@pytest.mark.parametrize("missing", ["error", "ignore"])
+def test_what_is_refused_is_not_computed_and_leaves_no_trace(missing, tmp_path):
+    files = three(tmp_path / "scores")
+    computed(files[:2], missing=missing, cache=tmp_path / "board" / "cache").save(tmp_path / "board")
+    other = {
+        "error": other_labels(files[2]),
+        "ignore": write(tmp_path / "scores", "omega", 0.3, gaps=(3, 4)),
+    }[missing]
+    before = {path: path.read_bytes() for path in (tmp_path / "board").rglob("*") if path.is_file()}
+    with pytest.raises(TableError):
+        invoke("leaderboard", other, "--add-to", tmp_path / "board", "--workers", 1)
+    assert {path: path.read_bytes() for path in (tmp_path / "board").rglob("*") if path.is_file()} == before
+    assert not (tmp_path / "board" / "scores.partial").exists()
 
 
 def test_boards_of_other_options_or_unknown_origin_are_refused(tmp_path):

@@ -65,6 +65,9 @@ def test_there_is_no_lead_without_two_values_on_a_series():
     assert "power" not in board.to_dict()
     one = pv.leaderboard_from_results({"series": ["s", "t"], "a": [0.5, 0.4]}, metric="vus_pr")
     assert lead_of(one, one.significance()) is None
+    # One series is no sample of series.
+    single = pv.leaderboard_from_results({"series": ["s"], "a": [0.5], "b": [0.4]}, metric="vus_pr")
+    assert lead_of(single, single.significance()) is None
 
 
 def test_only_several_series_have_a_p_value():

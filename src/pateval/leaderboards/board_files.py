@@ -172,11 +172,11 @@ class PartialScores:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._lock:
-            if self._folder is not None and kind is None:
-                # All results are at hand now, and the files that hold them in order are written next.
-                shutil.rmtree(self._folder, ignore_errors=True)
-            elif self._folder is not None:
+            if kind is not None:
                 self.flush()
+            if self._folder is not None and (kind is None or not self._files):
+                # There are none, or all are at hand now, and the files that hold them in order are written next.
+                shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def refuse_other_board(folder: Path, described: Mapping[str, Any], rows: Collection[tuple[str, str, str]]) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pateval.evaluation.buffers import EventSpacing, long_buffers
+from pateval.evaluation.files import recording_of
 from pateval.evaluation.paired import ALPHA
 from pateval.io import TableError
-from pateval.io.units import read_jobs
+from pateval.io.units import make_batches, read_batch, read_jobs
 from pateval.leaderboards.arrays import in_order
+from pateval.leaderboards.cache import clock_digest, labels_digest
 from pateval.leaderboards.significance import smallest_p_value
 from pateval.validation.wording import counted, in_words, listed
 
@@ -312,10 +314,38 @@ def _unranked(board: Leaderboard) -> Iterator[BoardCheck]:
         )
 
 
-def other_series(first: Leaderboard, second: Leaderboard) -> Iterator[str]:
-    """Say which series are not the same on two boards, and in what."""
-    known, new = ({row["series"]: row for row in rows_of(board.series_table)} for board in (first, second))
-    both = [(known[name], row) for name, row in new.items() if name in known and row["labels"]]
+def other_series(board: Leaderboard, jobs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Say which series of jobs that are put beside a board are not the same there, and in what.
+
+    Every job counts: the labels of one detector may be others than those of the detectors it comes with.
+    """
+    known = {row["series"]: row for row in rows_of(board.series_table)}
+    both = [(known[job["series"]], job) for job in jobs if job["series"] in known and job["labels"]]
+    number = len({job["series"] for _, job in both})
     for name, what in TRUTH.items():
-        if other := [row["series"] for old, row in both if (old[name] or "") != (row[name] or "")]:
-            yield f"{len(other)} of {len(both)} series ({listed(other)}) {what}"
+        other = dict.fromkeys(
+            job["series"] for old, job in both if name in job and (old[name] or "") != (job[name] or "")
+        )
+        if other:
+            yield f"{len(other)} of {number} series ({listed(list(other))}) {what}"
+
+
+def jobs_of(board: Leaderboard) -> Iterator[dict[str, Any]]:
+    """The jobs of a board as `other_series` takes them."""
+    of_series = {row["series"]: row for row in rows_of(board.series_table)}
+    for job in rows_of(board.jobs):
+        yield {**job, "recorded": job["steps"], "left_out": of_series.get(job["series"], {}).get("left_out")}
+
+
+def jobs_read(plan: Plan, measures: Measures, *, keep_going: bool) -> Iterator[dict[str, Any]]:
+    """The same of jobs that are still to be computed, read one after the other."""
+    for batch in make_batches(plan):
+        try:
+            for item in read_batch(batch):
+                recording = recording_of(item, measures)
+                clock = clock_digest(recording) if measures.follows_clock else ""
+                about = {"recorded": len(recording.labels), "labels": labels_digest(recording), "clock": clock}
+                yield {"series": item.series, **about}
+        except (TableError, OSError):
+            if not keep_going:  # otherwise it is said when the scores are computed
+                raise

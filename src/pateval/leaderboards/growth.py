@@ -184,7 +184,7 @@ def _objections(first: Leaderboard, second: Leaderboard, *, overwrite: bool) -> 
         texts = [board.signatures[metric].rpartition("|")[0] for board in (first, second)]
         if texts[0] != texts[1]:
             yield f"{metric} is measured otherwise or of another definition, {texts[1]} instead of {texts[0]}"
-    yield from diagnostics.other_series(first, second)
+    yield from diagnostics.other_series(first, diagnostics.jobs_of(second))
     for name in sorted({*first.detectors} & {*second.detectors}):
         if (name in first.predicting) != (name in second.predicting):
             yield f"detector {in_words(name)} has scores of 0 and 1 only in one of them"

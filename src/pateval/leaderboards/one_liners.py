@@ -85,7 +85,7 @@ def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
 
 def with_one_liners(board: Leaderboard, found: Leaderboard, *, is_given: bool) -> Leaderboard:
     """Put one-liners beside the detectors, or refuse scores that were given for other labels."""
-    for sentence in diagnostics.other_series(board, found) if is_given else ():
+    for sentence in diagnostics.other_series(board, diagnostics.jobs_of(found)) if is_given else ():
         raise TableError(f"the one-liners do not go with the detectors: {sentence}")
     return replace(board, one_liners=bare(found))
 

@@ -259,7 +259,12 @@ def make_board(
             tell(line)
         if control is not None:
             known_detector(control, plan.detectors)
-        # Only now, so that files that cannot be read leave no empty folder behind.
+        if (base := others.get("base")) is not None:
+            for sentence in diagnostics.other_series(
+                base, diagnostics.jobs_read(plan, settings.measures, keep_going=keep_going)
+            ):
+                raise TableError(f"what is added does not go with the leaderboard: {sentence}")
+        # Only now, so that files that cannot be read, or do not belong there, leave nothing behind.
         if settings.cache is not None:
             settings = replace(settings, cache=result_cache.prepare(settings.cache))
         others |= {"keep_going": keep_going, "overwrite": flag(overwrite, "overwrite")}

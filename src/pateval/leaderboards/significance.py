@@ -165,12 +165,12 @@ class Lead(NamedTuple):
 def lead_of(board: Leaderboard, found: Significance) -> Lead | None:
     """Return what the tests of a board can show of the lead; None where there is none.
 
-    All comparisons share the level, as in the first step of Holm's correction.
+    One series is no sample of series. All comparisons share the level, as in the first step of Holm's correction.
     """
     places = [board.detectors.index(name) for name in found.detectors]
     values, _ = complete_rows(board.by_series(found.metric)[:, places])
     number = len(places)
-    if number < 2 or not len(values) or (found.control and found.control not in found.detectors):
+    if number < 2 or len(values) < 2 or (found.control and found.control not in found.detectors):
         return None
     one = found.detectors.index(found.control) if found.control else 0
     other = 0 if one else 1
