@@ -73,9 +73,8 @@ def built(entries, where, day="2026-11-18", **options):
     return build(entries, where, day=date.fromisoformat(day), **{**OPTIONS, **options})
 
 
-def content_of(where):
-    """All files of a site but the cache, and what holds times of day or durations."""
-    timed = ("run.json", "timings.csv", "jobs.parquet", "report.html")
+def content_of(where, timed=("run.json", "timings.csv", "report.html")):
+    """All files of a site but the cache, and what holds durations."""
     files = (
         path for path in where.rglob("*") if path.is_file() and "cache" not in path.parts and path.name not in timed
     )
@@ -226,10 +225,13 @@ class TestBuild:
         assert once.board.detectors == second.board.detectors
 
     def test_nothing_new(self, entries, tmp_path):
-        built(entries, tmp_path / "site")
-        before = content_of(tmp_path / "site")
+        table = pq.read_table(entries / "acme" / "acme.parquet")
+        values = pa.array(np.random.default_rng(3).random(table.num_rows))
+        pq.write_table(table.append_column("value", values), entries / "acme" / "acme.parquet")
+        assert built(entries, tmp_path / "site").board.one_liners is not None
+        before = content_of(tmp_path / "site", timed=())
         assert built(entries, tmp_path / "site", "2027-01-01").news is None
-        assert content_of(tmp_path / "site") == before
+        assert content_of(tmp_path / "site", timed=()) == before
 
     def test_who_leaves_has_no_page(self, entries, tmp_path):
         built(entries, tmp_path / "site")
@@ -265,6 +267,22 @@ class TestBuild:
                     built(entries, tmp_path / "site", "2026-11-19")
         built(entries, tmp_path / "site", "2026-11-19")
         assert content_of(tmp_path / "site") == kept
+
+    def test_killed_while_the_board_is_written(self, entries, tmp_path):
+        """Then the folder is no board yet, and the history knows what it was to be."""
+        where = tmp_path / "site"
+        built(entries, where)
+        make_entry(entries / "new", 7)
+        built(entries, where, "2026-11-19")
+        kept = content_of(where)
+        (where / "board" / "run.json").unlink()
+        (where / "board" / "summary.csv").unlink()
+        assert built(entries, where, "2026-11-20").news is None
+        assert content_of(where) == kept
+        (where / "board" / "run.json").unlink()
+        make_entry(entries / "new", 8)
+        with pytest.raises(TableError, match="not the history of the board beside it"):
+            built(entries, where, "2026-11-21")
 
     def test_by_which_definition_a_number_changed(self, entries, tmp_path):
         board = built(entries, tmp_path / "site").board
@@ -404,6 +422,7 @@ class TestHeldLabels:
         report = (where / "report.html").read_text()
         assert '"drilldowns":[]' in report
         history = (where / "history.json").read_text()
+        assert "the typical event" not in report
         single = pq.read_table(apart / "private" / "series.parquet")["labels"].to_pylist()
         assert all(text and text not in history + report for text in single)
         assert pv.verify(apart / "private", all=True).agrees

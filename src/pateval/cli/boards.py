@@ -114,7 +114,7 @@ def build(
     """Evaluate all entries of a folder, and write board, report, history and a page for each entry.
 
     What is known already comes from the cache, and a build that was killed goes on when it is started again. Where an
-    entry, or what was built before, has something wrong with it, nothing is written.
+    entry, or what was built before, has something wrong with it, nothing is written but the cache.
     """
     from pateval.cli.board import place_of_work
     from pateval.entries import build

@@ -1,7 +1,8 @@
 """From entries to a site: the board, its report, a page for each entry, and a history of what changed and why.
 
 All of it follows from the entries, the labels and the history so far: what was killed half-way and is started again
-ends in the same bytes, but for the time of day in the report. Values that are known come from the cache.
+ends in the same bytes, but for how long it took, and where nothing is new no byte changes. Values that are known come
+from the cache.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pateval.output.results import Result
 from pateval.validation.wording import listed
 
 HISTORY = "history.json"
+_OF_WORK = ("computed", "from_cache", "seconds", "where")  # what run.json says of a computation, and not of the board
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def build(
     Raises
     ------
     TableError
-        If an entry, or what was built before, has something wrong with it; then nothing was written.
+        If an entry, or what was built before, has something wrong with it; then nothing was written but the cache.
     """
     private = private or site / "board"
     if labels is not None and private.resolve().is_relative_to(site.resolve()):
@@ -120,7 +122,13 @@ def build(
                 f"with; take them back, or build another site"
             )
     news = None
-    if before is None or _state(before) != _state(board):
+    if before is None and history:
+        # A board that was being written when its build was killed; what it was to be is known.
+        if history[-1]["after"] != _state(board):
+            raise _other_history(site / HISTORY)
+    elif before is not None and _state(before) == _state(board):
+        board = _as_computed_before(board, before)
+    else:
         news = {"day": (day or datetime.now(UTC).date()).isoformat(), **_news(before, board)}
         news["digest"] = _line_digest(news, history[-1]["digest"] if history else "")
         history = [*history, news]
@@ -130,6 +138,7 @@ def build(
     board.save(private, overwrite=True)
     _write_pages(site, board, found, history)
     shown = board if labels is None else _without_labels(board)
+    shown = replace(shown, run={**shown.run, "made": history[-1]["day"]})
     shown.to_report(site / "report.html", title=entries.resolve().name)
     return Built(board, news)
 
@@ -151,8 +160,12 @@ def _reading(labels: Path | None) -> dict[str, Any]:
 
 
 def _without_labels(board: Leaderboard) -> Leaderboard:
-    """A board whose report cannot show events, since it does not know where they are."""
-    return replace(board, plan=None, run={name: value for name, value in board.run.items() if name != "reading"})
+    """A board whose report cannot show events, nor how long they are, since it does not know where they are."""
+    told = {check.sentence for check in board.checks if check.code == "long-buffers"}
+    checks = tuple(check for check in board.checks if check.sentence not in told)
+    warnings = tuple(line for line in board.warnings if line not in told)
+    run = {name: value for name, value in board.run.items() if name != "reading"}
+    return replace(board, plan=None, run=run, checks=checks, warnings=warnings)
 
 
 def _labels_by_series(board: Leaderboard) -> dict[str, str]:
@@ -179,9 +192,23 @@ def _read_history(path: Path, before: Leaderboard | None) -> list[dict[str, Any]
     state = "" if before is None else _state(before)
     if states and states[-1][1] != state and states[-1][0] == state:
         return history[:-1]
-    if (states[-1][1] if states else "") != state:
-        raise TableError(f"{path}: not the history of the board beside it; take both from where the site is kept")
+    if before is not None and (not states or states[-1][1] != state):
+        raise _other_history(path)
     return history
+
+
+def _other_history(path: Path) -> TableError:
+    return TableError(f"{path}: not the history of the board beside it; take both from where the site is kept")
+
+
+def _as_computed_before(board: Leaderboard, before: Leaderboard) -> Leaderboard:
+    """A board that says nothing new, with how long its values took when they were computed."""
+    run = {**board.run, **{name: before.run[name] for name in _OF_WORK}}
+    jobs = {**board.jobs, **{name: before.jobs[name] for name in ("seconds", "cached")}}
+    beside = board.one_liners
+    if beside is not None and before.one_liners is not None and beside.digests == before.one_liners.digests:
+        beside = _as_computed_before(beside, before.one_liners)
+    return replace(board, run=run, jobs=jobs, one_liners=beside)
 
 
 def _line_digest(line: Mapping[str, Any], known: str) -> str:

@@ -300,7 +300,7 @@ class _Writing:
     def _shown(self, series: dict[str, str]) -> dict[str, Any]:
         places = sorted(int(name.removeprefix("series-")) for name in series)
         return {
-            "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            "made": self._board.run.get("made") or datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "folder": self._budget is None,
             "drilldowns": places,
             "drilldowns_shown": len(places),
