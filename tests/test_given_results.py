@@ -245,6 +245,23 @@ def test_a_published_table_by_name(published, tmp_path, monkeypatch):
         pv.verify(tmp_path / "board")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--one-liners", "none"], "--one-liners needs scores of all detectors, which --from-results does not have"),
+        (["--chance", "3"], "--chance needs scores of all detectors, which --from-results does not have"),
+        (["--early", "5"], "--early is for detectors of FILE; the values of --from-results are computed already"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(tmp_path, options, said):
+    (tmp_path / "auc_roc.csv").write_text("file,a,b\ns1.csv,0.5,0.25\n")
+    arguments = ["leaderboard", "--from-results", str(tmp_path / "auc_roc.csv")]
+    done = CliRunner().invoke(command, [*arguments, *options])
+    assert (done.exit_code, said in done.stderr) == (2, True)
+    # Nor is one of them named as a remedy.
+    assert "--one-liners" not in CliRunner().invoke(command, arguments).stdout
+
+
 def test_a_published_table_that_is_not_here(tmp_path, monkeypatch):
     monkeypatch.setenv("PATEVAL_DATA", str(tmp_path))
     done = CliRunner().invoke(command, ["leaderboard", "--from-results", "TSB-AD-U"])

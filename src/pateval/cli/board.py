@@ -24,6 +24,9 @@ _OF_BOARD = (
     *("results", "early", "delay", "window", "threshold", "max_gap", "missing", "pooled", "chance", "seed"),
     *("rank_by", "event_draws", "doubt", "one_liners"),
 )
+# Options that need the scores of all detectors, and others that are for the detectors of FILE.
+_OF_SCORES = ("pooled", "chance", "event_draws", "doubt", "one_liners")
+_OF_FILES = ("early", "delay", "window", "threshold", "max_gap", "missing", "seed")
 
 
 @options.command(
@@ -106,10 +109,14 @@ def leaderboard(
         raise click.UsageError("--kinds is printed as a table, in Markdown or in JSON; choose one with --format")
     if report is not None:
         _refuse_page(report, overwrite, option="--report")
+    if results and base is None:
+        _refuse_options("needs scores of all detectors, which --from-results does not have", _OF_SCORES)
+        if not files:
+            _refuse_options("is for detectors of FILE; the values of --from-results are computed already", _OF_FILES)
     tables = [_published(table) for table in results]
     inputs = (*files, *tables)
     if base is not None:
-        _refuse_options_of_board(base)
+        _refuse_options(f"is that of the leaderboard in {base}, with --add-to", _OF_BOARD)
         folder = folder or base
     if folder is not None:
         if folder != base and not overwrite and (held := other_content(folder, expand(inputs))):
@@ -181,11 +188,11 @@ def _computed(
     return board
 
 
-def _refuse_options_of_board(base: Path) -> None:
-    """Refuse options that would compute what is added otherwise than what is there."""
+def _refuse_options(why: str, names: Sequence[str]) -> None:
+    """Refuse options that would do nothing, or compute what is added otherwise than what is there."""
     for parameter in click.get_current_context().command.params:
-        if parameter.name in _OF_BOARD and options.was_given(str(parameter.name)):
-            raise click.UsageError(f"{parameter.opts[0]} is that of the leaderboard in {base}, with --add-to")
+        if parameter.name in names and options.was_given(str(parameter.name)):
+            raise click.UsageError(f"{parameter.opts[0]} {why}")
 
 
 @contextmanager

@@ -183,7 +183,7 @@ def _remarks(
         yield "oracle: predictions by the threshold with the best point F1 of each series, which uses the labels"
     if BEST in kinds:
         yield "best: predictions by the threshold with the metric's best value on each series, which uses the labels"
-    if best is None:
+    if best is None and not board.run.get("computed_elsewhere"):
         yield NO_ONE_LINERS
     if len(board.metrics) > len(shown):
         yield f"{len(board.metrics) - len(shown)} more metrics in scores.csv (-o DIR) and in to_frame()"
