@@ -12,7 +12,7 @@ from pateval.catalog import DEFAULT_METRICS
 from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.result import NOT_ABOVE
 from pateval.evaluation.values import deviation
-from pateval.leaderboards.one_liners import IN_THE_MEAN, NO_ONE_LINERS, baseline_of, mean_of_rows
+from pateval.leaderboards.one_liners import CHANCE, IN_THE_MEAN, NO_ONE_LINERS, baseline_of, mean_of_rows
 from pateval.leaderboards.significance import lead_of
 from pateval.output.harmless import markdown_text
 from pateval.output.html import FragmentTable, fragment
@@ -251,7 +251,8 @@ def as_latex(
         chance = [row["chance"] for row in of_metric if row["chance"] is not None]
         better = board.facts[metric].higher_is_better
         signature = board.signatures.get(metric, "")
-        columns.append(PaperColumn(metric, board.label(metric), better, cells, chance, signature))
+        rules = {name: mean for name, mean in mean_of_rows(board, metric).items() if name != CHANCE}
+        columns.append(PaperColumn(metric, board.label(metric), better, cells, chance, signature, rules=rules))
     what = (
         f"all steps of {board.pooled} series as one sample"
         if board.pooled

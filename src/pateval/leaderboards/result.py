@@ -197,7 +197,8 @@ class Leaderboard(BoardValues):
         r"""Return a table for a paper, for the package booktabs: detectors, best first, by metrics.
 
         The best of a column is bold, the second underlined; limits or standard deviations stand behind every mean, what
-        random scores reach in the last row. A star marks what is not above chance, letters who is not told apart.
+        random scores and rules without training reach in the last rows. A star marks what is not above chance, letters
+        who is not told apart.
 
         Parameters
         ----------

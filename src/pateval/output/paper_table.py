@@ -1,7 +1,8 @@
 r"""Tables for papers: LaTeX with the rules of booktabs, a row per detector and a column per metric.
 
-The best of a column, in its direction, is bold and the second underlined; chance stands in a row of its own; marks say
-what is not above it and who cannot be told apart; the caption says what all of that means, and the signatures.
+The best of a column, in its direction, is bold and the second underlined; chance and rules without training stand in
+rows of their own; marks say what is not above chance and who cannot be told apart; the caption says what all of that
+means, and the signatures.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class PaperColumn(NamedTuple):
     chance: Sequence[float] = ()  # of the detectors, where it is known
     signature: str = ""
     decimals: int = 3
+    rules: Mapping[str, float] = {}  # means of rules without training
 
 
 def paper_table(
@@ -65,7 +67,10 @@ def paper_table(
     ]
     own = [latex_text(f"With predictions or thresholds of their own: {', '.join(others)}.")] if others else []
     against = rf" from {latex_text(shown_as.get(control, control))}" if control else ""
-    chance = [["chance", *map(_chance, columns)]] if any(column.chance for column in columns) else []
+    beside = [["chance", *map(_chance, columns)]] if any(column.chance for column in columns) else []
+    for rule in dict.fromkeys(name for column in columns for name in column.rules):
+        means = (f"{column.rules[rule]:.{column.decimals}f}" if rule in column.rules else "" for column in columns)
+        beside.append([latex_text(f"{rule} (rule)"), *means])
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -76,7 +81,7 @@ def paper_table(
         _line(["detector", *heads]),
         r"\midrule",
         *map(_line, rows),
-        *([r"\midrule", *map(_line, chance)] if chance else []),
+        *([r"\midrule", *map(_line, beside)] if beside else []),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -146,6 +151,8 @@ def _legend(columns: Sequence[PaperColumn], against: str) -> Iterator[str]:
         yield r"$\pm$: standard deviation over series."
     if any(column.chance for column in columns):
         yield "chance: the mean of random scores."
+    if any(column.rules for column in columns):
+        yield "rule: needs no training."
     if any(cell.above_chance is False for cell in cells):
         yield "*: not above chance."
     if any(cell.letters for cell in cells):
