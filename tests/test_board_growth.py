@@ -14,6 +14,7 @@ import pytest
 
 import pateval as pv
 from pateval.io import TableError
+from pateval.leaderboards import growth
 from pateval.leaderboards.board_files import OUTPUTS
 from support.command_line import invoke
 from support.messages import message_of
@@ -312,12 +313,15 @@ def test_boards_of_other_options_or_unknown_origin_are_refused(tmp_path):
     assert "its values were computed elsewhere" in message_of(given.add, str(files[0]))
 
 
-def test_a_metric_of_another_definition_is_refused(tmp_path):
+def test_a_metric_of_another_definition_is_refused(monkeypatch, tmp_path):
     files = three(tmp_path / "scores")
     board = computed(files[:1])
     signatures = {name: text.replace("definition:", "definition:7") for name, text in board.signatures.items()}
     stale = replace(board, signatures=signatures)
-    assert "pate_ap is measured otherwise or of another definition" in message_of(stale.add, str(files[1]), workers=1)
+    monkeypatch.setattr(growth, "make_board", None)  # nothing is computed
+    assert "pate_ap is of another definition than here (1), pate_ap|" in message_of(stale.add, str(files[1]))
+    monkeypatch.undo()
+    assert "pate_ap is measured otherwise or of another definition" in message_of(stale.merge, computed(files[1:2]))
     assert board.add(str(files[1]), workers=1).detectors == ("beta", "zeta")
 
 
@@ -377,7 +381,6 @@ def test_options_of_the_board_are_refused_beside_it(tmp_path):
 
 def test_a_board_that_changed_meanwhile_is_not_written_over(tmp_path, monkeypatch):
     from pateval.io import Reading
-    from pateval.leaderboards import growth
 
     files = three(tmp_path / "scores")
     computed(files[:1]).save(tmp_path / "board")

@@ -182,7 +182,7 @@ class TestAgainstABoard:
     def test_a_definition_of_another_release(self, entries, board):
         signatures = {name: text.replace("definition:1", "definition:0") for name, text in board.signatures.items()}
         (said,) = objections(make_entry(entries / "new", 7), dataclasses.replace(board, signatures=signatures))
-        assert "pate_ap is measured otherwise or of another definition" in said
+        assert "pate_ap is of another definition than here (1), pate_ap|" in said
 
     def test_an_unreadable_table(self, entries, board):
         (entries / "acme" / "acme.parquet").write_bytes(b"PAR1 no")

@@ -46,6 +46,13 @@ def add(
     settings = settings_of(board.run, board.detectors, where, measures=board.measures, metrics=metrics)
     if metrics is not None and (common := [name for name in settings.ids if name in board.metrics]):
         raise TableError(f"{where}: {listed(common)} is there already; name metrics that it lacks")
+    for metric in settings.metrics:  # before anything is computed
+        known = board.signatures.get(metric.id, "")
+        if "|definition:" in known and f"|definition:{metric.definition}|" not in f"{known}|":
+            raise TableError(
+                f"{where}: {metric.id} is of another definition than here ({metric.definition}), {known}; compute the "
+                f"leaderboard again from all files"
+            )
     settings = replace(settings, cache=None if cache is None else os.fspath(cache))
     rank_by = board.rank_by if board.rank_by in settings.ids else None
     new = make_board(data, reading, settings, rank_by=rank_by, base=board, overwrite=overwrite, **work)
