@@ -171,5 +171,12 @@ def test_published_results_are_fetched_and_checked(
     assert done.stdout == f"{known.path(tmp_path)}\n"
     assert "licence: Apache-2.0" in done.stderr
     assert known.path(tmp_path).read_bytes() == right
+    # A copy that somebody put there is not fetched again.
+    served.unlink()
+    known.path(tmp_path / "copy").parent.mkdir(parents=True)
+    known.path(tmp_path / "copy").write_bytes(right)
+    copied = run("results", "fetch", "tsb_ad_u", "--to", str(tmp_path / "copy"))
+    assert copied.exit_code == 0, copied.output
+    assert f"already here: {known.path(tmp_path / 'copy')}" in copied.stderr
     unknown = run("results", "fetch", "nothing")
     assert str(unknown.exception) == "there are no published results 'nothing'; known are TSB-AD-U, TSB-AD-M"

@@ -388,6 +388,12 @@ class TestRefused:
         assert self.refused(entries, tmp_path / "site").startswith(said)
         assert next(objections(entries / "acme", board)).startswith(said)
 
+    def test_a_site_among_the_entries(self, entries):
+        for place in (entries, entries / "acme" / ".." / "site"):
+            assert self.refused(entries, place) == (
+                f"{place}: the site would lie among the entries; name a folder outside of {entries}"
+            )
+
     def test_no_entries(self, tmp_path):
         (tmp_path / "none").mkdir()
         with raises_exactly(

@@ -199,6 +199,9 @@ class _Record:
     def whole(self, download: Download) -> Fetched | None:
         """Return what is already here and whole."""
         folder, known = self.folder, download.sha256
+        path = folder / download.file
+        if download.file and known is not None and path.is_file() and _file_digest(path) == known:
+            return Fetched(path, download.mirrors[0].url, known, True)  # however it came here
         for mirror in download.mirrors:
             entry = self.entries.get(mirror.url)
             if entry is None or not all((folder / name).is_file() for name in entry["files"]):

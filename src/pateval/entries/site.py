@@ -99,6 +99,8 @@ def build(
     private = private or site / "board"
     if labels is not None and private.resolve().is_relative_to(site.resolve()):
         raise TableError(f"{private}: the board would tell the labels held back; name a folder outside of {site}")
+    if site.resolve().is_relative_to(entries.resolve()):
+        raise TableError(f"{site}: the site would lie among the entries; name a folder outside of {entries}")
     found = read_entries(entries)
     for entry in found:
         if (entry.data == entry.folder) != (labels is not None):
