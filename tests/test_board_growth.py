@@ -365,6 +365,8 @@ def test_the_command_adds_in_place_and_merges_into_a_new_folder(tmp_path):
     done = invoke("leaderboard", files[1], "--add-to", tmp_path / "board", "--workers", 1, "--format", "csv")
     assert "beta,pate_ap" in done.stdout
     invoke("leaderboard", files[2], *named, "-o", tmp_path / "other")
+    said = invoke("board", "merge", tmp_path / "board", tmp_path / "other", "-o", tmp_path, status=2).stderr
+    assert f"-o {tmp_path}: the folder holds other things (" in said
     invoke("board", "merge", tmp_path / "board", tmp_path / "other", "-o", tmp_path / "both")
     assert_same(tmp_path / "both", tmp_path / "at once")
     invoke("leaderboard", files[2], "--add-to", tmp_path / "board", "--workers", 1)

@@ -389,10 +389,17 @@ class TestRefused:
         assert next(objections(entries / "acme", board)).startswith(said)
 
     def test_a_site_among_the_entries(self, entries):
-        for place in (entries, entries / "acme" / ".." / "site"):
+        for place in (entries, entries / "acme" / ".." / "site", entries.parent):
             assert self.refused(entries, place) == (
                 f"{place}: the site would lie among the entries; name a folder outside of {entries}"
             )
+
+    def test_a_folder_of_other_things(self, entries, tmp_path):
+        (tmp_path / "www").mkdir()
+        (tmp_path / "www" / "index.html").write_text("mine")
+        assert self.refused(entries, tmp_path / "www") == (
+            f"{tmp_path / 'www'}: the folder holds other things (index.html), and no history.json; name another one"
+        )
 
     def test_no_entries(self, tmp_path):
         (tmp_path / "none").mkdir()

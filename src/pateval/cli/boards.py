@@ -39,9 +39,13 @@ def merge(first: Path, second: Path, folder: Path, overwrite: bool, style: str) 
     refused, or with --overwrite taken from B. The files of scores are not needed.
     """
     from pateval.leaderboards import Leaderboard
+    from pateval.leaderboards.board_files import other_content
     from pateval.leaderboards.growth import merge
 
     boards = [Leaderboard.load(path) for path in (first, second)]
+    inputs = [Path(path) for board in boards for path in board.run["inputs"]]
+    if not overwrite and (held := other_content(folder, inputs)):
+        raise click.UsageError(f"-o {folder}: the folder holds {held}")
     board = merge(*boards, overwrite=overwrite, names=(first, second))
     say(board.rendered(style, TERMINAL_WIDTH), style)
     tell_all((*board.failures, *board.warnings))

@@ -30,6 +30,7 @@ from pateval.output.results import Result
 from pateval.validation.wording import listed
 
 HISTORY = "history.json"
+PAGES = "entries"  # where in a site their pages are
 _OF_WORK = ("computed", "from_cache", "seconds", "where")  # what run.json says of a computation, and not of the board
 
 
@@ -99,8 +100,11 @@ def build(
     private = private or site / "board"
     if labels is not None and private.resolve().is_relative_to(site.resolve()):
         raise TableError(f"{private}: the board would tell the labels held back; name a folder outside of {site}")
-    if site.resolve().is_relative_to(entries.resolve()):
+    if site.resolve().is_relative_to(entries.resolve()) or (site / PAGES).resolve() == entries.resolve():
         raise TableError(f"{site}: the site would lie among the entries; name a folder outside of {entries}")
+    held = [name for name in ("index.html", "report.html", PAGES) if (site / name).exists()]
+    if held and not (site / HISTORY).exists():
+        raise TableError(f"{site}: the folder holds other things ({held[0]}), and no {HISTORY}; name another one")
     found = read_entries(entries)
     for entry in found:
         if (entry.data == entry.folder) != (labels is not None):
@@ -280,7 +284,7 @@ def _write_pages(
         "rows": rows,
     }
     facts |= {"series": len(board.series), "labels": history[-1]["labels"]}
-    folder = site / "entries"
+    folder = site / PAGES
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.html"):
         if path.stem not in by_name:
