@@ -98,6 +98,13 @@ def test_a_better_mean_alone_is_no_evidence(files):
     board = board_of(files[:3])
     assert baseline_of(board, "auc_roc").beaten_by["good"] == "mean"
     assert "mean: its mean alone is better" in re.sub(r"\s+", " ", str(board))
+    pooled = re.sub(r"\s+", " ", str(board_of(files[:3], pooled=True)))
+    best = baseline_of(board_of(files[:3], pooled=True), "auc_roc")
+    said = (
+        f"1 of 2 detectors has a better value than {best.name} ({best.mean:.3f}), the best rule without training; one"
+    )
+    assert f"{said} sample is no evidence" in pooled
+    assert "Wilcoxon" not in pooled
 
 
 def test_they_are_marked_and_both_first_sentences_say_it(files, tmp_path):

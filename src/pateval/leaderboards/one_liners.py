@@ -109,14 +109,19 @@ class Baseline:
     name: str
     mean: float
     beaten_by: dict[str, str]  # detector to one of the words above
+    is_tested: bool = True  # whether there are several series
 
     def clause(self) -> str:
         """Say who beats it as a part of a sentence."""
-        winners = [name for name, word in self.beaten_by.items() if word == BEATS]
+        winners = [name for name, word in self.beaten_by.items() if word == (BEATS if self.is_tested else IN_THE_MEAN)]
         who = f"{len(winners)} of {len(self.beaten_by)} detectors" if winners else "no detector"
+        best = f"{self.name} ({self.mean:.3f}), the best rule without training"
+        if not self.is_tested:
+            return (
+                f"{who} {'have' if len(winners) > 1 else 'has'} a better value than {best}; one sample is no evidence"
+            )
         number = "beat" if len(winners) > 1 else "beats"
-        test = f"Wilcoxon-Holm, {100 * ALPHA:g} %"
-        return f"{who} {number} {self.name} ({self.mean:.3f}), the best rule without training ({test})"
+        return f"{who} {number} {best} (Wilcoxon-Holm, {100 * ALPHA:g} %)"
 
 
 def rows_of(board: Leaderboard, metric: str) -> dict[str, npt.NDArray[np.float64]]:
@@ -155,7 +160,7 @@ def baseline_of(board: Leaderboard, metric: str) -> Baseline | None:
     for name, p_value, (_, effect) in zip(judged, holm([p[0] for p, _ in tests]), tests, strict=True):
         is_evident = p_value < ALPHA and effect[0] > 0
         words[name] = NOT if gains[name].mean() <= 0 else BEATS if is_evident else IN_THE_MEAN
-    return Baseline(best, means[best], words)
+    return Baseline(best, means[best], words, is_tested=len(board.series) > 1)
 
 
 def mean_of_rows(board: Leaderboard, metric: str) -> dict[str, float]:

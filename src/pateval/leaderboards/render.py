@@ -143,7 +143,8 @@ def _remarks(
     if line := leader(board):
         yield line
     if (best := baseline_of(board, board.rank_by)) is not None:
-        word = f"; {IN_THE_MEAN}: its mean alone is better" if IN_THE_MEAN in best.beaten_by.values() else ""
+        is_better = best.is_tested and IN_THE_MEAN in best.beaten_by.values()
+        word = f"; {IN_THE_MEAN}: its mean alone is better" if is_better else ""
         yield f"{best.clause()}{word}"
     if found is None:
         yield f"all steps of {board.pooled} series are one sample; there are no ranks"
