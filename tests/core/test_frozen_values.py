@@ -13,8 +13,8 @@ from support import frozen_values as frozen
 EVERYTHING = catalogue(channels=True, emerging=True)
 CURRENT, FROZEN = frozen.current_values(), frozen.frozen_values()
 WHAT_TO_DO = (
-    "if that is meant, raise the metric's definition in src/pateval/catalog/table.py, add a dated line to DEFINITION_HISTORY "
-    "there and one under 'Changes numbers' in CHANGELOG.md, then run 'make freeze docs'"
+    "if that is meant, raise the metric's definition in src/pateval/catalog/table.py, add a dated line to "
+    "DEFINITION_HISTORY there and one under 'Changes numbers' in CHANGELOG.md, then run 'make freeze docs'"
 )
 
 
