@@ -335,7 +335,7 @@ def run_tests(copy: Path, tests: list[str], cpu_seconds: float) -> NoReturn:
     try:
         os.setsid()  # so that the processes of tests end with it
         resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds)))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))  # of addresses a browser reserves far more
         signal.alarm(int(WAITING * cpu_seconds))
         with open(os.devnull, "w") as nothing:
             os.dup2(nothing.fileno(), 1)
