@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 from dataclasses import replace
 
@@ -445,24 +446,34 @@ def test_a_detector_with_a_threshold_of_its_own_may_be_out_of_the_sample(board):
 
 
 def test_metrics_of_ones_own_are_found_by_their_module(board, tmp_path, monkeypatch):
+    (tmp_path / "my_helpers_for_verify.py").write_text("def share(labels, scores):\n    return float(scores.mean())\n")
     (tmp_path / "my_metrics_for_verify.py").write_text(
         "import pateval as pv\n"
+        "from my_helpers_for_verify import share\n"
         "def optimism(labels, scores, *, k=2):\n    return float(scores.mean()) / k\n"
         "hits = pv.define_metric(optimism, id='hopes', takes='scores')\n"
+        "raised = pv.define_metric(optimism, id='optimism', takes='scores', definition=2)\n"
+        "mean = pv.define_metric(share, id='mean_score', takes='scores')\n"
+        "class Metrics:\n"
+        "    @staticmethod\n"
+        "    def highest(labels, scores):\n        return float(scores.max())\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    forge(
-        board, lambda found: found, metrics="my_metrics_for_verify:optimism(k=4), my_metrics_for_verify:hits, auc_roc"
-    )
-    assert json.loads((board / "run.json").read_text())["measures"]["metrics"] == [
-        "my_metrics_for_verify:optimism(k=4)",
-        "my_metrics_for_verify:hits",
-        "auc_roc",
-    ]
-    assert pv.Leaderboard.load(board).metrics == ("optimism(k=4)", "hopes", "auc_roc")
+    named = ("optimism(k=4)", "hits", "mean", "Metrics.highest")
+    spelled = [f"my_metrics_for_verify:{name}" for name in named]
+    forge(board, lambda found: found, metrics=[*spelled, "auc_roc"])
+    assert json.loads((board / "run.json").read_text())["measures"]["metrics"] == [*spelled, "auc_roc"]
+    assert pv.Leaderboard.load(board).metrics == ("optimism(k=4)", "hopes", "mean_score", "highest", "auc_roc")
     found = verify(board, all=True, workers=1)
     assert found.agrees, found
-    assert found.values == 36
+    assert found.values == 60
+    # Functions and metrics as objects are looked up in their module.
+    module = importlib.import_module("my_metrics_for_verify")
+    forge(board, lambda found: found, metrics=[module.raised, module.share, module.Metrics.highest])
+    spelled = ["my_metrics_for_verify:raised", "my_helpers_for_verify:share", "my_metrics_for_verify:Metrics.highest"]
+    assert json.loads((board / "run.json").read_text())["measures"]["metrics"] == spelled
+    found = verify(board, all=True, workers=1)
+    assert found.agrees, found
 
 
 @pytest.fixture

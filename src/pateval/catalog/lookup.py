@@ -215,5 +215,7 @@ def _imported(text: str, name: str) -> Metric:
             item = getattr(item, part, None)
         if attribute.endswith(ending) and item is not None:
             metric = _from_object(item)
+            if not metric.in_package:
+                metric = replace(metric, imported_as=f"{module_name}:{attribute.removesuffix(ending)}")
             return metric if field is None else metric.with_field(field)
     raise ValueError(f"metric {in_words(text)}: the module {in_words(module_name)} has no {in_words(attribute)}")

@@ -112,6 +112,8 @@ class Metric:
         Whether it takes arrays of steps by channels.
     emerging : bool
         Whether it is a preprint's or one group's so far: computed where it is asked for, and not by default.
+    imported_as : str
+        ``package.module:name`` where it was found by that text, so that others find it again.
     """
 
     id: str
@@ -140,6 +142,7 @@ class Metric:
     faults: str = ""
     channels: bool = False
     emerging: bool = False
+    imported_as: str = dataclass_field(default="", compare=False)
 
     @cached_property
     def name(self) -> str:

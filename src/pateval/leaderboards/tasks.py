@@ -121,15 +121,16 @@ def _spelling(metric: Metric) -> str:
     """A text that names a metric to another process: its id, with the module of a user's own where it has one."""
     if metric.in_package:
         return metric.id
-    module = getattr(metric.function, "__module__", "")
-    ending = "" if metric.field is None else f"_{metric.field}"
-    name = metric.name.removesuffix(ending)
-    for attribute, item in vars(sys.modules.get(module)).items() if module in sys.modules else ():
-        if item is metric.function or (isinstance(item, Metric) and item.function is metric.function):
-            known = item.name if isinstance(item, Metric) else getattr(item, "__name__", "")
-            if known == name:
-                return f"{module}:{attribute}{metric.id[len(name) :]}"
-    return metric.id
+    name = metric.name if metric.field is None else metric.name.removesuffix(f"_{metric.field}")
+    bare = replace(metric, id=name, field=None, options={}, threshold=None)
+    module, written = getattr(metric.function, "__module__", ""), metric.imported_as
+    for attribute, item in vars(sys.modules.get(module)).items() if module in sys.modules and not written else ():
+        if isinstance(item, Metric) and item == bare:
+            written = f"{module}:{attribute}"
+    qualified = getattr(metric.function, "__qualname__", "")
+    if not written and metric.importable and qualified.rpartition(".")[2] == name:
+        written = f"{module}:{qualified}"
+    return f"{written}{metric.id[len(name) :]}" if written else metric.id
 
 
 @dataclass(slots=True)
