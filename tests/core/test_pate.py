@@ -441,6 +441,15 @@ def test_percentiles_are_those_of_the_scores_that_are_present():
     assert pv.pate(labels, scores, thresholds=3, **given) == pv.pate(labels, scores, thresholds=levels, **given)
 
 
+def test_percentiles_of_scores_whose_differences_overflow():
+    labels = np.arange(200) % 50 < 8
+    scores = np.random.default_rng(0).normal(size=200) + labels
+    # A power of two changes no digit of a score.
+    huge = scores * 2.0**1022
+    assert huge.max() / 2 - huge.min() / 2 > np.finfo(np.float64).max / 2
+    assert pv.pate(labels, huge, thresholds=9) == pv.pate(labels, scores, thresholds=9)
+
+
 def test_the_warning_of_coarse_scores_points_at_the_call():
     with pytest.warns(pv.CoarseScoresWarning, match="compare pate_ap") as caught:
         pv.pate([0, 1, 0], [0, 1, 0])

@@ -143,7 +143,7 @@ def _numbered(numbers: IntArray) -> Iterator[tuple[IntArray, BoolArray]]:
     """Steps of each numbered anomaly, and the channels it affects."""
     steps, channels = np.nonzero(numbers)
     _, anomaly = np.unique(numbers[steps, channels], return_inverse=True)
-    order = np.argsort(anomaly, kind="stable")  # steps stay in order
+    order = np.argsort(anomaly)
     stops = np.cumsum(np.bincount(anomaly))
     for start, stop in zip(stops - np.diff(stops, prepend=0), stops, strict=True):
         cells = order[start:stop]
