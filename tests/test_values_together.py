@@ -42,7 +42,7 @@ def test_many_series_are_what_each_of_them_is(pairs, measures):
         assert_equal(found, values_of(recording, measures))
 
 
-@pytest.mark.parametrize("steps", [70, 300, 999])
+@pytest.mark.parametrize("steps", [70, 300, 999, 3_999])
 def test_series_of_many_lengths_and_types(steps):
     generator = np.random.default_rng(steps)
     recordings = []
@@ -96,8 +96,8 @@ def test_only_what_is_out_of_the_ordinary_is_computed_alone(monkeypatch):
 
     monkeypatch.setattr(together, "values_of", remembered)
     measures = Measures.of(metrics=[*DEFAULTS.ids, "nab"])
-    long = np.tile(LABELS, 12)
-    values_together([read_recording(LABELS, SCORES), read_recording(long, np.tile(SCORES, 12))], measures)
+    long = np.tile(LABELS, 48)
+    values_together([read_recording(LABELS, SCORES), read_recording(long, np.tile(SCORES, 48))], measures)
     assert computed == [("nab",), measures.ids]
 
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.bootstrap import event_blocks
 from pateval.evaluation.measures import Measures
+from pateval.evaluation.together import values_together
 from pateval.evaluation.values import Sample, Value, values_of
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_sums
 from pateval.kernels.soft_labels import (
@@ -81,12 +82,11 @@ class Pieces:
         for metric in self._measures.metrics:
             recording = self._judged(metric)
             groups.setdefault(id(recording), (recording, []))[1].append(metric)
-        found = []
-        for limit in self._limits:
-            values: dict[str, Value] = {}
-            for recording, metrics in groups.values():
-                values |= values_of(recording.part(limit), self._only(recording, metrics))
-            found.append(values)
+        found: list[dict[str, Value]] = [{} for _ in self._limits]
+        for recording, metrics in groups.values():
+            parts = [recording.part(limit) for limit in self._limits]
+            for values, more in zip(found, values_together(parts, self._only(recording, metrics)), strict=True):
+                values |= more
         return found
 
     def drawn(self, weights: IntArray, tell: Callable[[int, int], None] | None = None) -> dict[str, FloatArray]:

@@ -47,7 +47,7 @@ from pateval.validation.arrays import BoolArray, IntArray
 Array = npt.NDArray[np.float64]
 Counts = list[npt.NDArray[Any]]  # each with a number for every series
 
-_LONGEST = 1_000  # steps of a series; on longer ones the computation costs more than the calls around it
+_LONGEST = 4_000  # steps of a series; on longer ones what is computed costs more than the calls around it
 MOST_STEPS = 12_000  # that are computed together, or about so many, so that their tables stay in the cache
 
 
