@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from leaderboard import measured, write_synthetic
+from peers import in_words
 from side_by_side import cpu_seconds, labelled_scores, peak_bytes, table
 
 import pateval as pv
@@ -119,7 +120,8 @@ def draw(parts: dict[str, list[Point]], path: Path) -> None:
             place.set_title(title, size=10)
             place.grid(color="0.9")
             place.set_axisbelow(True)
-        row[0].legend(frameon=False, fontsize=8)
+        row[0].margins(y=0.3)  # room for the names
+        row[0].legend(frameon=False, fontsize=8, loc="upper left")
     figure.tight_layout()
     figure.savefig(path, dpi=150)
     plt.close(figure)
@@ -134,7 +136,7 @@ def page(parts: dict[str, list[Point]], board_rows: list[list[str]], options: ar
                 [
                     point.what,
                     f"{point.number:,}",
-                    f"{1000 * point.seconds:,.3g} ms",
+                    in_words(point.seconds),
                     "-" if point.memory is None else f"{point.memory / 1e6:.1f} MB",
                 ]
                 for point in points
