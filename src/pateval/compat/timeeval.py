@@ -27,7 +27,16 @@ from pateval.validation.arrays import BoolArray, binary_pair, scored_pair
 class _FunctionOfOptions:
     """A metric whose fields are the options of a function, but for ``beta``, which weighs its precision and recall."""
 
+    name: str
     function: ClassVar[Callable[..., Any]]
+
+    def __init_subclass__(cls, *, name: str | None = None, function: Callable[..., Any] | None = None) -> None:
+        if name is not None:
+            cls.name = name
+        if name is not None and "{" in name:  # fields, which an object has
+            cls.name = property(lambda metric: name.format(**vars(metric)))  # type: ignore[assignment]  # a string there
+        if function is not None:
+            cls.function = staticmethod(function)
 
     def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
         options = self._options()
@@ -61,51 +70,29 @@ class _OnPredictions(_OnScores):
         return self._unless_constant(*binary_pair(y_true, y_score))
 
 
-class RocAUC(_OnScores):
+class RocAUC(_OnScores, name="ROC_AUC", function=metrics.auc_roc):
     """Area under the ROC curve: `pateval.auc_roc`."""
 
-    name = "ROC_AUC"
-    function = staticmethod(metrics.auc_roc)
 
-
-class PrAUC(_OnScores):
+class PrAUC(_OnScores, name="PR_AUC", function=metrics.auc_pr):
     """Area under the precision-recall curve by trapezoids: `pateval.auc_pr`."""
 
-    name = "PR_AUC"
-    function = staticmethod(metrics.auc_pr)
 
-
-class AveragePrecision(_OnScores):
+class AveragePrecision(_OnScores, name="AVERAGE_PRECISION", function=metrics.average_precision):
     """Average precision: `pateval.average_precision`."""
 
-    name = "AVERAGE_PRECISION"
-    function = staticmethod(metrics.average_precision)
-
 
 @dataclass(frozen=True)
-class PrecisionAtK(_OnScores):
+class _AtK(_OnScores):
+    k: int | None = None
+
+
+class PrecisionAtK(_AtK, name="PRECISION@K({k})", function=metrics.precision_at_k_ranges):
     """Precision of the first k predicted runs: `pateval.precision_at_k_ranges`."""
 
-    k: int | None = None
-    function = staticmethod(metrics.precision_at_k_ranges)
 
-    @property
-    def name(self) -> str:
-        """As in their tables."""
-        return f"PRECISION@K({self.k})"
-
-
-@dataclass(frozen=True)
-class FScoreAtK(_OnScores):
+class FScoreAtK(_AtK, name="F_SCORE@K({k})", function=metrics.f1_at_k_ranges):
     """F1 of the first k predicted runs: `pateval.f1_at_k_ranges`."""
-
-    k: int | None = None
-    function = staticmethod(metrics.f1_at_k_ranges)
-
-    @property
-    def name(self) -> str:
-        """As in their tables."""
-        return f"F_SCORE@K({self.k})"
 
 
 @dataclass(frozen=True)
@@ -119,22 +106,16 @@ class _RangeAUC(_OnScores):
     def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
         starts, stops = runs(labels)
         width = int(np.median(stops - starts)) if self.buffer_size is None and starts.size else self.buffer_size
-        variant = _variant(self.compatibility_mode)
+        variant = "original" if self.compatibility_mode else "timeeval"
         return float(self.function(labels, given, window=width, thresholds=self.max_samples, variant=variant))
 
 
-class RangePrAUC(_RangeAUC):
+class RangePrAUC(_RangeAUC, name="RANGE_PR_AUC", function=metrics.range_auc_pr):
     """Range-AUC of precision and recall: `pateval.range_auc_pr`, variant "timeeval" or "original"."""
 
-    name = "RANGE_PR_AUC"
-    function = staticmethod(metrics.range_auc_pr)
 
-
-class RangeRocAUC(_RangeAUC):
+class RangeRocAUC(_RangeAUC, name="RANGE_ROC_AUC", function=metrics.range_auc_roc):
     """Range-AUC of the ROC curve: `pateval.range_auc_roc`, variant "timeeval" or "original"."""
-
-    name = "RANGE_ROC_AUC"
-    function = staticmethod(metrics.range_auc_roc)
 
 
 @dataclass(frozen=True)
@@ -146,38 +127,34 @@ class _RangeVUS(_OnScores):
     max_samples: int = 250
 
     def _options(self) -> dict[str, Any]:
-        variant = _variant(self.compatibility_mode)
+        variant = "original" if self.compatibility_mode else "timeeval"
         return {"window": self.max_buffer_size, "thresholds": self.max_samples, "variant": variant}
 
 
-class RangePrVUS(_RangeVUS):
+class RangePrVUS(_RangeVUS, name="RANGE_PR_VOLUME", function=metrics.vus_pr):
     """VUS of precision and recall: `pateval.vus_pr`, variant "timeeval" or "original"."""
 
-    name = "RANGE_PR_VOLUME"
-    function = staticmethod(metrics.vus_pr)
 
-
-class RangeRocVUS(_RangeVUS):
+class RangeRocVUS(_RangeVUS, name="RANGE_ROC_VOLUME", function=metrics.vus_roc):
     """VUS of the ROC curve: `pateval.vus_roc`, variant "timeeval" or "original"."""
 
-    name = "RANGE_ROC_VOLUME"
-    function = staticmethod(metrics.vus_roc)
 
-
-def _own_alphas_and_biases(
+def _ranges(
     labels: BoolArray,
     predictions: BoolArray,
     *,
-    alphas: tuple[float, float],
-    biases: tuple[str, str],
+    p_alpha: float,
+    r_alpha: float,
+    p_bias: str,
+    r_bias: str,
     cardinality: str,
 ) -> PRF:
     """Range-based precision and recall, each with its own reward of existence and its own bias."""
     precision, recall = (
         metrics.range_based(
-            labels, predictions, alpha=alphas[1], precision_alpha=alphas[0], cardinality=cardinality, bias=bias
+            labels, predictions, alpha=r_alpha, precision_alpha=p_alpha, cardinality=cardinality, bias=bias
         )
-        for bias in biases
+        for bias in (p_bias, r_bias)
     )
     return PRF.of(precision.precision, recall.recall)
 
@@ -212,7 +189,7 @@ class RangeRecall(_OnPredictions):
 
 
 @dataclass(frozen=True)
-class RangeFScore(_OnPredictions):
+class RangeFScore(_OnPredictions, name="RANGE_F{beta:.2f}_SCORE", function=_ranges):
     """F score of range-based precision and recall: `pateval.range_based`; ``r_bias`` is without effect, as there."""
 
     beta: float = 1
@@ -221,18 +198,6 @@ class RangeFScore(_OnPredictions):
     cardinality: str = "reciprocal"
     p_bias: str = "flat"
     r_bias: str = "flat"
-    function = staticmethod(_own_alphas_and_biases)
-
-    @property
-    def name(self) -> str:
-        """As in their tables."""
-        return f"RANGE_F{self.beta:.2f}_SCORE"
 
     def _options(self) -> dict[str, Any]:
-        biases = (self.p_bias, self.p_bias)  # theirs gives the bias of the precision to the recall, too
-        alphas = (self.p_alpha, self.r_alpha)
-        return {"alphas": alphas, "biases": biases, "cardinality": self.cardinality, "beta": self.beta}
-
-
-def _variant(compatibility_mode: bool) -> str:
-    return "original" if compatibility_mode else "timeeval"
+        return vars(self) | {"r_bias": self.p_bias}  # theirs gives the bias of the precision to the recall, too

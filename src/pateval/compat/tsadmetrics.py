@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from pateval import metrics
 from pateval.compat.authors import PATE
-from pateval.compat.timeeval import _FunctionOfOptions, _own_alphas_and_biases
+from pateval.compat.timeeval import _FunctionOfOptions, _ranges
 from pateval.pate.score import pate_f1
 from pateval.validation.arrays import binary_pair, scored_pair
 
@@ -26,7 +26,6 @@ from pateval.validation.arrays import binary_pair, scored_pair
 class _OnPredictions(_FunctionOfOptions):
     """A metric of 0/1 predictions."""
 
-    name: ClassVar[str]
     binary_prediction: ClassVar[bool] = True
 
     def compute(self, y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
@@ -47,54 +46,34 @@ class _FScore(_OnPredictions):
     beta: float = 1.0
 
 
-class PointwiseFScore(_FScore):
+class PointwiseFScore(_FScore, name="pwf", function=metrics.point):
     """F score of steps: `pateval.point`."""
 
-    name = "pwf"
-    function = staticmethod(metrics.point)
 
-
-class DiceCoefficient(_OnPredictions):
+class DiceCoefficient(_OnPredictions, name="dicec", function=metrics.point):
     """Dice's coefficient of steps, which is F1: `pateval.point`."""
 
-    name = "dicec"
-    function = staticmethod(metrics.point)
 
-
-class PrecisionAtK(_OnScores):
+class PrecisionAtK(_OnScores, name="pak", function=metrics.precision_at_k):
     """Precision of as many steps as are anomalous: `pateval.precision_at_k`."""
 
-    name = "pak"
-    function = staticmethod(metrics.precision_at_k)
 
-
-class PointwiseAucRoc(_OnScores):
+class PointwiseAucRoc(_OnScores, name="pw_auc_roc", function=metrics.auc_roc):
     """Area under the ROC curve: `pateval.auc_roc`."""
 
-    name = "pw_auc_roc"
-    function = staticmethod(metrics.auc_roc)
 
-
-class PointwiseAucPr(_OnScores):
+class PointwiseAucPr(_OnScores, name="pw_auc_pr", function=metrics.average_precision):
     """Average precision: `pateval.average_precision`."""
 
-    name = "pw_auc_pr"
-    function = staticmethod(metrics.average_precision)
 
-
-class PointadjustedFScore(_FScore):
+class PointadjustedFScore(_FScore, name="paf", function=metrics.point_adjusted):
     """F score after point adjustment: `pateval.point_adjusted`."""
-
-    name = "paf"
-    function = staticmethod(metrics.point_adjusted)
 
 
 @dataclass(frozen=True)
-class DelayThresholdedPointadjustedFScore(_OnPredictions):
+class DelayThresholdedPointadjustedFScore(_OnPredictions, name="dtpaf", function=metrics.delay_adjusted):
     """F score after point adjustment of events found among their first k steps: `pateval.delay_adjusted`, k - 1."""
 
-    name = "dtpaf"
-    function = staticmethod(metrics.delay_adjusted)
     k: int = 1
     beta: float = 1.0
 
@@ -102,26 +81,18 @@ class DelayThresholdedPointadjustedFScore(_OnPredictions):
         return {"delay": self.k - 1, "beta": self.beta}
 
 
-class CompositeFScore(_FScore):
+class CompositeFScore(_FScore, name="cf", function=metrics.composite):
     """F score of the precision of steps and the recall of events: `pateval.composite`."""
 
-    name = "cf"
-    function = staticmethod(metrics.composite)
 
-
-class SegmentwiseFScore(_FScore):
+class SegmentwiseFScore(_FScore, name="swf", function=metrics.segment):
     """F score of events and alarms: `pateval.segment`."""
-
-    name = "swf"
-    function = staticmethod(metrics.segment)
 
 
 @dataclass(frozen=True)
-class RangebasedFScore(_OnPredictions):
+class RangebasedFScore(_OnPredictions, name="rbf", function=_ranges):
     """F score of range-based precision and recall: `pateval.range_based`, each with its own bias."""
 
-    name = "rbf"
-    function = staticmethod(_own_alphas_and_biases)
     beta: float = 1.0
     p_alpha: float = 0.5
     r_alpha: float = 0.5
@@ -130,16 +101,15 @@ class RangebasedFScore(_OnPredictions):
     cardinality_mode: str = "one"
 
     def _options(self) -> dict[str, Any]:
-        alphas, biases = (self.p_alpha, self.r_alpha), (self.p_bias, self.r_bias)
-        return {"alphas": alphas, "biases": biases, "cardinality": self.cardinality_mode, "beta": self.beta}
+        options = dict(vars(self))
+        options["cardinality"] = options.pop("cardinality_mode")
+        return options
 
 
 @dataclass(frozen=True)
-class TimeseriesAwareFScore(_OnPredictions):
+class TimeseriesAwareFScore(_OnPredictions, name="taf", function=metrics.tapr):
     """F score of TaPR: `pateval.tapr`; ``past_range`` is not supported."""
 
-    name = "taf"
-    function = staticmethod(metrics.tapr)
     beta: float = 1.0
     alpha: float = 0.5
     delta: int = 5
@@ -147,28 +117,21 @@ class TimeseriesAwareFScore(_OnPredictions):
 
 
 @dataclass(frozen=True)
-class EnhancedTimeseriesAwareFScore(_OnPredictions):
+class EnhancedTimeseriesAwareFScore(_OnPredictions, name="etaf", function=metrics.etapr):
     """F1 of eTaPR: `pateval.etapr`."""
 
-    name = "etaf"
-    function = staticmethod(metrics.etapr)
     theta_p: float = 0.5
     theta_r: float = 0.5
 
 
-class AffiliationbasedFScore(_FScore):
+class AffiliationbasedFScore(_FScore, name="aff_f", function=metrics.affiliation):
     """F score of affiliation: `pateval.affiliation`."""
-
-    name = "aff_f"
-    function = staticmethod(metrics.affiliation)
 
 
 @dataclass(frozen=True)
-class TimeTolerantFScore(_OnPredictions):
+class TimeTolerantFScore(_OnPredictions, name="ttf", function=metrics.time_tolerant):
     """F score with a tolerance of t steps: `pateval.time_tolerant`."""
 
-    name = "ttf"
-    function = staticmethod(metrics.time_tolerant)
     t: int = 5
     beta: float = 1.0
 
@@ -176,37 +139,28 @@ class TimeTolerantFScore(_OnPredictions):
         return {"tolerance": self.t, "beta": self.beta}
 
 
-class TemporalDistance(_OnPredictions):
+class TemporalDistance(_OnPredictions, name="td", function=metrics.temporal_distance):
     """Summed distance of anomalous and predicted steps to each other: `pateval.temporal_distance`."""
 
-    name = "td"
-    function = staticmethod(metrics.temporal_distance)
-
 
 @dataclass(frozen=True)
-class VusPr(_OnScores):
+class VusPr(_OnScores, name="vus_pr", function=metrics.vus_pr):
     """VUS of precision and recall: `pateval.vus_pr`."""
 
-    name = "vus_pr"
-    function = staticmethod(metrics.vus_pr)
     window: int = 4
 
 
 @dataclass(frozen=True)
-class VusRoc(_OnScores):
+class VusRoc(_OnScores, name="vus_roc", function=metrics.vus_roc):
     """VUS of the ROC curve: `pateval.vus_roc`."""
 
-    name = "vus_roc"
-    function = staticmethod(metrics.vus_roc)
     window: int = 4
 
 
 @dataclass(frozen=True)
-class Pate(_OnScores):
+class Pate(_OnScores, name="pate", function=PATE):
     """PATE as the authors' package computes it: `pateval.compat.PATE`."""
 
-    name = "pate"
-    function = staticmethod(PATE)
     early: int = 5
     delay: int = 5
 
@@ -215,11 +169,9 @@ class Pate(_OnScores):
 
 
 @dataclass(frozen=True)
-class PateFScore(_OnPredictions):
+class PateFScore(_OnPredictions, name="pate_f1", function=pate_f1):
     """PATE-F1: `pateval.pate_f1` with buffers of 0 and of the length given."""
 
-    name = "pate_f1"
-    function = staticmethod(pate_f1)
     early: int = 5
     delay: int = 5
 
