@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from pateval.kernels import threshold_counts
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
 from pateval.kernels.precision_recall import coarseness, steps, trapezoids
-from pateval.kernels.sorted_values import above, at_least, distinct_descending, run_counts
-from pateval.kernels.threshold_counts import count_at_thresholds, sort_descending
+from pateval.kernels.threshold_counts import (
+    above,
+    at_least,
+    count_at_thresholds,
+    distinct_descending,
+    run_counts,
+    sort_descending,
+)
 from support.strategies import labels_and_scores
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import TRAPEZOID, trapezoids
-from pateval.kernels.soft_labels import VARIANTS, soft_counts
-from pateval.kernels.sorted_values import above, at_least, distinct_descending
-from pateval.labels.events import count_inside, find_events, runs, within
+from pateval.kernels.soft_labels import VARIANTS, ThresholdSums, soft_counts, soft_recall
+from pateval.kernels.threshold_counts import above, at_least, distinct_descending
+from pateval.labels.events import count_inside, find_events, marked, runs
 from pateval.metrics import affiliation, auc_roc, average_precision, point, range_based, vus_areas
 from pateval.output.results import PRF
 from pateval.pate._counts import mean_area, rank_steps
@@ -107,9 +107,7 @@ def PATE(  # noqa: N802  # the authors' name
         return 0.0
     if binary_scores:
         return pate_f1(labels, scores > 0, early=early_set, delay=delay_set)
-    thresholds = None
-    if drop_intermediate or Big_Data:
-        thresholds = np.unique(scores).astype(np.float64)[::-1]
+    thresholds = np.unique(scores).astype(np.float64)[::-1] if drop_intermediate or Big_Data else None
     if thresholds is not None and drop_intermediate:
         thresholds = _without_intermediate(labels, scores, thresholds)
     if thresholds is not None and Big_Data:
@@ -130,8 +128,7 @@ def _without_intermediate(
     """Leave out thresholds between two others at which as many anomalous steps are predicted."""
     if thresholds.size <= 2:
         return thresholds
-    anomalous = np.sort(scores[labels])
-    predicted = anomalous.size - np.searchsorted(anomalous, thresholds, side="left")
+    predicted = at_least(np.sort(scores[labels]), thresholds)
     between = (predicted[1:-1] == predicted[:-2]) & (predicted[1:-1] == predicted[2:])
     return thresholds[np.concatenate([[True], ~between, [True]])]
 
@@ -188,7 +185,7 @@ def get_metrics(
     truth, scores = scored_pair(labels, score)
     require_anomaly(truth)
     areas = vus_areas(truth, scores, window=slidingWindow, thresholds=positive_integer(thre, "thre"))
-    found = {
+    values = {
         "AUC-PR": average_precision(truth, scores),
         "AUC-ROC": auc_roc(truth, scores),
         "VUS-PR": areas.vus_pr,
@@ -200,13 +197,16 @@ def get_metrics(
         "R-based-F1": _range_based,
         "Affiliation-F": _affiliation,
     }
-    if pred is not None:
+    if pred is None:
+        values["Standard-F1"] = _best_point_f1(truth, scores)
+        tried = [scores > threshold for threshold in _distinct_cuts(scores)]
+    else:
         _, predictions = binary_pair(labels, pred)
-        values = {name: compute(truth, predictions) for name, compute in of_predictions.items()}
-        return found | {"Standard-F1": point(truth, predictions).f1} | values
-    tried = [scores > threshold for threshold in _distinct_cuts(scores)]
-    best = {name: max(compute(truth, flagged) for flagged in tried) for name, compute in of_predictions.items()}
-    return found | {"Standard-F1": _best_point_f1(truth, scores)} | best
+        values["Standard-F1"] = point(truth, predictions).f1
+        tried = [predictions]
+    return values | {
+        name: max(compute(truth, predictions) for predictions in tried) for name, compute in of_predictions.items()
+    }
 
 
 def get_range_vus_roc(
@@ -292,16 +292,14 @@ def RangeAUC_volume(  # noqa: N802  # their name
     levels = distinct_descending(thresholds[::-1])
     # Their curves have a point for every threshold, also where several are equal.
     place = np.searchsorted(-levels, -thresholds)
-    flagged, hits = at_least(ascending, levels), at_least(np.sort(scores[labels]), levels)
+    sums, rules = ThresholdSums.of(labels, scores, ascending, levels), VARIANTS["original"]
     true_rates, false_rates, precisions = [], [], []
-    for counts in soft_counts(labels, scores, levels, range(window + 1), VARIANTS["original"]):
-        positives = np.count_nonzero(labels) + counts.whole_slope / 2
-        true_positive = hits + counts.slope
-        recall = np.minimum(true_positive / positives, 1) * counts.existence
-        rate = (flagged - true_positive) / (labels.size - positives)
+    for counts in soft_counts(labels, scores, levels, range(window + 1), rules):
+        true_positive, positives, recall = soft_recall(sums, counts, rules)
+        rate = (sums.flagged - true_positive) / (sums.steps - positives)
         true_rates += [np.concatenate([[0.0], row[place], [1.0]]) for row in recall]
         false_rates += [np.concatenate([[0.0], row[place], [1.0]]) for row in rate]
-        precisions += [np.append(1.0, row[place]) for row in true_positive / flagged]
+        precisions += [np.append(1.0, row[place]) for row in true_positive / sums.flagged]
     roc = np.mean(list(map(trapezoids, false_rates, true_rates)))
     pr = np.mean([trapezoids(rate[:-1], precision) for rate, precision in zip(true_rates, precisions, strict=True)])
     return true_rates, false_rates, precisions, np.arange(window + 1), float(roc), float(pr)
@@ -317,16 +315,15 @@ def _distinct_cuts(scores: FloatArray) -> FloatArray:
 def _best_point_f1(labels: BoolArray, scores: FloatArray) -> float:
     ascending = np.sort(scores)
     levels = distinct_descending(ascending)
-    hits = at_least(np.sort(scores[labels]), levels)
-    precision, recall = hits / at_least(ascending, levels), hits / np.count_nonzero(labels)
+    sums = ThresholdSums.of(labels, scores, ascending, levels)
+    precision, recall = sums.hit / sums.flagged, sums.hit / sums.anomalous
     return float(np.max(2 * precision * recall / (precision + recall + _ADDED)))
 
 
 def _point_adjusted(labels: BoolArray, predictions: BoolArray) -> float:
     starts, stops = runs(labels)
     is_hit = count_inside(predictions, starts, stops) > 0
-    adjusted = predictions.copy()
-    adjusted[within(starts[is_hit], (stops - starts)[is_hit])] = True
+    adjusted = predictions | marked(starts[is_hit], stops[is_hit], labels.size)
     adjusted[0] = predictions[0]  # their way back to the beginning of an event ends at the second step
     return point(labels, adjusted).f1
 

@@ -212,7 +212,7 @@ class Pieces:
                 counts = hit[at], anomalies - hit[at], detected[at], np.append(before[at], detected[-1])
                 sums = precision_recall_sums(*counts)
             for metric, rule in _PRECISION_RECALL.items():
-                found[metric][draw] = rule.area(*sums)
+                found[metric][draw] = rule.of_sums(*sums)
         return found
 
     def _vus_areas(self, weights: IntArray, *, window: int, thresholds: int, variant: str) -> list[VusAreas]:
@@ -291,7 +291,7 @@ def _pate_areas(
             at, counted = levels[reached], np.cumsum(gained[reached], dtype=np.float64)
             sums = precision_recall_sums(counted, missed[at], detected[at], np.append(before[at], detected[-1]))
             for rule, values in areas.items():
-                values[draw] += share * rule.area(*sums)
+                values[draw] += share * rule.of_sums(*sums)
     return areas
 
 

@@ -296,7 +296,7 @@ class ShortSeries:
         detected_then: IntArray,
         is_sure: BoolArray | None = None,
     ) -> dict[AreaRule, Array]:
-        """Areas as `precision_recall_area` has them, of curves whose points follow one another, series by series.
+        """Areas as `AreaRule.area` has them, of curves whose points follow one another, series by series.
 
         Beside the detections at a threshold stand those just before the next, and for each series whether its first
         detection is at the first threshold.
@@ -305,7 +305,7 @@ class ShortSeries:
         gained = np.where(is_first, recall, np.diff(recall, prepend=0))
         after = counted / np.maximum(detected, 1)
         before = np.append(0, (counted / np.maximum(detected_then, 1))[:-1])
-        before[is_first] = 0.0 if is_sure is None else np.where(is_sure[series[is_first]], TRAPEZOID.start, 0.0)
+        before[is_first] = 0.0 if is_sure is None else is_sure[series[is_first]]
         sums = [_sums(gained * precision, series, self.number) for precision in (after, before)]
         return {
             rule: np.minimum(rule.after * sums[0] + rule.before * sums[1], 1.0)

@@ -18,7 +18,7 @@ from pateval.catalog.metric import BEST, Metric
 from pateval.evaluation.measures import CANDIDATES, Bound, Measures, searched
 from pateval.evaluation.threshold_rules import TRAINING, ThresholdRule
 from pateval.kernels.precision_recall import CoarseScoresWarning
-from pateval.kernels.sorted_values import distinct_descending
+from pateval.kernels.threshold_counts import distinct_descending
 from pateval.thresholds.sweeps import BestThreshold
 from pateval.time.timelines import Recording
 from pateval.validation.arrays import (

@@ -11,24 +11,18 @@ from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 def affiliation_of_events(
     labels: BoolArray, predictions: BoolArray, series_starts: IntArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Precision of each event, NaN where its zone holds no prediction, and recall; zones end with their series.
-
-    Examples
-    --------
-    >>> labels, predictions = np.array([0, 1, 1, 0, 0], dtype=bool), np.array([0, 1, 0, 0, 0], dtype=bool)
-    >>> precision, recall = affiliation_of_events(labels, predictions)
-    >>> precision.tolist(), recall.tolist()
-    ([1.0], [0.9])
-    """
+    """Precision of each event, NaN where its zone holds no prediction, and recall; zones end with their series."""
     starts, stops, borders = _zones(labels, series_starts)
     lows, highs = borders[:-1], borders[1:]
-    zone, left, right = _cut(*_doubled(predictions), borders)
     width, length = highs - lows, stops - starts
+    run_starts, run_stops = runs(predictions)
+    zone, left, right = _cut(2 * run_starts, 2 * run_stops, borders)
+    start, stop, low, high = starts[zone], stops[zone], lows[zone], highs[zone]
 
-    before = starts[zone] - np.minimum(left, starts[zone]), starts[zone] - np.minimum(right, starts[zone])
-    after = np.maximum(right, stops[zone]) - stops[zone], np.maximum(left, stops[zone]) - stops[zone]
-    common = np.maximum(np.minimum(right, stops[zone]) - np.maximum(left, starts[zone]), 0)
-    rooms = (starts - lows)[zone], (highs - stops)[zone]
+    before = start - np.minimum(left, start), start - np.minimum(right, start)
+    after = np.maximum(right, stop) - stop, np.maximum(left, stop) - stop
+    common = np.maximum(np.minimum(right, stop) - np.maximum(left, start), 0)
+    rooms = start - low, high - stop
     near = (
         common * width[zone]
         + (_chance_up_to(before[0], *rooms) - _chance_up_to(before[1], *rooms))
@@ -39,13 +33,13 @@ def affiliation_of_events(
         precision = np.bincount(zone, weights=near, minlength=starts.size) / (width * predicted)
 
     # Each step of the event looks to the nearest predicted interval: the one it lies in, or one on either side.
-    first, last = np.diff(zone, prepend=-1) != 0, np.diff(zone, append=starts.size) != 0
-    middle_left = np.where(first, lows[zone], (left + np.roll(right, 1)) / 2)
-    middle_right = np.where(last, highs[zone], (right + np.roll(left, -1)) / 2)
+    is_first, is_last = np.diff(zone, prepend=-1) != 0, np.diff(zone, append=starts.size) != 0
+    middle_left = np.where(is_first, low, (left + np.roll(right, 1)) / 2)
+    middle_right = np.where(is_last, high, (right + np.roll(left, -1)) / 2)
     nearness = (
         common * width[zone]
-        + _reach(right, middle_right, starts[zone], stops[zone], lows[zone], highs[zone])
-        + _reach(-left, -middle_left, -stops[zone], -starts[zone], -highs[zone], -lows[zone])
+        + _reach(right, middle_right, start, stop, low, high)
+        + _reach(-left, -middle_left, -stop, -start, -high, -low)
     )
     recall = np.bincount(zone, weights=nearness, minlength=starts.size) / (width * length)
     return precision, recall
@@ -55,11 +49,6 @@ def room_above_chance(labels: BoolArray) -> float:
     """One minus the precision of flagging every step, which is the mean over the zones of ``(1 + q**2) / 2``.
 
     With q the event's share of its zone, this is the mean of ``(1 - q**2) / 2``, in which nothing cancels.
-
-    Examples
-    --------
-    >>> room_above_chance(np.array([0, 0, 0, 1, 1, 0, 0, 0], dtype=bool))
-    0.46875
     """
     starts, stops, borders = _zones(labels)
     width, length = np.diff(borders), stops - starts
@@ -75,11 +64,6 @@ def _zones(labels: BoolArray, series_starts: IntArray | None = None) -> tuple[In
     starts, stops, ends = 2 * events.starts, 2 * events.stops, 2 * events.highs[:-1]
     middles = np.where(events.lows[1:] == events.lows[:-1], (stops[:-1] + starts[1:]) // 2, ends)
     return starts, stops, np.concatenate([[0], middles, [2 * labels.size]])
-
-
-def _doubled(mask: BoolArray) -> tuple[IntArray, IntArray]:
-    starts, stops = runs(mask)
-    return 2 * starts, 2 * stops
 
 
 def _cut(starts: IntArray, stops: IntArray, borders: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -11,30 +11,19 @@ import numpy.typing as npt
 from pateval.validation.arrays import FloatArray, IntArray
 
 Array = npt.NDArray[np.float64]
+Counts = IntArray | Array
 
 _ROUNDING = 1e-13  # Recall that falls by less than this share is rounding; the definition keeps equal recall.
 _CHUNK = 2**14  # points worked on at once, small enough to stay in cache
 
 
 def trapezoids(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Area under straight lines between the points, along the last axis.
-
-    Examples
-    --------
-    >>> float(trapezoids(np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 1.0])))
-    2.5
-    """
+    """Area under straight lines between the points, along the last axis."""
     return np.sum(np.diff(x) * (y[..., 1:] + y[..., :-1]), axis=-1) / 2
 
 
 def steps(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Area under steps, from x = 0 on, that have up to each point the height of that point, along the last axis.
-
-    Examples
-    --------
-    >>> float(steps(np.array([1.0, 3.0]), np.array([0.0, 1.0])))
-    2.0
-    """
+    """Area under steps, from x = 0 on, that have up to each point the height of that point, along the last axis."""
     gained = x.copy()
     gained[..., 1:] -= x[..., :-1]
     gained *= y
@@ -47,18 +36,20 @@ def steps(x: FloatArray, y: FloatArray) -> FloatArray:
 class AreaRule:
     """How a gain in recall is rewarded: by a weighted mean of the precision on both sides of it."""
 
-    name: str  # as in signatures
     after: float  # weight of the precision after the gain, and of that before it
     before: float
-    start: float  # precision before the first detection
 
-    def area(self, after: float, before: float) -> float:
+    def area(self, true_positive: Array, false_negative: Array, detected: Counts, detected_before: Counts) -> float:
+        """Area under the precision-recall curve, from counts as `precision_recall_sums` takes them."""
+        return self.of_sums(*precision_recall_sums(true_positive, false_negative, detected, detected_before))
+
+    def of_sums(self, after: float, before: float) -> float:
         """Area, from the sums of gains times the precision after and before them; rounding may pass 1."""
         return min(self.after * after + self.before * before, 1.0)
 
 
-TRAPEZOID = AreaRule("trapezoid", after=0.5, before=0.5, start=1.0)
-AVERAGE_PRECISION = AreaRule("average-precision", after=1.0, before=0.0, start=0.0)
+TRAPEZOID = AreaRule(after=0.5, before=0.5)
+AVERAGE_PRECISION = AreaRule(after=1.0, before=0.0)
 
 
 def is_kept(recall: Array, highest: Array) -> npt.NDArray[np.bool_]:
@@ -66,33 +57,18 @@ def is_kept(recall: Array, highest: Array) -> npt.NDArray[np.bool_]:
     return recall >= (1 - _ROUNDING) * highest
 
 
-def precision_recall_area(
-    true_positive: Array,
-    false_negative: Array,
-    detected: IntArray | Array,
-    detected_before: IntArray | Array,
-    rule: AreaRule,
-) -> float:
-    """Area under the precision-recall curve, leaving out points whose recall is below an earlier one.
-
-    The counts, possibly weighted, are those at each threshold from high to low. Recall stands still between two
-    thresholds while precision falls, so a gain starts from the precision just above its threshold: ``detected_before``
-    is how many scores are detected then, with one entry more for the detections after the last threshold.
-    """
-    sums = precision_recall_sums(true_positive, false_negative, detected, detected_before, rule.start)
-    return rule.area(*sums)
-
-
 def precision_recall_sums(
-    true_positive: Array,
-    false_negative: Array,
-    detected: IntArray | Array,
-    detected_before: IntArray | Array,
-    start: float = 1.0,
+    true_positive: Array, false_negative: Array, detected: Counts, detected_before: Counts
 ) -> tuple[float, float]:
-    """Gains in recall times the precision after, and times that before them, of which every rule makes its area."""
+    """Gains in recall times the precision after, and times that before them, of which every rule makes its area.
+
+    The counts, possibly weighted, are those at each threshold from high to low; points whose recall is below an earlier
+    one are left out. Recall stands still between two thresholds while precision falls, so a gain starts from the
+    precision just above its threshold: ``detected_before`` is how many scores are detected then, with one entry more
+    for the detections after the last threshold. Before the first detection precision is 1.
+    """
     total_after = total_before = highest = recall_before = 0.0
-    precision_before = start if detected_before[0] == 0 else 0.0
+    precision_before = 1.0 if detected_before[0] == 0 else 0.0
     for start in range(0, true_positive.size, _CHUNK):
         chunk, next_chunk = slice(start, start + _CHUNK), slice(start + 1, start + 1 + _CHUNK)
         counted = true_positive[chunk]
@@ -120,15 +96,6 @@ def coarseness(scores: FloatArray) -> str | None:
     """Say in a few words why scores are coarse, or return None.
 
     Coarse are scores of at most two distinct values, and scores of which one value holds more than half of all steps.
-
-    Examples
-    --------
-    >>> coarseness(np.array([0.0, 0.0, 1.0, 0.0]))
-    'the scores have at most 2 distinct values'
-    >>> coarseness(np.array([0.1, 0.1, 0.1, 0.2, 0.3]))
-    'one score (0.1) is shared by 60 % of all steps'
-    >>> coarseness(np.arange(5.0)) is None
-    True
     """
     if scores.min() == -np.inf:  # a missing score that counts as normal is no value
         scores = scores[scores > -np.inf]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pateval.kernels.precision_recall import steps, trapezoids
-from pateval.kernels.sorted_values import at_least, distinct_descending
+from pateval.kernels.threshold_counts import at_least, distinct_descending
 from pateval.labels.events import Events, find_events, within
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
@@ -68,11 +68,6 @@ class SoftCounts(NamedTuple):
     whole_slope: FloatArray  # worth of all steps outside events (one column)
     found: IntArray  # how many zones have a flagged step
     zones: IntArray  # how many zones there are (one column)
-
-    @property
-    def existence(self) -> FloatArray:
-        """Share of the zones with a flagged step."""
-        return self.found / self.zones
 
 
 class _Nearby(NamedTuple):
@@ -227,10 +222,7 @@ def areas_of(
 
     Counts may have an axis of series between those of widths and of thresholds.
     """
-    true_positive, positives = sums.hit + counts.slope, positives_at(sums.anomalous, counts, rules)
-    recall = true_positive / positives
-    np.minimum(recall, 1, out=recall)
-    recall *= counts.existence
+    true_positive, positives, recall = soft_recall(sums, counts, rules)
     roc, pr = np.full((2, *recall.shape[:-1]), np.nan)
     if only != "pr" and sums.anomalous < sums.steps:
         rate = (sums.flagged - true_positive) / (sums.steps - positives)
@@ -243,9 +235,17 @@ def areas_of(
     return np.minimum(roc, 1.0), np.minimum(pr, 1.0)  # rounding may pass 1
 
 
-def positives_at(anomalous: float | IntArray, counts: SoftCounts, rules: Variant) -> FloatArray:
-    """Half of the hard plus half of the soft mass, all of it or its flagged part."""
-    return anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
+def soft_recall(sums: ThresholdSums, counts: SoftCounts, rules: Variant) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """True positives, all positives and recall at a block of widths.
+
+    The number of positives takes half of the hard and half of the soft mass, all of it or its flagged part.
+    """
+    true_positive = sums.hit + counts.slope
+    positives = sums.anomalous + (counts.slope if rules.positives_follow else counts.whole_slope) / 2
+    recall = true_positive / positives
+    np.minimum(recall, 1, out=recall)
+    recall *= counts.found / counts.zones  # the share of the zones with a flagged step
+    return true_positive, positives, recall
 
 
 def _framed(curves: FloatArray, first: float, *last: float) -> FloatArray:

@@ -40,15 +40,15 @@ def count_at_thresholds(scores: FloatArray, thresholds: FloatArray) -> tuple[Int
     spread = _Buckets.over(thresholds[:: -(thresholds.size // _SAMPLED_THRESHOLDS)])
     if spread is None:
         return _count(scores, thresholds)
-    at_or_above, above = np.empty((2, thresholds.size), dtype=np.intp)
+    at_or_above, strictly_above = np.empty((2, thresholds.size), dtype=np.intp)
     start = higher = 0
     for stop, range_scores in zip(_range_stops(spread, thresholds), _scores_by_range(scores, spread), strict=True):
         if stop > start:
-            at_or_above[start:stop], above[start:stop] = _count(range_scores, thresholds[start:stop])
+            at_or_above[start:stop], strictly_above[start:stop] = _count(range_scores, thresholds[start:stop])
             at_or_above[start:stop] += higher
-            above[start:stop] += higher
+            strictly_above[start:stop] += higher
         start, higher = stop, higher + range_scores.size
-    return at_or_above, above
+    return at_or_above, strictly_above
 
 
 def sort_descending(values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -76,6 +76,35 @@ def sort_descending(values: FloatArray) -> tuple[IntArray, FloatArray]:
         within_buckets = np.argsort(ordered, kind="stable")
         order, ordered = order[within_buckets], ordered[within_buckets]
     return order[::-1], ordered[::-1]
+
+
+def at_least(ascending: npt.NDArray[Any], thresholds: npt.NDArray[Any]) -> IntArray:
+    """How many of the sorted values are >= each threshold."""
+    return ascending.size - np.searchsorted(ascending, thresholds, side="left")
+
+
+def above(ascending: npt.NDArray[Any], thresholds: npt.NDArray[Any]) -> IntArray:
+    """How many of the sorted values are > each threshold."""
+    return ascending.size - np.searchsorted(ascending, thresholds, side="right")
+
+
+def distinct_descending(ascending: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the distinct ones of sorted values, highest first."""
+    is_first = np.ones(ascending.size, dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    return ascending[is_first][::-1]
+
+
+def run_counts(
+    scores: FloatArray, ascending: FloatArray, thresholds: FloatArray, starts: IntArray | None = None
+) -> IntArray:
+    """How many runs of flagged steps each threshold makes; none goes on across the start of a series.
+
+    A run has one step more than it has pairs of neighbours, and a pair is flagged where its lower score is.
+    """
+    lower = np.minimum(scores[1:], scores[:-1])
+    pairs = np.sort(lower if starts is None else np.delete(lower, starts[1:] - 1))
+    return at_least(ascending, thresholds) - at_least(pairs, thresholds)
 
 
 def _scores_by_range(scores: FloatArray, buckets: _Buckets) -> Iterator[FloatArray]:
@@ -114,8 +143,7 @@ def _count(scores: FloatArray, thresholds: FloatArray) -> tuple[IntArray, IntArr
     buckets = _Buckets.over(thresholds[::-1])
     if buckets is None:
         ascending = np.sort(scores)
-        below, not_above = (np.searchsorted(ascending, thresholds, side=side) for side in ("left", "right"))
-        return scores.size - below, scores.size - not_above
+        return at_least(ascending, thresholds), above(ascending, thresholds)
     return _count_by_bucket(scores, buckets)
 
 

@@ -18,15 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pateval.kernels.precision_recall import (
-    AVERAGE_PRECISION,
-    TRAPEZOID,
-    AreaRule,
-    precision_recall_area,
-    warn_if_coarse,
-)
-from pateval.kernels.sorted_values import distinct_descending, run_counts
-from pateval.kernels.threshold_counts import count_at_thresholds
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, warn_if_coarse
+from pateval.kernels.threshold_counts import count_at_thresholds, distinct_descending, run_counts
 from pateval.labels.events import count_inside, runs
 from pateval.output.results import PRF
 from pateval.validation.arrays import (
@@ -289,11 +282,6 @@ class _AnomalyCounts(NamedTuple):
     detected: IntArray
     detected_before: IntArray
 
-    def area(self, rule: AreaRule, anomalies: int) -> float:
-        """Area under the precision-recall curve, given the number of anomalous steps."""
-        hits = self.true_positive.astype(np.float64)
-        return precision_recall_area(hits, anomalies - hits, self.detected, self.detected_before, rule)
-
 
 def _tied_below(scores: FloatArray) -> FloatArray:
     """Let missing scores that count as normal share a finite value below all others."""
@@ -309,7 +297,9 @@ def _precision_recall_area(labels: BoolArray, scores: FloatArray, rule: AreaRule
     reachable = labels & (scores > -np.inf)
     if not reachable.any():
         return 0.0
-    return _count_at_anomalies(reachable, scores).area(rule, int(np.count_nonzero(labels)))
+    counts = _count_at_anomalies(reachable, scores)
+    hits = counts.true_positive.astype(np.float64)
+    return rule.area(hits, np.count_nonzero(labels) - hits, counts.detected, counts.detected_before)
 
 
 def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> _AnomalyCounts:

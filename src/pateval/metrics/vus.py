@@ -31,11 +31,11 @@ from pateval.kernels.soft_labels import (
     ThresholdSums,
     areas_of,
     cut_window,
-    positives_at,
     sampled_levels,
     soft_counts,
+    soft_recall,
 )
-from pateval.kernels.sorted_values import above, distinct_descending
+from pateval.kernels.threshold_counts import above, distinct_descending
 from pateval.labels.events import runs
 from pateval.output.results import PRF, Result
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
@@ -291,13 +291,13 @@ def vus_predictions(labels: BoolArray, predictions: BoolArray, *, window: int = 
     if not predictions.any():
         return PRF(0.0, 0.0, 0.0)
     scores, only_level = predictions.astype(np.float64), np.ones(1)
-    flagged, hit = np.count_nonzero(predictions), np.count_nonzero(labels & predictions)
-    anomalous = int(np.count_nonzero(labels))
+    flagged, hit = (np.array([np.count_nonzero(mask)]) for mask in (predictions, labels & predictions))
+    sums = ThresholdSums(flagged, hit, int(np.count_nonzero(labels)), labels.size)
     precisions, recalls = [], []
     for counts in soft_counts(labels, scores, only_level, range(window + 1), rules):
-        true_positive, positives = hit + counts.slope, positives_at(anomalous, counts, rules)
+        true_positive, _, recall = soft_recall(sums, counts, rules)
         precisions.append(true_positive / flagged)
-        recalls.append(np.minimum(true_positive / positives, 1) * counts.existence)
+        recalls.append(recall)
     return PRF.of(np.concatenate(precisions).mean(), np.concatenate(recalls).mean())
 
 

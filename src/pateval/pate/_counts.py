@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pateval.kernels.precision_recall import AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import AreaRule
 from pateval.kernels.threshold_counts import count_at_thresholds, sort_descending
 from pateval.labels.events import Events, within
 from pateval.pate._weights import Numbers, ZoneLimits, ZoneSteps, missed_weight_changes, zone_weight
@@ -98,7 +98,7 @@ class ThresholdSteps:
         """Area under the precision-recall curve; 0 where no step that counts is ever detected."""
         if not self.missed.size:
             return 0.0
-        return precision_recall_area(true_positive, self.missed, self.detected, self.detected_before, rule)
+        return rule.area(true_positive, self.missed, self.detected, self.detected_before)
 
     def gains(self, zone: RankedZoneSteps, reach: Numbers) -> Array:
         """True positives gained in zones at each threshold."""

@@ -90,7 +90,7 @@ class _Grid:
         self.after = np.append(rule.after / np.maximum(steps.detected, 1), 0.0)
         self.before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
         self.before[0] = 0.0
-        self.first_precision = rule.before * rule.start if steps.detected_before[0] == 0 else 0.0
+        self.first_precision = rule.before if steps.detected_before[0] == 0 else 0.0
 
     @property
     def shape(self) -> tuple[int, int]:

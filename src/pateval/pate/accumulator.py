@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, precision_recall_area
+from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule
 from pateval.labels.events import find_events
 from pateval.pate._counts import rank_steps
 from pateval.validation.arrays import (
@@ -137,7 +137,7 @@ class PateAccumulator:
             raise UndefinedMetricError("the metric is undefined: no anomaly has been seen yet")
         before = np.append(0, self._detected)
         pairs = self._true_positive.reshape(-1, self.thresholds.size)
-        areas = [precision_recall_area(counts, self._missed, self._detected, before, rule) for counts in pairs]
+        areas = [rule.area(counts, self._missed, self._detected, before) for counts in pairs]
         return float(np.mean(areas))
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
-from pateval.kernels.sorted_values import distinct_descending, run_counts
+from pateval.kernels.threshold_counts import distinct_descending, run_counts
 from pateval.labels.events import find_events
 from pateval.time.clocks import Clock, Duration, is_duration, nanoseconds, read_clock
 from pateval.time.dates import Times

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pateval.kernels.sorted_values import at_least, distinct_descending
+from pateval.kernels.threshold_counts import at_least, distinct_descending
 from pateval.labels.events import Events, find_events
 from pateval.output.results import Result
 from pateval.pate.curve import curve_on
