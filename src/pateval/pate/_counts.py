@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import AreaRule
-from pateval.kernels.threshold_counts import count_at_thresholds, sort_descending
+from pateval.kernels.threshold_counts import above, count_at_thresholds, sort_descending
 from pateval.labels.events import Events, within
 from pateval.pate._weights import Numbers, ZoneLimits, ZoneSteps, missed_weight_changes, zone_weight
 from pateval.time.clocks import Clock, Lengths
@@ -126,8 +126,8 @@ def rank_steps(
     """
     limits = ZoneLimits(events, clock)
     inside = scores[within(events.starts, events.lengths)]
-    delayed = limits.delayed_steps(limits.delayed_reach(max(delay)))
-    ahead = limits.early_steps(limits.early_reach(max(early), min(delay)))
+    delayed = limits.zone_steps(limits.delayed_reach(max(delay)), forward=True)
+    ahead = limits.zone_steps(limits.early_reach(max(early), min(delay)), forward=False)
     highest_inside = np.maximum.reduceat(inside, np.cumsum(events.lengths) - events.lengths) if len(events) else inside
     # A step before an event needs a detection inside it to count.
     entries = np.concatenate(
@@ -139,11 +139,12 @@ def rank_steps(
         rank = np.repeat(np.arange(last.size), np.diff(last, prepend=-1))
         last = last[ordered[last] > -np.inf]
         thresholds = ordered[last]
-        detected, above = count_at_thresholds(scores, thresholds) if last.size else np.zeros((2, 0), dtype=np.intp)
-        detected_before = np.append(above, detected[-1:])
+        detected, higher = count_at_thresholds(scores, thresholds) if last.size else np.zeros((2, 0), dtype=np.intp)
+        detected_before = np.append(higher, detected[-1:])
     else:
-        rank = _first_reached(ordered, thresholds)
-        reached = np.bincount(_first_reached(scores, thresholds), minlength=thresholds.size + 1)
+        # As many thresholds lie above a value as are passed before it is reached.
+        rank = above(thresholds[::-1], ordered)
+        reached = np.bincount(above(thresholds[::-1], scores), minlength=thresholds.size + 1)
         detected = np.cumsum(reached[:-1])
         detected_before = np.append(0, detected)
 
@@ -185,11 +186,6 @@ def mean_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     weights = np.outer(list(early_counts.values()), list(delay_counts.values())) / (len(early) * len(delay))
     pairs = steps.true_positives(tuple(early_counts), tuple(delay_counts))
     return float(sum(weights[row, column] * steps.area(true_positive, rule) for row, column, true_positive in pairs))
-
-
-def _first_reached(values: FloatArray, thresholds: FloatArray) -> IntArray:
-    """Number of the highest threshold that each value reaches; the number of thresholds where it reaches none."""
-    return thresholds.size - np.searchsorted(thresholds[::-1], values, side="right")
 
 
 def _ranked(rank: IntArray, index: IntArray, zone: ZoneSteps) -> RankedZoneSteps:

@@ -18,7 +18,6 @@ definition says. ``docs/grid.md`` derives the bound of the rounding error.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -91,16 +90,8 @@ class _Grid:
         self.before = np.append(rule.before / np.maximum(steps.detected_before[:-1], 1), 0.0)
         self.before[0] = 0.0
         self.first_precision = rule.before if steps.detected_before[0] == 0 else 0.0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Early buffers x delays."""
-        return self.early.size, self.delay.size
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs."""
-        return math.prod(self.shape)
+        self.shape = self.early.size, self.delay.size
+        self.pairs = self.early.size * self.delay.size
 
     def fixed_gains(self, start: int, stop: int) -> Array:
         """True positives gained inside events and after them: thresholds x delays, 0 after the last threshold."""

@@ -83,24 +83,21 @@ class ZoneLimits:
         """How far each event's early zone reaches."""
         return np.minimum(early, self.early_limit(delay))
 
-    def delayed_steps(self, reach: Numbers) -> ZoneSteps:
-        """Steps after the events, as far as their zones reach."""
-        events, places = _numbered(self.steps_within(reach, forward=True))
-        edges = self._events.stops[events] - 1
-        return ZoneSteps(edges + places, events, self._distance(edges, edges + places))
-
-    def early_steps(self, reach: Numbers) -> ZoneSteps:
-        """Steps before the events, as far as their zones reach."""
-        events, places = _numbered(self.steps_within(reach, forward=False))
-        edges = self._events.starts[events]
-        return ZoneSteps(edges - places, events, self._distance(edges - places, edges))
+    def zone_steps(self, reach: Numbers, *, forward: bool) -> ZoneSteps:
+        """Steps after (or before) the events, as far as their zones reach."""
+        counts = self.steps_within(reach, forward=forward)
+        events = np.repeat(np.arange(counts.size), counts)
+        places = within(np.ones_like(counts), counts)
+        edges = self._edges(forward=forward)[events]
+        steps = edges + places if forward else edges - places
+        return ZoneSteps(steps, events, self._distance(edges, steps) if forward else self._distance(steps, edges))
 
     def steps_within(self, reach: Numbers, *, forward: bool) -> IntArray:
         """How many free steps after (or before) each event lie within reach, found for all events by bisection."""
         free = self._free_after if forward else self._free_before
         if self._times is None:
             return np.minimum(reach, free).astype(np.intp)
-        edges = self._events.stops - 1 if forward else self._events.starts
+        edges = self._edges(forward=forward)
         low, high = np.zeros_like(free), free.copy()
         while (low < high).any():
             middle = (low + high + 1) // 2
@@ -109,13 +106,11 @@ class ZoneLimits:
             low, high = np.where(inside, middle, low), np.where(inside, high, middle - 1)
         return low
 
+    def _edges(self, *, forward: bool) -> IntArray:
+        return self._events.stops - 1 if forward else self._events.starts
+
     def _distance(self, earlier: IntArray, later: IntArray) -> Numbers:
         return later - earlier if self._times is None else self._times[later] - self._times[earlier]
-
-
-def _numbered(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Number of the owner of each of so many things, and its place among them, from 1 on."""
-    return np.repeat(np.arange(counts.size), counts), within(np.ones_like(counts), counts)
 
 
 def zone_weight(reach: float | Numbers, distance: Numbers, half_length: Numbers) -> Array:

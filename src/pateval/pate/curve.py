@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.kernels.precision_recall import TRAPEZOID
+from pateval.kernels.threshold_counts import at_least
 from pateval.output.results import Result
 from pateval.output.text_table import plain
 from pateval.pate._counts import rank_steps
@@ -123,7 +124,7 @@ def curve_on(labels: BoolArray, scores: FloatArray, timeline: Timeline, *, early
     thresholds = ascending[first][::-1]
     detected = (scores.size - first)[::-1].astype(np.float64)
     # Scores outside all zones change nothing but the number of detections.
-    reached = steps.thresholds.size - np.searchsorted(steps.thresholds[::-1], thresholds, side="left")
+    reached = at_least(steps.thresholds[::-1], thresholds)
     true_positive = np.concatenate([[0.0], counted])[reached]
     missed = np.concatenate([[float(np.count_nonzero(labels))], steps.missed])[reached]
     return PateCurve(

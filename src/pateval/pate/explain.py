@@ -100,10 +100,8 @@ def _places_in_series(timeline: Timeline, series: object) -> tuple[IntArray, npt
 def _zones(limits: ZoneLimits, early: float, delay: float) -> Iterator[tuple[int, ZoneSteps, Array]]:
     """The zones after and before the events: their category, their steps, and what a detection at each can weigh."""
     after, before = limits.delayed_reach(delay), limits.early_reach(early, delay)
-    for category, reach, zone in (
-        (DELAYED, after, limits.delayed_steps(after)),
-        (EARLY, before, limits.early_steps(before)),
-    ):
+    for category, reach in ((DELAYED, after), (EARLY, before)):
+        zone = limits.zone_steps(reach, forward=category == DELAYED)
         yield category, zone, zone_weight(reach[zone.events], zone.distances, limits.half_length[zone.events])
 
 

@@ -265,11 +265,6 @@ def pate_at_sizes(
     """PATE with ``early = delay = size`` for each size; the scores are sorted once for all of them.
 
     ``reading`` are the other options of `pate`.
-
-    Examples
-    --------
-    >>> pate_at_sizes([0, 0, 1, 1, 0], [0.1, 0.7, 0.9, 0.4, 0.2], [0, 2]).round(3).tolist()
-    [0.792, 0.883]
     """
     truth, values, timeline = read_scores(labels, scores, **reading)
     require_anomaly(truth)
