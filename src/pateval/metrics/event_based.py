@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,16 +22,39 @@ from pateval.validation.arrays import BoolArray, require_anomaly
 from pateval.validation.checked import BETA, adds_up, on_predictions
 
 
-def _composite_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int, int]:
-    counts = _count_events(labels, predictions)
-    return counts.predicted - counts.false_steps, counts.predicted, counts.found, counts.found + counts.missed
+class _EventCounts(NamedTuple):
+    """Events, predicted runs and steps, counted."""
+
+    found: float
+    missed: float
+    false_runs: float
+    false_steps: float
+    predicted: float
+    normal: float
 
 
-def _composite_value(hits: float, predicted: float, found: float, events: float) -> PRF:
-    return PRF.of(ratio(hits, predicted), ratio(found, events))
+def _count_events(labels: BoolArray, predictions: BoolArray) -> _EventCounts:
+    require_anomaly(labels)
+    starts, stops = runs(labels)
+    hits = count_inside(predictions, starts, stops)
+    hit_events, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
+    return _EventCounts(
+        found=hit_events,
+        missed=starts.size - hit_events,
+        false_runs=int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0)),
+        false_steps=predicted - int(hits.sum()),
+        predicted=predicted,
+        normal=labels.size - int((stops - starts).sum()),
+    )
 
 
-@adds_up(_composite_counts, _composite_value)
+def _composite_value(*totals: float) -> PRF:
+    counts = _EventCounts(*totals)
+    precision = ratio(counts.predicted - counts.false_steps, counts.predicted)
+    return PRF.of(precision, ratio(counts.found, counts.found + counts.missed))
+
+
+@adds_up(_count_events, _composite_value)
 @on_predictions()
 def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     """Composite F1: precision of steps, recall of events.
@@ -53,15 +76,15 @@ def composite(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> composite([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 0, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    return _composite_value(*_composite_counts(labels, predictions))
+    return _composite_value(*_count_events(labels, predictions))
 
 
-def _segment_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
-    counts = _count_events(labels, predictions)
-    return counts.found, counts.false_runs, counts.missed
+def _segment_value(*totals: float) -> PRF:
+    counts = _EventCounts(*totals)
+    return PRF.from_counts(counts.found, counts.false_runs, counts.missed)
 
 
-@adds_up(_segment_counts, PRF.from_counts)
+@adds_up(_count_events, _segment_value)
 @on_predictions()
 def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Segment-wise precision, recall and F1.
@@ -87,20 +110,16 @@ def segment(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> segment([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.5, recall=0.5, f1=0.5)
     """
-    return PRF.from_counts(*_segment_counts(labels, predictions))
+    return _segment_value(*_count_events(labels, predictions))
 
 
-def _event_wise_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int, int, int]:
-    counts = _count_events(labels, predictions)
-    return counts.found, counts.missed, counts.false_runs, counts.false_steps, counts.normal
+def _event_wise_value(*totals: float) -> PRF:
+    counts = _EventCounts(*totals)
+    precision = ratio(counts.found, counts.found + counts.false_runs) * (1 - ratio(counts.false_steps, counts.normal))
+    return PRF.of(precision, ratio(counts.found, counts.found + counts.missed))
 
 
-def _event_wise_value(found: float, missed: float, false_runs: float, false_steps: float, normal: float) -> PRF:
-    precision = ratio(found, found + false_runs) * (1 - ratio(false_steps, normal))
-    return PRF.of(precision, ratio(found, found + missed))
-
-
-@adds_up(_event_wise_counts, _event_wise_value)
+@adds_up(_count_events, _event_wise_value)
 @on_predictions()
 def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Event-wise precision, recall and F1: segments, with a price on flagged normal steps.
@@ -125,15 +144,15 @@ def event_wise(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> event_wise([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.25, recall=0.5, f1=0.3333333333333333)
     """
-    return _event_wise_value(*_event_wise_counts(labels, predictions))
+    return _event_wise_value(*_count_events(labels, predictions))
 
 
-def _revised_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
-    counts = _count_events(labels, predictions)
-    return counts.found, counts.false_steps, counts.missed
+def _revised_value(*totals: float) -> PRF:
+    counts = _EventCounts(*totals)
+    return PRF.from_counts(counts.found, counts.false_steps, counts.missed)
 
 
-@adds_up(_revised_counts, PRF.from_counts)
+@adds_up(_count_events, _revised_value)
 @on_predictions()
 def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Revised point adjustment: an event found or missed counts once, a flagged normal step once each.
@@ -156,7 +175,7 @@ def revised_point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
     >>> revised_point_adjusted([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0])
     PRF(precision=0.3333333333333333, recall=0.5, f1=0.4)
     """
-    return PRF.from_counts(*_revised_counts(labels, predictions))
+    return _revised_value(*_count_events(labels, predictions))
 
 
 @on_predictions(beta=BETA)
@@ -180,7 +199,7 @@ def event_wise_f_beta(labels: BoolArray, predictions: BoolArray, *, beta: float 
     >>> round(event_wise_f_beta([0, 1, 1, 0, 0, 1, 1, 0], [1, 1, 0, 1, 0, 0, 0, 0]), 4)
     0.2778
     """
-    return _event_wise_value(*_event_wise_counts(labels, predictions)).f_beta(beta)
+    return _event_wise_value(*_count_events(labels, predictions)).f_beta(beta)
 
 
 @on_predictions()
@@ -211,30 +230,3 @@ def alarming_precision(labels: BoolArray, predictions: BoolArray) -> float:
     run_starts, run_stops = runs(predictions)
     alarms = np.searchsorted(run_starts, stops) - np.searchsorted(run_stops, starts, side="right")
     return ratio(int(np.count_nonzero(alarms)), int(alarms.sum()))
-
-
-@dataclass(frozen=True)
-class _EventCounts:
-    """Events, predicted runs and steps, counted."""
-
-    found: int
-    missed: int
-    false_runs: int
-    false_steps: int
-    predicted: int
-    normal: int
-
-
-def _count_events(labels: BoolArray, predictions: BoolArray) -> _EventCounts:
-    require_anomaly(labels)
-    starts, stops = runs(labels)
-    hits = count_inside(predictions, starts, stops)
-    hit_events, predicted = int(np.count_nonzero(hits)), int(np.count_nonzero(predictions))
-    return _EventCounts(
-        found=hit_events,
-        missed=starts.size - hit_events,
-        false_runs=int(np.count_nonzero(count_inside(labels, *runs(predictions)) == 0)),
-        false_steps=predicted - int(hits.sum()),
-        predicted=predicted,
-        normal=labels.size - int((stops - starts).sum()),
-    )
