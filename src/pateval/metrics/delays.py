@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.results import PRF
-from pateval.time.clocks import Clock, Duration, read_clock, steps_of_period, unit_length, unit_text
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, require_anomaly, require_detected
+from pateval.time.clocks import Duration, read_clock, steps_of_period, unit_length, unit_text
+from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_detected
 from pateval.validation.checked import PERIOD, POSITIVE_STEPS, STEPS, OptionKind, on_predictions
 from pateval.validation.wording import in_words
 
@@ -65,9 +65,9 @@ def mean_detection_delay(
     >>> mean_detection_delay([0, 1, 1, 1, 0], [0, 0, 0, 1, 0], unit="min", times=[0, 30, 60, 120, 150], time_unit="s")
     1.5
     """
-    delays, lengths = _delays(labels, predictions)
+    onsets, delays, lengths = _delays(labels, predictions)
     detected = require_detected(delays < lengths)
-    return float(np.mean(_measured(runs(labels)[0][detected], delays[detected], labels.size, unit, times, time_unit)))
+    return _mean_delay(labels, onsets[detected], delays[detected], unit, times, time_unit)
 
 
 @on_predictions(unit=UNIT)
@@ -98,15 +98,8 @@ def censored_detection_delay(
     >>> censored_detection_delay([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 0, 1, 0, 0, 0, 0])
     2.5
     """
-    delays, lengths = _delays(labels, predictions)
-    if unit is None:
-        return float(np.mean(delays))
-    # In time a missed event lasts from its first to its last step, and one median interval more.
-    is_missed = delays == lengths
-    waited = _measured(runs(labels)[0], delays - is_missed, labels.size, unit, times, time_unit)
-    clock = _clock(labels.size, unit, times, time_unit)
-    interval = (clock.median_interval() or 0.0) / clock.length(unit_length(unit))
-    return float(np.mean(waited + interval * is_missed))
+    onsets, delays, lengths = _delays(labels, predictions)
+    return _mean_delay(labels, onsets, delays, unit, times, time_unit, is_missed=delays == lengths)
 
 
 @on_predictions(early=STEPS, delay=STEPS, unit=UNIT)
@@ -145,9 +138,9 @@ def mean_detection_offset(
     >>> mean_detection_offset([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
     -2.0
     """
-    offsets = _onset_offsets(labels, predictions, early)
+    onsets, offsets = _onset_offsets(labels, predictions, early)
     near = require_detected(offsets <= min(delay, labels.size))
-    return float(np.mean(_measured(runs(labels)[0][near], offsets[near], labels.size, unit, times, time_unit)))
+    return _mean_delay(labels, onsets[near], offsets[near], unit, times, time_unit)
 
 
 @on_predictions(early=STEPS, delay=STEPS)
@@ -166,7 +159,8 @@ def onset_detection_rate(labels: BoolArray, predictions: BoolArray, *, early: in
     >>> onset_detection_rate([0, 0, 0, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, 0, 0], early=3, delay=3)
     0.5
     """
-    return float(np.mean(_onset_offsets(labels, predictions, early) <= min(delay, labels.size)))
+    _, offsets = _onset_offsets(labels, predictions, early)
+    return float(np.mean(offsets <= min(delay, labels.size)))
 
 
 @on_predictions(per=PERIOD.or_word(None, "1"))
@@ -260,37 +254,45 @@ def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window:
     )
 
 
-def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray]:
-    """Delay of each event, its length where it is missed, and the lengths."""
+def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """First step of each event, its delay, which is its length where it is missed, and its length."""
     require_anomaly(labels)
     starts, stops = runs(labels)
-    return first_inside(predictions, starts, stops) - starts, stops - starts
+    return starts, first_inside(predictions, starts, stops) - starts, stops - starts
 
 
-def _measured(
-    onsets: IntArray, delays: IntArray, size: int, unit: str | None, times: object, time_unit: str | None
-) -> FloatArray:
-    """Delays of so many steps from onsets, in steps as they are or in a unit of time."""
-    if unit is None:
-        return delays.astype(np.float64)
-    clock = _clock(size, unit, times, time_unit)
-    waited = clock.times[onsets + delays] - clock.times[onsets]
-    return waited.astype(np.float64) / clock.length(unit_length(unit))
-
-
-def _clock(size: int, unit: str, times: object, time_unit: str | None) -> Clock:
-    if times is None:
-        raise ValueError(f"unit={in_words(unit)} needs the times of the steps: pass times")
-    return read_clock(times, size, np.zeros(1, dtype=np.intp), time_unit)
-
-
-def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> IntArray:
-    """Offset of the first alarm from ``early`` steps before each onset; beyond the series where there is none."""
+def _onset_offsets(labels: BoolArray, predictions: BoolArray, early: int) -> tuple[IntArray, IntArray]:
+    """Each onset, and from ``early`` steps before it the offset of the first alarm; huge where there is none."""
     require_anomaly(labels)
     onsets, _ = runs(labels)
     alarms, _ = runs(predictions)
     nearest = np.searchsorted(alarms, onsets - min(early, labels.size))
-    return np.append(alarms, np.iinfo(np.intp).max)[nearest] - onsets
+    return onsets, np.append(alarms, np.iinfo(np.intp).max)[nearest] - onsets
+
+
+def _mean_delay(
+    labels: BoolArray,
+    onsets: IntArray,
+    delays: IntArray,
+    unit: str | None,
+    times: object,
+    time_unit: str | None,
+    *,
+    is_missed: BoolArray | None = None,
+) -> float:
+    """Mean of delays from onsets: in steps, as they are, or in a unit of time."""
+    if unit is None:
+        return float(np.mean(delays))
+    if times is None:
+        raise ValueError(f"unit={in_words(unit)} needs the times of the steps: pass times")
+    clock = read_clock(times, labels.size, np.zeros(1, dtype=np.intp), time_unit)
+    length = clock.length(unit_length(unit))
+    reached = onsets + delays if is_missed is None else onsets + delays - is_missed
+    waited = (clock.times[reached] - clock.times[onsets]).astype(np.float64) / length
+    if is_missed is not None:
+        # In time a missed event lasts from its first to its last step, and one median interval more.
+        waited += (clock.median_interval() or 0.0) / length * is_missed
+    return float(np.mean(waited))
 
 
 def _windows(mask: BoolArray, window: int) -> BoolArray:

@@ -19,8 +19,6 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -122,18 +120,14 @@ def szcore_false_alarm_rate(
     """
     options = start_tolerance, end_tolerance, minimum_overlap, maximum_length, minimum_gap
     steps = steps_of_period(per, labels.size, times, time_unit, name="per", without_clock=86400)
-    return _counts(labels, predictions, *options).false_alarms * steps / labels.size
-
-
-class _Counts(NamedTuple):
-    detected: int
-    false_alarms: int
-    missed: int
+    _, false_alarms, _ = _counts(labels, predictions, *options)
+    return false_alarms * steps / labels.size
 
 
 def _counts(
     labels: BoolArray, predictions: BoolArray, ahead: int, after: int, overlap: float, longest: int, gap: int
-) -> _Counts:
+) -> tuple[int, int, int]:
+    """True pieces that are detected, false alarms, and true pieces that are missed."""
     size = labels.size
     merged = _merged(predictions, gap)
     alarm_starts, alarm_stops = _cut(*merged, min(longest, size))
@@ -146,7 +140,7 @@ def _counts(
     # Widened pieces stay in order, so the first that ends after an alarm begins is the one that could meet it.
     meets = np.searchsorted(wide_stops[detected], alarm_starts, side="right")
     true_alarms = np.append(wide_starts[detected], size)[meets] < alarm_stops
-    return _Counts(detected_events, int(np.count_nonzero(~true_alarms)), starts.size - detected_events)
+    return detected_events, int(np.count_nonzero(~true_alarms)), starts.size - detected_events
 
 
 def _merged(mask: BoolArray, minimum_gap: int) -> tuple[IntArray, IntArray]:
