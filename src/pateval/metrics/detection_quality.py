@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from pateval.labels.events import runs
 from pateval.output.results import Result
-from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
+from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
 from pateval.validation.checked import documented, integer_from, number, on_predictions, on_scores
 
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
@@ -177,7 +177,9 @@ def _parts(zones: _Zones, predictions: BoolArray) -> DetectionQuality:
     # For each border: the runs that begin ahead of it, those that end by it, and the predicted length ahead of it.
     borders = np.stack(zones[:6])
     begun, done = np.searchsorted(starts, borders), np.searchsorted(stops, borders, side="right")
-    covered = _covered(borders, begun, done, starts, stops)
+    last_begun, first_left = np.maximum(begun - 1, 0), np.minimum(done, starts.size - 1)
+    reached = borders - starts[first_left]
+    covered = np.append(0, np.cumsum(stops - starts))[done] + np.where(begun > done, reached, 0.0)
     # The pieces between two borders are the runs that begin ahead of the second and do not end by the first.
     pieces = np.where(borders[1:] > borders[:-1], begun[1:] - done[:-1], 0)
     lengths = np.diff(covered, axis=0)
@@ -185,9 +187,9 @@ def _parts(zones: _Zones, predictions: BoolArray) -> DetectionQuality:
     capture = inside > 0
 
     distance = np.full(capture.size, np.inf)
-    last, first = stops[np.maximum(begun[2] - 1, 0)], starts[np.minimum(done[3], starts.size - 1)]
-    np.minimum(distance, zones.start - np.minimum(last, zones.start), out=distance, where=early_near > 0)
-    np.minimum(distance, np.maximum(first, zones.stop) - zones.stop, out=distance, where=late_near > 0)
+    ahead, behind = stops[last_begun[2]], starts[first_left[3]]
+    np.minimum(distance, zones.start - np.minimum(ahead, zones.start), out=distance, where=early_near > 0)
+    np.minimum(distance, np.maximum(behind, zones.stop) - zones.stop, out=distance, where=late_near > 0)
     near_length = lengths[1] + lengths[3]
     far = early_far + late_far
     near_miss = np.where(
@@ -199,39 +201,24 @@ def _parts(zones: _Zones, predictions: BoolArray) -> DetectionQuality:
     before, after = zones.early_near - zones.early_far, zones.end - zones.late_far
     room = before + after
     false_alarm = np.maximum(1 - 2 * (lengths[0] + lengths[4]) / np.where(room > 0, room, 1.0), 0.0)
-    bins = np.ceil(np.where((far > 0) & (room > 1), room, 2.0))
-    held = np.where((far > 0) & (room > 1), far - _shares_a_bin(zones, pieces, begun, done, starts, stops, bins), 1)
+    is_binned = (far > 0) & (room > 1)
+    bins = np.ceil(np.where(is_binned, room, 2.0))
+    # A bin is at most a step long, so two pieces of one zone, which lie a step apart, never share one; of both zones
+    # only the pieces nearest to the event can.
+    last, first = last_begun[1], first_left[4]
+    early = np.maximum(starts[last], zones.early_far) + np.minimum(stops[last], zones.early_near)
+    late = np.maximum(starts[first], zones.late_far) + np.minimum(stops[first], zones.end)
+    is_shared = (early_far > 0) & (late_far > 0) & _share_a_bin(zones, early / 2, late / 2, bins)
+    held = np.where(is_binned, far - is_shared, 1)
     false_alarm *= 1 - np.log2(held) / np.log2(bins)
     quality = np.sqrt((capture + near_miss) / 2 * false_alarm)
     return DetectionQuality(*(float(np.mean(part)) for part in (quality, capture, near_miss, false_alarm)))
 
 
-def _covered(borders: FloatArray, begun: IntArray, done: IntArray, starts: IntArray, stops: IntArray) -> FloatArray:
-    """Predicted length ahead of each border."""
-    whole = np.append(0, np.cumsum(stops - starts))[done]
-    inside = borders - starts[np.minimum(done, starts.size - 1)]
-    return whole + np.where(begun > done, inside, 0.0)
-
-
-def _shares_a_bin(
-    zones: _Zones,
-    pieces: IntArray,
-    begun: IntArray,
-    done: IntArray,
-    starts: IntArray,
-    stops: IntArray,
-    bins: FloatArray,
-) -> BoolArray:
-    """Whether an early and a late far piece have their middles in one bin.
-
-    A bin is at most a step long, so two pieces of one zone, which lie a step apart, never share one; of both zones only
-    the pieces nearest to the event can.
-    """
-    last, first = np.maximum(begun[1] - 1, 0), np.minimum(done[4], starts.size - 1)
-    early = np.maximum(starts[last], zones.early_far) + np.minimum(stops[last], zones.early_near)
-    late = np.maximum(starts[first], zones.late_far) + np.minimum(stops[first], zones.end)
+def _share_a_bin(zones: _Zones, early: FloatArray, late: FloatArray, bins: FloatArray) -> BoolArray:
+    """Whether places in the early and the late far zone lie in one of the bins of both, side by side."""
     before = zones.early_near - zones.early_far
     room = np.maximum(before + zones.end - zones.late_far, 1.0)
-    early_bin = np.floor((early / 2 - zones.early_far) * bins / room)
-    late_bin = np.floor((late / 2 - zones.late_far + before) * bins / room)
-    return (pieces[0] > 0) & (pieces[4] > 0) & (early_bin == np.minimum(late_bin, bins - 1))
+    early_bin = np.floor((early - zones.early_far) * bins / room)
+    late_bin = np.floor((late - zones.late_far + before) * bins / room)
+    return early_bin == np.minimum(late_bin, bins - 1)
