@@ -90,16 +90,15 @@ class AlarmLevels:
                 found[row, inside] = times[place] - starts[incident]
         return found
 
-    def _reached(self, levels: npt.NDArray[np.integer]) -> IntArray:
-        """How many of the levels are reached at each rank."""
-        counts = np.bincount(levels[levels >= 0], minlength=self.number)
-        return np.cumsum(counts[::-1])[::-1]
-
     def in_alarm(self, lengths: FloatArray) -> FloatArray:
         """Sum of the lengths of the steps within alarms at each rank."""
-        is_reached = self.covers >= 0
-        sums = np.bincount(self.covers[is_reached], weights=lengths[is_reached], minlength=self.number)
-        return np.cumsum(sums[::-1].astype(np.float64))[::-1]
+        return self._reached(self.covers, lengths).astype(np.float64)
+
+    def _reached(self, levels: IntArray, weights: FloatArray | None = None) -> npt.NDArray[Any]:
+        """How many of the levels, or how much of their weights, are reached at each rank."""
+        is_reached = levels >= 0
+        sums = np.bincount(levels[is_reached], None if weights is None else weights[is_reached], self.number)
+        return np.cumsum(sums[::-1])[::-1]
 
     def _marked(self, incidents: BoolArray) -> tuple[BoolArray, BoolArray]:
         """Steps, and cuts, in the windows of some incidents."""
@@ -125,16 +124,8 @@ def bridge_levels(
 ) -> IntArray:
     """Level from which on an alarm goes on from each step to the next.
 
-    Parameters
-    ----------
-    ranks : ndarray of int
-        Ranks of the scores.
-    is_parted : ndarray of bool
-        Whether a hole or the beginning of a series lies before each step.
-    times, series : ndarray, optional
-        Time and series of each step, with ``merge``.
-    merge : number, optional
-        Alarms at most this far apart are one.
+    A step is parted where a hole or the beginning of a series lies before it. Alarms at most ``merge`` apart are one;
+    that needs the time and the series of each step.
     """
     bridges = np.append(np.where(is_parted[1:], NEVER, np.minimum(ranks[:-1], ranks[1:])), NEVER)
     if merge is None or times is None or series is None:
