@@ -15,7 +15,7 @@ import numpy as np
 from pateval.kernels.affiliation_zones import affiliation_of_events, room_above_chance
 from pateval.output.results import PRF
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import adds_up, on_predictions
+from pateval.validation.checked import adds_up, on_predictions, undefined_where
 
 
 def _affiliation_sums(labels: BoolArray, predictions: BoolArray) -> tuple[float, int, float, int]:
@@ -118,6 +118,7 @@ def normalised_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
 
 
 @on_predictions()
+@undefined_where("nothing but anomalies")
 def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     r"""Affiliation with its precision stretched so that chance on these labels becomes 0.
 
@@ -132,11 +133,6 @@ def unbiased_affiliation(labels: BoolArray, predictions: BoolArray) -> PRF:
     PRF
         Precision from -c / (1 - c) to 1, recall in [0, 1], F1 above -2 and up to 1, higher is better; (0, 0, 0) where
         nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or nothing but anomalies.
 
     Warnings
     --------

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import on_scores
+from pateval.validation.checked import on_scores, undefined_where
 
 
 @on_scores()
+@undefined_where("nothing but anomalies")
 def confidence_consistency(labels: BoolArray, scores: FloatArray) -> float:
     r"""Confidence-consistency of scores (CCE).
 
@@ -26,11 +27,6 @@ def confidence_consistency(labels: BoolArray, scores: FloatArray) -> float:
     -------
     float
         From -1 to 1, higher is better; 0 where all scores are equal.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or nothing but anomalies.
 
     Warnings
     --------

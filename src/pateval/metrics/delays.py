@@ -19,13 +19,14 @@ from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.results import PRF
 from pateval.time.clocks import Duration, read_clock, steps_of_period, unit_length, unit_text
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_detected
-from pateval.validation.checked import PERIOD, POSITIVE_STEPS, STEPS, OptionKind, on_predictions
+from pateval.validation.checked import PERIOD, POSITIVE_STEPS, STEPS, OptionKind, on_predictions, undefined_where
 from pateval.validation.wording import in_words
 
 UNIT = OptionKind(unit_text, is_unit=True).or_word(None, "steps")
 
 
 @on_predictions(unit=UNIT)
+@undefined_where("no event is detected")
 def mean_detection_delay(
     labels: BoolArray,
     predictions: BoolArray,
@@ -43,11 +44,6 @@ def mean_detection_delay(
     -------
     float
         0 or more, **lower is better**.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or no event is detected.
 
     Warnings
     --------
@@ -103,6 +99,7 @@ def censored_detection_delay(
 
 
 @on_predictions(early=STEPS, delay=STEPS, unit=UNIT)
+@undefined_where("no onset has an alarm near it")
 def mean_detection_offset(
     labels: BoolArray,
     predictions: BoolArray,
@@ -122,11 +119,6 @@ def mean_detection_offset(
     -------
     float
         From ``-early`` to ``delay``, **lower is better**: a negative mean is lead time.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or no onset has an alarm near it.
 
     Warnings
     --------

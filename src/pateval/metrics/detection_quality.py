@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from pateval.labels.events import runs
 from pateval.output.results import Result
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import documented, integer_from, number, on_predictions, on_scores
+from pateval.validation.checked import documented, integer_from, number, on_predictions, on_scores, undefined_where
 
 _MOST_THRESHOLDS = 100_000  # each costs a pass over the series
 _NEAR = number(counts_steps=True)
@@ -48,6 +48,7 @@ class DetectionQuality(_DetectionQualityFields, Result):
 
 
 @on_scores(near=_NEAR, thresholds=integer_from(1, _MOST_THRESHOLDS))
+@undefined_where("a score lies outside [0, 1]")
 def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 125, thresholds: int = 100) -> float:
     r"""Mean detection quality over thresholds (DQE).
 
@@ -61,11 +62,6 @@ def detection_quality(labels: BoolArray, scores: FloatArray, *, near: float = 12
         From 0 to 1, higher is more anomalous, one value per time step.
     thresholds : int, default 100
         Number of thresholds, equally spaced up to 1.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or a score lies outside [0, 1].
 
     Warnings
     --------

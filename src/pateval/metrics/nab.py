@@ -6,13 +6,14 @@ import numpy as np
 
 from pateval.labels.events import first_inside, runs
 from pateval.validation.arrays import BoolArray, FloatArray, UndefinedMetricError, require_anomaly
-from pateval.validation.checked import FRACTION, on_predictions, word_of
+from pateval.validation.checked import FRACTION, on_predictions, undefined_where, word_of
 
 # What a detected window earns, a false alarm costs at most, and a missed window costs.
 PROFILES = {"standard": (1.0, 0.11, 1.0), "low_fp": (1.0, 0.22, 1.0), "low_fn": (1.0, 0.11, 2.0)}
 
 
 @on_predictions(profile=word_of(PROFILES), probation=FRACTION)
+@undefined_where("an event of a single step: the cost of what follows it has no scale")
 def nab(labels: BoolArray, predictions: BoolArray, *, profile: str = "standard", probation: float = 0.15) -> float:
     r"""Score of the Numenta Anomaly Benchmark (NAB), for predictions.
 
@@ -37,11 +38,6 @@ def nab(labels: BoolArray, predictions: BoolArray, *, profile: str = "standard",
     -------
     float
         At most 100, without a lower bound; higher is better; 0 where nothing is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or an event of a single step: the cost of what follows it has no scale.
 
     Warnings
     --------

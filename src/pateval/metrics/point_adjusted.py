@@ -18,7 +18,7 @@ from pateval.kernels.precision_recall import trapezoids
 from pateval.labels.events import count_inside, first_inside, runs
 from pateval.output.results import PRF, ratio
 from pateval.validation.arrays import BoolArray, IntArray, require_anomaly, require_normal
-from pateval.validation.checked import PERCENTAGE, STEPS, adds_up, on_predictions
+from pateval.validation.checked import PERCENTAGE, STEPS, adds_up, on_predictions, undefined_where
 
 
 def _point_adjusted_counts(labels: BoolArray, predictions: BoolArray) -> tuple[int, int, int]:
@@ -58,6 +58,7 @@ def point_adjusted(labels: BoolArray, predictions: BoolArray) -> PRF:
 
 
 @on_predictions()
+@undefined_where("nothing but anomalies")
 def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Area under the ROC curve of point-adjusted predictions.
 
@@ -71,11 +72,6 @@ def pa_auc_roc(labels: BoolArray, predictions: BoolArray) -> float:
     -------
     float
         In [0, 1], higher is better; 0.5 where nothing, or everything, is predicted.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or nothing but anomalies.
 
     Warnings
     --------

@@ -14,8 +14,6 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pateval.kernels.precision_recall import AVERAGE_PRECISION, TRAPEZOID, AreaRule, warn_if_coarse
@@ -68,12 +66,12 @@ def auc_roc(labels: BoolArray, scores: FloatArray, *, missing: str = "error") ->
     require_anomaly(labels)
     require_normal(labels)
     normal = int(labels.size - np.count_nonzero(labels))
-    counts = _count_at_anomalies(labels, _tied_below(scores))
-    gained = np.diff(counts.true_positive, prepend=0)
-    higher = counts.detected_before[:-1] - (counts.true_positive - gained)
-    not_lower = counts.detected - counts.true_positive
+    true_positive, detected, detected_before = _count_at_anomalies(labels, _tied_below(scores))
+    gained = np.diff(true_positive, prepend=0)
+    higher = detected_before[:-1] - (true_positive - gained)
+    not_lower = detected - true_positive
     # Dividing first keeps the sum of products far from the end of the integers.
-    return float(1 - (gained / counts.true_positive[-1] * ((higher + not_lower) / (2 * normal))).sum())
+    return float(1 - (gained / true_positive[-1] * ((higher + not_lower) / (2 * normal))).sum())
 
 
 @on_scores()
@@ -271,18 +269,6 @@ def ucr_score(labels: BoolArray, scores: FloatArray, *, tolerance: int = 100, mi
     return float(starts[0] - margin <= np.argmax(scores) < stops[0] + margin)
 
 
-class _AnomalyCounts(NamedTuple):
-    """Counts at the distinct scores of anomalous steps, highest first.
-
-    Between two of them only false alarms come in, so these counts, and those just above them, hold every corner of the
-    ROC and precision-recall curves.
-    """
-
-    true_positive: IntArray
-    detected: IntArray
-    detected_before: IntArray
-
-
 def _tied_below(scores: FloatArray) -> FloatArray:
     """Let missing scores that count as normal share a finite value below all others."""
     absent = scores == -np.inf
@@ -297,16 +283,21 @@ def _precision_recall_area(labels: BoolArray, scores: FloatArray, rule: AreaRule
     reachable = labels & (scores > -np.inf)
     if not reachable.any():
         return 0.0
-    counts = _count_at_anomalies(reachable, scores)
-    hits = counts.true_positive.astype(np.float64)
-    return rule.area(hits, np.count_nonzero(labels) - hits, counts.detected, counts.detected_before)
+    true_positive, *detections = _count_at_anomalies(reachable, scores)
+    hits = true_positive.astype(np.float64)
+    return rule.area(hits, np.count_nonzero(labels) - hits, *detections)
 
 
-def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> _AnomalyCounts:
+def _count_at_anomalies(labels: BoolArray, scores: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """True positives, detections, and detections just before, at the distinct scores of anomalous steps, highest first.
+
+    Between two of them only false alarms come in, so these counts hold every corner of the ROC and precision-recall
+    curves.
+    """
     descending = np.sort(scores[labels])[::-1]
     last = np.flatnonzero(np.append(descending[1:] != descending[:-1], True))
     detected, above = count_at_thresholds(scores, descending[last])
-    return _AnomalyCounts(last + 1, detected, np.append(above, detected[-1]))
+    return last + 1, detected, np.append(above, detected[-1])
 
 
 def _at_k(labels: BoolArray, scores: FloatArray, k: int | None) -> PRF:

@@ -14,10 +14,11 @@ import numpy as np
 
 from pateval.labels.events import runs
 from pateval.validation.arrays import BoolArray, FloatArray, require_anomaly, require_detected
-from pateval.validation.checked import number, on_predictions
+from pateval.validation.checked import number, on_predictions, undefined_where
 
 
 @on_predictions()
+@undefined_where("no event is detected")
 def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
     r"""Mean timing quality of the detected events (the timing curve of ESA-ADB).
 
@@ -35,11 +36,6 @@ def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
     -------
     float
         In [0, 1], higher is better; 1 where every detected event is seen at its first step.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or no event is detected.
 
     Warnings
     --------
@@ -61,6 +57,7 @@ def timing_quality(labels: BoolArray, predictions: BoolArray) -> float:
 
 
 @on_predictions()
+@undefined_where("no event is detected")
 def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     """Share of the detected events whose first alarm begins at their first step or later.
 
@@ -70,11 +67,6 @@ def timing_after_rate(labels: BoolArray, predictions: BoolArray) -> float:
     -------
     float
         In [0, 1]; 1 where no alarm begins ahead of its event.
-
-    Raises
-    ------
-    UndefinedMetricError
-        If the labels hold no anomaly, or no event is detected.
 
     Warnings
     --------

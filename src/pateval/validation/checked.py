@@ -200,6 +200,16 @@ def takes_options(**kinds: OptionKind) -> Callable[[Function], Function]:
     return declare
 
 
+def undefined_where(case: str) -> Callable[[Function], Function]:
+    """Declare where a metric is undefined, beside labels without an anomaly."""
+
+    def declare(function: Function) -> Function:
+        function.undefined_where = case  # type: ignore[attr-defined]  # read where docstrings are completed
+        return function
+
+    return declare
+
+
 def adds_up(count: Callable[..., Any], value: Callable[..., Any]) -> Callable[[Function], Function]:
     """Declare that a metric is the ``value`` of what ``count`` finds, and that counts of several series add up."""
 
@@ -241,7 +251,7 @@ def documented(function: Function, common: Mapping[str, str] | None = None) -> F
     signature = inspect.signature(function)
     shared = _sections(getattr(sys.modules.get(function.__module__), "__doc__", None))
     own = _sections(function.__doc__)
-    common = _of_metrics(signature) if common is None else common
+    common = _of_metrics(signature, getattr(function, "undefined_where", "")) if common is None else common
     known: dict[str, str] = {}
     for text in (_PARAMETERS, *(said.get("Parameters", "") for said in (common, shared, own))):
         known |= _entries(text)
@@ -254,9 +264,11 @@ def documented(function: Function, common: Mapping[str, str] | None = None) -> F
     return function
 
 
-def _of_metrics(signature: inspect.Signature) -> dict[str, str]:
+def _of_metrics(signature: inspect.Signature, undefined: str) -> dict[str, str]:
     """What a metric, or a threshold, returns and raises unless it says so itself."""
     found = {"Raises": _UNDEFINED * ("labels" in signature.parameters) + _RAISES}
+    if undefined:
+        found["Raises"] = _UNDEFINED.replace(".", f", or {undefined}.")
     if signature.return_annotation == "PRF":
         found["Returns"] = _RETURNS_PRF
     if signature.return_annotation == "float":
