@@ -331,8 +331,8 @@ def _point_adjusted(labels: BoolArray, predictions: BoolArray) -> float:
 def _event_based(labels: BoolArray, predictions: BoolArray) -> float:
     starts, stops = runs(labels)
     # An event at the end of the series loses its last step there.
-    found = count_inside(predictions, starts, np.minimum(stops, labels.size - 1)) > 0
-    return PRF.of(point(labels, predictions).precision, float(found.mean())).f1
+    is_hit = count_inside(predictions, starts, np.minimum(stops, labels.size - 1)) > 0
+    return PRF.of(point(labels, predictions).precision, float(is_hit.mean())).f1
 
 
 def _range_based(labels: BoolArray, predictions: BoolArray) -> float:

@@ -41,8 +41,8 @@ class _FunctionOfOptions:
     def _value(self, labels: BoolArray, given: npt.NDArray[Any]) -> float:
         options = self._options()
         beta = options.pop("beta", 1)
-        found = self.function(labels, given, **options)
-        return float(found.f_beta(beta) if isinstance(found, PRF) else found)
+        result = self.function(labels, given, **options)
+        return float(result.f_beta(beta) if isinstance(result, PRF) else result)
 
     def _options(self) -> dict[str, Any]:
         """What the function is told; a class whose fields have other names or meanings translates them."""

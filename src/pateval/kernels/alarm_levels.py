@@ -77,18 +77,18 @@ class AlarmLevels:
     ) -> FloatArray:
         """Time to detect of each counted incident at some ranks, NaN where it is not found: incidents by ranks."""
         counted = np.flatnonzero(self.is_counted & (self.found_at >= 0))
-        found = np.full((counted.size, levels.size), np.nan)
+        delays = np.full((counted.size, levels.size), np.nan)
         for row, incident in enumerate(counted.tolist()):
             first, last = int(self.first_steps[incident]), int(self.last_steps[incident])
             is_found = levels <= self.found_at[incident]
             reaches_back = levels <= (self.bridges[first - 1] if first else NEVER)
-            found[row, is_found] = -early
+            delays[row, is_found] = -early
             if first <= last:
                 inside = is_found & ~reaches_back
                 highest = np.maximum.accumulate(self.ranks[first : last + 1])
                 place = first + np.searchsorted(highest, levels[inside], side="left")
-                found[row, inside] = times[place] - starts[incident]
-        return found
+                delays[row, inside] = times[place] - starts[incident]
+        return delays
 
     def in_alarm(self, lengths: FloatArray) -> FloatArray:
         """Sum of the lengths of the steps within alarms at each rank."""

@@ -133,10 +133,8 @@ def _per_anomaly(
 
 def _extents(labels: BoolArray) -> Iterator[tuple[slice, BoolArray]]:
     """Steps of each run with a labelled channel, and the channels it affects."""
-    anomalous: BoolArray = np.any(labels, axis=1)
-    for start, stop in zip(*runs(anomalous), strict=True):
-        affected: BoolArray = np.any(labels[start:stop], axis=0)
-        yield slice(start, stop), affected
+    for start, stop in zip(*runs(np.any(labels, axis=1)), strict=True):
+        yield slice(start, stop), np.any(labels[start:stop], axis=0)
 
 
 def _numbered(numbers: IntArray) -> Iterator[tuple[IntArray, BoolArray]]:
@@ -147,9 +145,7 @@ def _numbered(numbers: IntArray) -> Iterator[tuple[IntArray, BoolArray]]:
     stops = np.cumsum(np.bincount(anomaly))
     for start, stop in zip(stops - np.diff(stops, prepend=0), stops, strict=True):
         cells = order[start:stop]
-        affected = np.zeros(numbers.shape[1], dtype=np.bool_)
-        affected[channels[cells]] = True
-        yield np.unique(steps[cells]), affected
+        yield np.unique(steps[cells]), np.bincount(channels[cells], minlength=numbers.shape[1]) > 0
 
 
 def _units(subsystems: Iterable[object] | None, channels: int) -> IntArray:

@@ -241,9 +241,8 @@ def latency_sparsity_aware(labels: BoolArray, predictions: BoolArray, *, window:
     labels, predictions = _windows(labels, window), _windows(predictions, window)
     starts, stops = runs(labels)
     detected = int(np.sum(stops - first_inside(predictions, starts, stops)))
-    return PRF.from_counts(
-        detected, int(np.count_nonzero(predictions & ~labels)), int(np.count_nonzero(labels)) - detected
-    )
+    false_alarms = int(np.count_nonzero(predictions & ~labels))
+    return PRF.from_counts(detected, false_alarms, int(np.count_nonzero(labels)) - detected)
 
 
 def _delays(labels: BoolArray, predictions: BoolArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -326,8 +326,8 @@ def _areas(
     sums = ThresholdSums.of(labels, scores, ascending, levels)
     widths = range(window if single else 0, window + 1)
     blocks = soft_counts(labels, scores, levels, widths, rules)
-    found = [areas_of(sums, counts, rules, reachable, only=only) for counts in blocks]
-    roc, pr = (np.concatenate(areas) for areas in zip(*found, strict=True))
+    areas = [areas_of(sums, counts, rules, reachable, only=only) for counts in blocks]
+    roc, pr = (np.concatenate(curve) for curve in zip(*areas, strict=True))
     return VusAreas(roc, pr)
 
 

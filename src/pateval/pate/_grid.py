@@ -45,14 +45,14 @@ def grid_area(steps: ThresholdSteps, early: Lengths, delay: Lengths, rule: AreaR
     """Mean area over all pairs of ``early`` and ``delay``."""
     grid = _Grid(steps, early, delay, rule)
     dropped = _DroppedPoints(grid)
-    found = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
+    hits = _TruePositives(np.zeros(grid.delay.size), np.zeros(grid.early.size), np.zeros(grid.shape))
     thresholds = steps.missed.size
     # At least one threshold: the first gain has a precision of its own before it.
     first_with_enough = int(np.searchsorted(steps.detected_before, _HEAD_SHARE * steps.inside.sum()))
     head = min(max(1, first_with_enough), thresholds)
-    total = _head_area(grid, dropped, found, head)
+    total = _head_area(grid, dropped, hits, head)
     if head < thresholds:
-        total += _tail_area(grid, dropped, found, head)
+        total += _tail_area(grid, dropped, hits, head)
     return min(total + float(dropped.correction.mean()), 1.0)  # Rounding may pass 1.
 
 
@@ -147,7 +147,7 @@ class _JointGains:
         return _Gains(places, rows, tables)
 
 
-def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head: int) -> float:
+def _head_area(grid: _Grid, dropped: _DroppedPoints, hits: _TruePositives, head: int) -> float:
     """Rewards of the gains at the first thresholds, as the definition says."""
     total, recall, counts = 0.0, np.zeros(grid.shape), np.zeros(grid.shape)
     for start in range(0, head, _CHUNK):
@@ -155,11 +155,11 @@ def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
         fixed, own, joint = grid.fixed_gains(start, stop), grid.own_gains(start, stop), grid.joint_gains(start, stop)
         for place, rank in enumerate(range(start, stop)):
             gains = joint.between(place, place + 1)
-            found.fixed += fixed[place]
-            found.own += own[place]
-            found.joint[gains.rows] += gains.tables.sum(axis=0)
+            hits.fixed += fixed[place]
+            hits.own += own[place]
+            hits.joint[gains.rows] += gains.tables.sum(axis=0)
             recall_before, counts_before = recall, counts
-            counts = found.total
+            counts = hits.total
             recall = counts / (counts + grid.steps.missed[rank])
             reward = grid.after[rank] * counts + grid.before[rank] * counts_before
             if rank == 0:
@@ -169,24 +169,24 @@ def _head_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head
     return total
 
 
-def _tail_area(grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, head: int) -> float:
+def _tail_area(grid: _Grid, dropped: _DroppedPoints, hits: _TruePositives, head: int) -> float:
     """Rewards of the gains from threshold ``head`` on, by the formula above."""
     missed = grid.steps.missed
     # The term of threshold ``head - 1``; what joint gains add to it follows with them.
-    level = found.total + missed[head - 1]
+    level = hits.total + missed[head - 1]
     weight = grid.after[head] + grid.before[head]
     first = weight * (level - missed[head - 1])
     first += grid.after[head] * (grid.own_gains(head, head + 1)[0, :, None] + grid.fixed_gains(head, head + 1)[0])
     total = float((first * (missed[head - 1] / level)).mean())
     inverse = 1 / level
     for start in range(head, missed.size, _CHUNK):
-        chunk_total, inverse = _chunk_area(grid, dropped, found, start, min(start + _CHUNK, missed.size), inverse)
+        chunk_total, inverse = _chunk_area(grid, dropped, hits, start, min(start + _CHUNK, missed.size), inverse)
         total += chunk_total
     return total
 
 
 def _chunk_area(
-    grid: _Grid, dropped: _DroppedPoints, found: _TruePositives, start: int, stop: int, inverse: Array
+    grid: _Grid, dropped: _DroppedPoints, hits: _TruePositives, start: int, stop: int, inverse: Array
 ) -> tuple[float, Array]:
     """Terms of some thresholds; ``inverse`` is 1 / X at the one before. Returns their sum and 1 / X at the last."""
     missed, missed_before = grid.steps.missed[start:stop], grid.steps.missed[start - 1 : stop - 1]
@@ -201,7 +201,7 @@ def _chunk_area(
     has_early = set(np.flatnonzero(by_early.any(axis=1)).tolist())
     watched, total = dropped.watched(start, stop), 0.0
     moves = fixed[:-1] + (missed - missed_before)[:, None]
-    for first, levels, gains in _levels(found, missed_before[0], moves, own[:-1], grid.joint_gains(start, stop)):
+    for first, levels, gains in _levels(hits, missed_before[0], moves, own[:-1], grid.joint_gains(start, stop)):
         last = first + len(levels)
         for rank in sorted(watched.intersection(range(start + first, start + last))) if watched else ():
             dropped.visit(rank, levels[rank - start - first] - missed[rank - start])
@@ -223,22 +223,22 @@ def _chunk_area(
                 total += float(rewards @ (before[ranks] * missed[ranks]))
         inverse = inverses[-1]
     # One sum for a chunk keeps rounding errors from adding up.
-    found.fixed += fixed[:-1].sum(axis=0)
-    found.own += own[:-1].sum(axis=0)
+    hits.fixed += fixed[:-1].sum(axis=0)
+    hits.own += own[:-1].sum(axis=0)
     sums = np.einsum("kj,kj->k", over_early, by_delay) + np.einsum("kj,kj->k", over_delay, by_early)
     return total / grid.pairs + float(((sums / grid.pairs - change) * missed).sum()), inverse
 
 
 def _levels(
-    found: _TruePositives, missed: float, moves: Array, own: Array, joint: _JointGains
+    hits: _TruePositives, missed: float, moves: Array, own: Array, joint: _JointGains
 ) -> Iterator[tuple[int, Array, _Gains]]:
     """X of each threshold, early buffers x delays, for as many thresholds together as fit the cache.
 
-    ``found`` and ``missed`` are those before the first threshold; each moves X by a row, a column, and a table where
-    there is a joint gain, which ``found`` takes in. Yields the number of the first threshold of a batch, their tables,
+    ``hits`` and ``missed`` are those before the first threshold; each moves X by a row, a column, and a table where
+    there is a joint gain, which ``hits`` takes in. Yields the number of the first threshold of a batch, their tables,
     which are overwritten by the next, and their joint gains.
     """
-    level = found.total + missed
+    level = hits.total + missed
     if level.size > _MAX_PAIRS_IN_BATCHES:
         # Where all delays move alike, adding one number is faster than adding a row.
         is_uniform: list[bool] = (moves == moves[:, :1]).all(axis=1).tolist()
@@ -247,7 +247,7 @@ def _levels(
             gains = joint.between(place, place + 1)
             if gains.places.size:
                 level[gains.rows] += gains.tables[0]
-                found.joint[gains.rows] += gains.tables[0]
+                hits.joint[gains.rows] += gains.tables[0]
             if place in has_own:
                 level += own[place, :, None]
             if not is_uniform[place]:
@@ -268,7 +268,7 @@ def _levels(
         for first_place, stop_place, table in zip(gains.places, following, gains.tables, strict=True):
             gained += table
             levels[first_place:stop_place, gains.rows] += gained
-        found.joint[gains.rows] += gained
+        hits.joint[gains.rows] += gained
         yield first, levels, gains
         level = levels[-1]
 
@@ -306,19 +306,19 @@ class _DroppedPoints:
         """Those of the thresholds from ``start`` to ``stop`` that must be visited."""
         return set(self._watched[slice(*np.searchsorted(self._watched, [start, stop]))].tolist())
 
-    def visit(self, rank: int, found: Array) -> None:
+    def visit(self, rank: int, true_positive: Array) -> None:
         """Take in the true positives at a threshold.
 
         Each gain is taken back as it was counted, and counted again from the last point that is kept.
         """
         if not self._watched.size:
             return
-        recall = found / (found + self._grid.steps.missed[rank])
-        counted_next = self._weight_next[rank] * found
+        recall = true_positive / (true_positive + self._grid.steps.missed[rank])
+        counted_next = self._weight_next[rank] * true_positive
         if not self._is_drop[rank]:
             self._highest, self._highest_counted = recall, counted_next
         else:
-            counted = self._grid.after[rank] * found
+            counted = self._grid.after[rank] * true_positive
             kept = is_kept(recall, self._highest)
             recounted = np.where(kept, (recall - self._highest) * (counted + self._highest_counted), 0.0)
             self.correction = self.correction + recounted - (recall - self._recall) * (counted + self._counted)
@@ -334,16 +334,16 @@ def _recall_drops(grid: _Grid) -> BoolArray:
     longest zones give, and grows by 1 at least with every step found inside an event.
     """
     steps = grid.steps
-    missed, found = steps.missed, np.cumsum(steps.inside)
+    missed, inside = steps.missed, np.cumsum(steps.inside)
     longest = steps.limits.delayed_reach(grid.delay[-1]), steps.limits.early_reach(grid.early[-1], grid.delay[0])
-    most = found + np.cumsum(steps.gains(steps.delayed, longest[0]) + steps.gains(steps.early, longest[1]))
-    falling = np.flatnonzero(missed[1:] * most[:-1] > missed[:-1] * (most[:-1] + np.diff(found))) + 1
+    most = inside + np.cumsum(steps.gains(steps.delayed, longest[0]) + steps.gains(steps.early, longest[1]))
+    falling = np.flatnonzero(missed[1:] * most[:-1] > missed[:-1] * (most[:-1] + np.diff(inside))) + 1
     edges = np.zeros(missed.size + 1, dtype=np.intp)
     searching, reach = falling, 1
     while searching.size:
         end = np.minimum(searching + reach, missed.size - 1)
         before = searching - 1
-        recovered = missed[end] * most[before] <= missed[before] * (most[before] + found[end] - found[before])
+        recovered = missed[end] * most[before] <= missed[before] * (most[before] + inside[end] - inside[before])
         done = recovered | (end == missed.size - 1)
         edges[searching[done]] += 1
         np.subtract.at(edges, end[done] + 1, 1)

@@ -70,11 +70,11 @@ def explain_on(
         codes[zone.steps[predicted[zone.steps]]] = category
     event[inside] = owner
     codes[inside] = np.where(hit, TRUE, np.where(is_found, PARTLY, TOTALLY))
-    found, wrong = np.where(predicted, worth, 0.0), np.where(outside, 1.0 - worth, 0.0)
+    hits, false_alarms = np.where(predicted, worth, 0.0), np.where(outside, 1.0 - worth, 0.0)
     steps, names = _places_in_series(timeline, series)
-    points = StepWeights(steps, codes, event, found, wrong, missed, worth, names)
+    points = StepWeights(steps, codes, event, hits, false_alarms, missed, worth, names)
     precision, recall, f1 = (float(np.mean(column)) for column in zip(*figures, strict=True))
-    tp, fp, fn = (float(np.sum(weights)) for weights in (found, wrong, missed))
+    tp, fp, fn = (float(np.sum(weights)) for weights in (hits, false_alarms, missed))
     rows = _describe(events, runs, points)
     return Explanation(points, rows, precision, recall, f1, tp, fp, fn, early, delay, timeline)
 
@@ -142,8 +142,8 @@ def _describe(events: Events, runs: _FirstRuns, points: StepWeights) -> tuple[Ev
     np.maximum.at(leads, points.event[ahead], starts[points.event[ahead]] - numbers[ahead])
     columns = (starts, stops, runs.is_found, runs.coverage, onsets, leads, *sums)
     return tuple(
-        EventWeights(name, start, stop, found, coverage, onset if found else None, lead or None, *counts)
-        for name, start, stop, found, coverage, onset, lead, *counts in zip(
+        EventWeights(name, start, stop, is_found, coverage, onset if is_found else None, lead or None, *counts)
+        for name, start, stop, is_found, coverage, onset, lead, *counts in zip(
             names, *(column.tolist() for column in columns), strict=True
         )
     )

@@ -186,8 +186,8 @@ def _f1_counts(
 def _f1_of_counts(detected: float, missed: float, *true_positives: float) -> float:
     # Sums of weights may pass their limits by rounding: what is missed may fall below 0, what is found exceed the
     # number of detected steps.
-    found = [min(count, detected) for count in true_positives]
-    return float(np.mean([PRF.from_counts(count, detected - count, max(0.0, missed)).f1 for count in found]))
+    hits = [min(count, detected) for count in true_positives]
+    return float(np.mean([PRF.from_counts(count, detected - count, max(0.0, missed)).f1 for count in hits]))
 
 
 @adds_up(_f1_counts, _f1_of_counts)
