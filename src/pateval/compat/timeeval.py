@@ -31,10 +31,10 @@ class _FunctionOfOptions:
     function: ClassVar[Callable[..., Any]]
 
     def __init_subclass__(cls, *, name: str | None = None, function: Callable[..., Any] | None = None) -> None:
-        if name is not None:
-            cls.name = name
-        if name is not None and "{" in name:  # fields, which an object has
+        if name is not None and "{" in name:  # with options in it, which an object has
             cls.name = property(lambda metric: name.format(**vars(metric)))  # type: ignore[assignment]  # a string there
+        elif name is not None:
+            cls.name = name
         if function is not None:
             cls.function = staticmethod(function)
 

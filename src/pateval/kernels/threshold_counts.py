@@ -1,9 +1,9 @@
 """Scores in order, and how many of them lie at or above each threshold, without sorting where that can be avoided.
 
-Each score is looked up among the sorted thresholds: a table over equal buckets of their range gives the lowest
-threshold that a score of the bucket may reach, and a few comparisons do the rest. Buckets are equal in the value or,
-for heavy tails, in its binary form, which grows like the logarithm. Where both leave buckets crowded, the scores are
-sorted.
+Thresholds are looked up among sorted scores. Scores in any order are looked up among the thresholds instead: a table
+over equal buckets of their range gives the lowest threshold that a score of the bucket may reach, and a few comparisons
+do the rest. Buckets are equal in the value or, for heavy tails, in its binary form, which grows like the logarithm.
+Where both leave buckets crowded, the scores are sorted.
 
 Random look-ups in a large table miss the cache. With many thresholds the scores are therefore first divided into
 ranges of values, and each range is counted by itself.
@@ -18,8 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.validation.arrays import FloatArray, IntArray
-
-Array = npt.NDArray[np.float64]
 
 _CHUNK = 2**16  # scores looked up at once, small enough to stay in cache
 _MAX_BUCKETS = 2**24
