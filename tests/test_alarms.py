@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import alarms as oracle
-from pateval.alarms.judgement import judge_alarms
+from pateval.alarms.clock import AlarmClock, poisson_limits, wilson_limits
+from pateval.alarms.lists import judge_alarms
 
 GOLDEN = [json.loads(line) for line in (Path(__file__).parent / "golden/alarms.jsonl").read_text().splitlines()]
 COUNTS = (
@@ -172,3 +173,17 @@ def test_fractions_of_a_tick_are_kept():
     assert found.times_to_detect.tolist() == [-3]
     assert (found.found, found.false, found.suppressed) == (1, 1, 0)
     assert judge_alarms([(0, 50)], [(10, 12)], early=3.5).times_to_detect.tolist() == [-3.5]
+
+
+def test_lengths_and_times_in_words():
+    seconds, steps, hour = AlarmClock(10**9), AlarmClock(), 3600 * 10**9
+    assert (seconds.length("2min", "early"), steps.length(5, "early")) == (120, 5)
+    assert (seconds.duration(7800), steps.duration(3)) == ("2 h 10 min", "3 steps")
+    assert [seconds.lead(time) for time in (-7800, 2100, 0)] == ["2 h 10 min early", "35 min late", "at once"]
+    assert AlarmClock(1, has_dates=True).interval(4 * hour, 5 * hour) == "1970-01-01 04:00 to 05:00"
+    assert steps.interval(3, 3) == "3"
+
+
+def test_limits_by_hand():
+    assert wilson_limits(8, 10) == pytest.approx((0.490, 0.943), abs=5e-4)
+    assert poisson_limits(0, 2.0) == pytest.approx((0, 1.844), abs=5e-4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pateval as pv
-from pateval.alarms.files import AlarmTable
+from pateval.alarms.judgement import AlarmTable
 from pateval.alarms.page import page_data, write_page
 from support.browser import Browser, find_browser
 from support.command_line import console

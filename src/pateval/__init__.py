@@ -12,12 +12,12 @@ from pateval.validation.arrays import UndefinedMetricError as UndefinedMetricErr
 
 if TYPE_CHECKING:  # the same names once more, for type checkers
     from pateval import plots as plots
-    from pateval.alarms.files import AlarmTable as AlarmTable
-    from pateval.alarms.files import judge_alarm_files as judge_alarm_files
     from pateval.alarms.frontier import AlarmFrontier as AlarmFrontier
     from pateval.alarms.frontier import alarm_frontier as alarm_frontier
     from pateval.alarms.judgement import AlarmJudgement as AlarmJudgement
-    from pateval.alarms.judgement import judge_alarms as judge_alarms
+    from pateval.alarms.judgement import AlarmTable as AlarmTable
+    from pateval.alarms.lists import judge_alarm_files as judge_alarm_files
+    from pateval.alarms.lists import judge_alarms as judge_alarms
     from pateval.auditing import Audit as Audit
     from pateval.auditing import ScoreAudit as ScoreAudit
     from pateval.auditing import audit as audit
@@ -71,9 +71,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers
 # soon. No module has the name of a function listed here: importing it would put the module in the function's place.
 # The metrics are not listed: `pateval.metrics.__all__` names them, and everything there can be had from here.
 _HOMES = {
-    "pateval.alarms.files": ["AlarmTable", "judge_alarm_files"],
     "pateval.alarms.frontier": ["AlarmFrontier", "alarm_frontier"],
-    "pateval.alarms.judgement": ["AlarmJudgement", "judge_alarms"],
+    "pateval.alarms.judgement": ["AlarmJudgement", "AlarmTable"],
+    "pateval.alarms.lists": ["judge_alarm_files", "judge_alarms"],
     "pateval.auditing": ["Audit", "ScoreAudit", "audit", "audit_scores"],
     "pateval.evaluation.buffers": ["suggest_buffer"],
     "pateval.catalog": ["DEFAULT_METRICS", "catalogue"],

@@ -1,10 +1,11 @@
-"""The clock that alarms and incidents are on: its unit, lengths in it, and times and durations in words."""
+"""The clock that alarms and incidents are on, times and lengths in words; and shares and rates with their limits."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from pateval.validation.wording import in_words
 
 _DAY = 86_400 * 10**9
 _LONGEST = 10**18  # units; what is longer could not be added to times of 64 bits
+_LEVEL = 0.95
+LimitPair = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,6 @@ class AlarmClock:
 
     nanoseconds: int | None = None  # length of a unit; None where numbers are steps, or have no unit
     has_dates: bool = False  # whether times are dates, in nanoseconds since 1970
-    date: str = ""  # one of them, where other dates are still to be held against them, and whether it has a time zone
-    has_zone: bool = False
 
     @property
     def rate_unit(self) -> str:
@@ -37,9 +38,14 @@ class AlarmClock:
         """What rates are per in tables: a day, or a thousand steps."""
         return "1,000 steps" if self.nanoseconds is None else "day"
 
+    @property
+    def rate_scale(self) -> int:
+        """How much larger rates are in tables."""
+        return 1000 if self.nanoseconds is None else 1
+
     def rate_in_words(self, rate: float) -> str:
         """A rate as tables show it."""
-        shown = rate * (1000 if self.nanoseconds is None else 1)
+        shown = rate * self.rate_scale
         return "-" if math.isnan(shown) else f"{shown:,.0f}" if shown >= 100 else f"{shown:.3g}"
 
     def in_rate_units(self, length: Number) -> float:
@@ -47,13 +53,7 @@ class AlarmClock:
         return float(length if self.nanoseconds is None else Fraction(length) * self.nanoseconds / _DAY)
 
     def length(self, value: object, name: str) -> Number:
-        """Read a length: a duration, or a number of units where times are numbers.
-
-        Examples
-        --------
-        >>> AlarmClock(10**9).length("2min", "early"), AlarmClock().length(5, "early")
-        (120, 5)
-        """
+        """Read a length: a duration, or a number of units where times are numbers."""
         if is_duration(value):
             if self.nanoseconds is None:
                 raise ValueError(
@@ -77,38 +77,19 @@ class AlarmClock:
         return Policy(**lengths)
 
     def duration(self, length: Number) -> str:
-        """A length in the largest sensible unit.
-
-        Examples
-        --------
-        >>> AlarmClock(10**9).duration(7800), AlarmClock().duration(3)
-        ('2 h 10 min', '3 steps')
-        """
+        """A length in the largest sensible unit."""
         if self.nanoseconds is None:
             return f"{float(length):.6g} step{'' if length == 1 else 's'}"
         return duration_words(Fraction(length) * self.nanoseconds)
 
     def lead(self, length: float) -> str:
-        """A time to detect: how early or late.
-
-        Examples
-        --------
-        >>> AlarmClock(10**9).lead(-7800), AlarmClock(10**9).lead(2100), AlarmClock().lead(0)
-        ('2 h 10 min early', '35 min late', 'at once')
-        """
+        """A time to detect: how early or late."""
         if math.isnan(length):
             return "-"
         return "at once" if length == 0 else f"{self.duration(abs(length))} {'early' if length < 0 else 'late'}"
 
     def interval(self, start: Any, stop: Any) -> str:
-        """An interval in words; an instant is one time.
-
-        Examples
-        --------
-        >>> hour = 3600 * 10**9
-        >>> AlarmClock(1, True).interval(4 * hour, 5 * hour), AlarmClock().interval(3, 3)
-        ('1970-01-01 04:00 to 05:00', '3')
-        """
+        """An interval in words; an instant is one time."""
         if self.has_dates:
             return interval_words(start, stop)
         first, last = (f"{time:.10g}" if isinstance(time, float) else str(int(time)) for time in (start, stop))
@@ -131,3 +112,87 @@ class AlarmClock:
         if self.has_dates:
             return np.timedelta64(round(length), "ns")
         return length if isinstance(length, int) else float(length)
+
+
+def share(part: float, whole: float) -> float:
+    """A share, or a rate; NaN of nothing."""
+    return part / whole if whole else math.nan
+
+
+def percent_limits(limits: LimitPair) -> str:
+    """Limits of a share, for a table."""
+    return "-" if math.isnan(limits[0]) else f"{100 * limits[0]:.0f}–{100 * limits[1]:.0f}%"
+
+
+def wilson_limits(successes: int, trials: int) -> LimitPair:
+    """Wilson's limits of a share at 95 %; NaN without trials.
+
+    By hand, since SciPy computes the p-value of a test with them, for each threshold of a frontier.
+    """
+    if not trials:
+        return math.nan, math.nan
+    z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    spread = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    scale = 1 + z * z / trials
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def poisson_limits(events: int, length: float) -> LimitPair:
+    """Garwood's exact limits of a rate at 95 %: events in a length of time; NaN where the length is 0."""
+    if not length:
+        return math.nan, math.nan
+    from scipy.special import gammaincinv  # half a quantile of chi-squared; scipy.stats takes longer to import
+
+    tail = (1 - _LEVEL) / 2
+    low = float(gammaincinv(events, tail)) if events else 0.0
+    return low / length, float(gammaincinv(events + 1, 1 - tail)) / length
+
+
+class Figures:
+    """Shares and rates with their limits at 95 %, of a judgement and of each threshold of a frontier.
+
+    Whatever inherits this has the counts ``incidents``, ``found``, ``alarms`` and ``false``, and ``days``, the observed
+    time that rates go over: in days wherever a unit of time is known, otherwise in units. What is undefined is NaN.
+    """
+
+    @property
+    def recall(self: Any) -> float:
+        """Share of the incidents that are found."""
+        return share(self.found, self.incidents)
+
+    @property
+    def recall_limits(self: Any) -> LimitPair:
+        """Wilson's limits of the recall."""
+        return wilson_limits(self.found, self.incidents)
+
+    @property
+    def precision(self: Any) -> float:
+        """Share of the alarms that are not false."""
+        return share(self.alarms - self.false, self.alarms)
+
+    @property
+    def precision_limits(self: Any) -> LimitPair:
+        """Wilson's limits of the precision."""
+        return wilson_limits(self.alarms - self.false, self.alarms)
+
+    @property
+    def false_rate(self: Any) -> float:
+        """False alarms per day, or per unit."""
+        return share(self.false, self.days)
+
+    @property
+    def false_rate_limits(self: Any) -> LimitPair:
+        """Garwood's exact limits of the rate of false alarms."""
+        return poisson_limits(self.false, self.days)
+
+    @property
+    def alarm_rate(self: Any) -> float:
+        """All alarms per day, or per unit."""
+        return share(self.alarms, self.days)
+
+    @property
+    def alarm_rate_limits(self: Any) -> LimitPair:
+        """Garwood's exact limits of the rate of alarms."""
+        return poisson_limits(self.alarms, self.days)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.alarms.clock import AlarmClock
-from pateval.alarms.figures import Figures, percent_limits, share
+from pateval.alarms.clock import AlarmClock, Figures, percent_limits, share
 from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.lists import Intervals, common_clock, read_intervals, recorded_times
 from pateval.alarms.matching import Policy
-from pateval.alarms.scored import ScoredSteps, scored_steps
+from pateval.alarms.scored import ScoredSteps, incidents_by_series, scored_steps
+from pateval.kernels.alarm_levels import NEVER
 from pateval.output.results import Rows, TableResult
 from pateval.output.text_table import plain
 from pateval.thresholds.alarm_rates import lowest_allowed, read_alarm_rate
 from pateval.time.clocks import Duration
-from pateval.time.dates import date_text, has_zone
-from pateval.time.timelines import Recording, read_recording
+from pateval.time.timelines import read_recording
 from pateval.validation.arrays import IntArray
 from pateval.validation.containers import times_of, to_numpy
 from pateval.validation.wording import in_words
@@ -239,10 +239,14 @@ def alarm_frontier(
         truth, scores, series=series, times=times, time_unit=time_unit, max_gap=max_gap, ignore=ignore, missing=missing
     ).as_given()  # as incidents are
     recording = replace(recording, names=_series_names(series, recording.starts))
-    policy = Policy(early, delay, merge, cooldown)
-    return frontier_of(
-        scored_steps(recording, incidents, clock=_clock(recording, times, time_unit), policy=policy), wanted
-    )
+    nanoseconds = None if recording.clock is None else recording.clock.nanoseconds
+    # Numbers have no unit without time_unit; what else has one are dates, or differences in time, which are numbers.
+    is_difference = getattr(getattr(times, "dtype", None), "kind", "") == "m"
+    has_dates = nanoseconds is not None and time_unit is None and not is_difference
+    recorded = recorded_times("the scores", to_numpy(times, "times") if has_dates else None)
+    given = None if incidents is None else _incidents(incidents, recording.names, recorded)
+    clock, policy = AlarmClock(nanoseconds, has_dates), Policy(early, delay, merge, cooldown)
+    return frontier_of(scored_steps(recording, given, clock=clock, policy=policy), wanted)
 
 
 def _series_names(names: object, starts: IntArray) -> tuple[str, ...]:
@@ -254,34 +258,46 @@ def _series_names(names: object, starts: IntArray) -> tuple[str, ...]:
         raise TypeError(f"series must be names; got {in_words(values[0])}") from None
 
 
-def _clock(recording: Recording, times: object, time_unit: str | None) -> AlarmClock:
-    """The clock of a recording; steps where it has none."""
-    if recording.clock is None:
-        return AlarmClock()
-    # Numbers have no unit without time_unit; what else has one are dates, or differences in time, which are numbers.
-    is_difference = getattr(getattr(times, "dtype", None), "kind", "") == "m"
-    has_dates = recording.clock.nanoseconds is not None and time_unit is None and not is_difference
-    if not has_dates:
-        return AlarmClock(recording.clock.nanoseconds)
-    dates = to_numpy(times, "times")
-    return AlarmClock(recording.clock.nanoseconds, True, date_text(dates), has_zone(dates))
+def _incidents(incidents: object, names: tuple[str, ...], recorded: Intervals) -> dict[str | None, Intervals]:
+    """Incidents by series, on the clock of the scores: of a mapping of lists, or of one list."""
+    given: dict[str | None, Intervals]
+    if isinstance(incidents, Mapping) and names and set(incidents) <= set(names):
+        given = {name: read_intervals(incidents.get(name), f"incidents of {name!r}") for name in names}
+        common_clock([recorded, *given.values()], None)
+        return given
+    listed = read_intervals(incidents, "incidents")
+    common_clock([recorded, listed], None)
+    return incidents_by_series(listed, names)
 
 
 def frontier_of(steps: ScoredSteps, budgets: Sequence[str]) -> AlarmFrontier:
     """Find the thresholds; `alarm_frontier` says which."""
+    thresholds, lowest = steps.thresholds, steps.lowest_candidate
     allowed = {budget: _allowed_false_alarms(budget, steps) for budget in budgets}
-    find = _rows_by_sums if steps.policy.cooldown is None else _rows_one_by_one
-    rows, chosen = find(steps, allowed)
-    for place, row in enumerate(rows):
-        kept = tuple(budget for budget, threshold in chosen.items() if threshold == row.threshold)
-        rows[place] = replace(row, budgets=kept)
-    return AlarmFrontier(tuple(rows), chosen, steps)
-
-
-def _row(steps: ScoredSteps, counts: Sequence[Any]) -> FrontierRow:
-    """A row of counts, in the order of the fields, over the time that was observed."""
-    over: dict[str, Any] = {"observed": float(steps.observed), "days": steps.days}
-    return FrontierRow(*counts, **over)
+    is_summed = steps.policy.cooldown is None
+    found, alarms, false = _counts_by_sums(steps) if is_summed else _counts_one_by_one(steps)
+    chosen = {budget: lowest_allowed(false, limit, lowest) for budget, limit in allowed.items()}
+    is_shown = np.diff(found, append=0) != 0
+    is_shown[[rank for rank in chosen.values() if rank is not None]] = True
+    ranks = lowest + np.flatnonzero(is_shown[lowest:])[::-1]
+    medians, in_alarm = _times_by_sums(steps, ranks) if is_summed else _times_one_by_one(steps, ranks)
+    rows = [
+        FrontierRow(
+            threshold=float(thresholds[rank]),
+            found=int(found[rank]),
+            incidents=int(np.count_nonzero(steps.levels.is_counted)),
+            alarms=int(alarms[rank]),
+            false=int(false[rank]),
+            median_time_to_detect=median,
+            time_in_alarm=time,
+            observed=float(steps.observed),
+            days=steps.days,
+            budgets=tuple(budget for budget, own in chosen.items() if own == rank),
+        )
+        for rank, median, time in zip(ranks.tolist(), medians, in_alarm, strict=True)
+    ]
+    levels = {budget: None if rank is None else float(thresholds[rank]) for budget, rank in chosen.items()}
+    return AlarmFrontier(tuple(rows), levels, steps)
 
 
 def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
@@ -295,7 +311,7 @@ def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
         ) from None
     exact = Fraction(str(rate))
     if isinstance(per, int):
-        return exact * steps.times.size / per
+        return exact * steps.joined("times").size / per
     if steps.clock.nanoseconds is None:
         raise ValueError(
             f"budget {in_words(budget)} is in time, and the steps have no times of a known unit: name their column "
@@ -304,57 +320,41 @@ def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
     return exact * steps.observed / Fraction(steps.clock.length(per, "budgets"))
 
 
-def _rows_by_sums(
-    steps: ScoredSteps, allowed: dict[str, Fraction]
-) -> tuple[list[FrontierRow], dict[str, float | None]]:
-    """All thresholds at once: counts are sums over steps and cuts, as `pateval.kernels.alarm_levels` has them."""
-    levels, thresholds, lowest = steps.levels, steps.thresholds, steps.lowest_candidate
-    everything = np.ones(levels.is_counted.size, dtype=np.bool_)
-    outside_counted, false = levels.outside(levels.is_counted), levels.outside(everything)
-    alarms = levels.alarms() - (outside_counted - false)
-    chosen = {budget: lowest_allowed(false, limit, lowest) for budget, limit in allowed.items()}
-    wanted = {rank for rank in chosen.values() if rank is not None}
-    found_at = np.sort(levels.found_at)
-    ranks = np.array(sorted(wanted | set(found_at[found_at >= lowest].tolist()), reverse=True), dtype=np.intp)
-    found = found_at.size - np.searchsorted(found_at, ranks, side="left")
-    incidents = np.full(ranks.size, np.count_nonzero(levels.is_counted))
-    in_alarm = levels.in_alarm(steps.lengths)[ranks]
-    columns = (thresholds[ranks], found, incidents, alarms[ranks], false[ranks], _medians(steps, ranks), in_alarm)
-    rows = [_row(steps, counts) for counts in zip(*(np.asarray(column).tolist() for column in columns), strict=True)]
-    return rows, {budget: None if rank is None else float(thresholds[rank]) for budget, rank in chosen.items()}
+def _counts_by_sums(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
+    """Incidents found, alarms and false ones at each threshold, as sums over steps and cuts."""
+    levels, false = steps.levels, steps.false_alarms
+    found = levels.found_at.size - np.searchsorted(np.sort(levels.found_at), np.arange(false.size), side="left")
+    set_aside = levels.outside(levels.is_counted) - false
+    return found, levels.alarms() - set_aside, false
 
 
-def _medians(steps: ScoredSteps, ranks: npt.NDArray[np.intp]) -> list[float]:
-    found: list[float] = []
-    at_once = max(1, _CELLS_AT_ONCE // max(1, steps.incident_starts.size))
-    for first in range(0, ranks.size, at_once):
-        block = ranks[first : first + at_once]
-        times = steps.levels.detection_times(block, steps.times, steps.incident_starts, float(steps.policy.early))
-        is_found = ~np.isnan(times)
-        ordered = np.sort(np.append(times, np.full((1, block.size), np.nan), axis=0), axis=0)  # NaN come last
-        counts = is_found.sum(axis=0)
-        places = np.arange(block.size)
-        middle = (ordered[np.maximum(counts - 1, 0) // 2, places] + ordered[counts // 2, places]) / 2
-        found += np.where(counts > 0, middle, np.nan).tolist()
-    return found
+def _times_by_sums(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
+    """Median time to detect and time in alarm at some thresholds."""
+    levels, step_times, early = steps.levels, steps.joined("times"), float(steps.policy.early)
+    starts = np.concatenate([one.incidents.bounds[:, 0] for one in steps.series])
+    medians = np.full(ranks.size, np.nan)
+    places = np.flatnonzero(ranks <= levels.found_at.max(initial=NEVER))  # where an incident is found
+    at_once = max(1, _CELLS_AT_ONCE // max(1, starts.size))
+    for first in range(0, places.size, at_once):
+        block = places[first : first + at_once]
+        times = np.sort(levels.detection_times(ranks[block], step_times, starts, early), axis=0)  # NaN come last
+        numbers, columns = np.count_nonzero(~np.isnan(times), axis=0), np.arange(block.size)
+        medians[block] = (times[(numbers - 1) // 2, columns] + times[numbers // 2, columns]) / 2
+    return medians.tolist(), levels.in_alarm(steps.joined("lengths"))[ranks].tolist()
 
 
-def _rows_one_by_one(
-    steps: ScoredSteps, allowed: dict[str, Fraction]
-) -> tuple[list[FrontierRow], dict[str, float | None]]:
+def _counts_one_by_one(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
     """With a cooldown an alarm depends on those before it: every threshold is judged by itself."""
-    chosen: dict[str, float | None] = dict.fromkeys(allowed)
-    open_budgets, rows, found_before = dict(allowed), [], 0
-    for threshold in steps.thresholds[steps.lowest_candidate :][::-1].tolist():
-        judged = steps.judge(threshold)
-        open_budgets = {budget: limit for budget, limit in open_budgets.items() if judged.false <= limit}
-        chosen |= dict.fromkeys(open_budgets, threshold)
-        median, in_alarm = judged.detection_quantiles()[1], float(judged.length_in_alarm)
-        counts = (judged.found, judged.incidents, judged.alarms, judged.false, median, in_alarm)
-        rows.append((_row(steps, (threshold, *counts)), judged.found != found_before))
-        found_before = judged.found
-    kept = set(chosen.values())
-    return [row for row, has_changed in rows if has_changed or row.threshold in kept], chosen
+    judgements = (steps.judge(threshold) for threshold in steps.thresholds.tolist())
+    counts = np.array([(one.found, one.alarms, one.false) for one in judgements], dtype=np.intp)
+    found, alarms, false = counts.reshape(-1, 3).T
+    return found, alarms, false
+
+
+def _times_one_by_one(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
+    judgements = [steps.judge(threshold) for threshold in steps.thresholds[ranks].tolist()]
+    medians = [judged.detection_quantiles()[1] for judged in judgements]
+    return medians, [float(judged.length_in_alarm) for judged in judgements]
 
 
 def _chosen_rows(rows: Sequence[FrontierRow]) -> list[FrontierRow]:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pateval.alarms.files import judge_alarm_files
-from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.judgement import AlarmJudgement, found_by_one_only
+from pateval.alarms.lists import judge_alarm_files
 from pateval.catalog import find_metrics
 from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures
@@ -94,16 +94,16 @@ class GateResult(TableResult):
         stopped = "may be worse" if self.require == "not-worse" else "is not shown to be better"
         verdict = f"passed: the new one is {words}" if self.passed else f"stopped: the new one {stopped}"
         reasons = []
-        for one in self.evidence:
-            p_value = one.better if self.require == "better" else one.not_worse
-            how = "the same everywhere" if one.identical else f"{one.difference:+.4f} on {one.units:,}, p {p_value:.3g}"
-            reasons.append(f"{one.measure} {how}")
+        for row in self.evidence:
+            p_value = row.better if self.require == "better" else row.not_worse
+            how = "the same everywhere" if row.identical else f"{row.difference:+.4f} on {row.units:,}, p {p_value:.3g}"
+            reasons.append(f"{row.measure} {how}")
         level = f"{self.alpha:.3g}" + ("" if self.look is None else f", look {self.look} of its ledger")
         return f"{verdict} ({'; '.join(reasons)}, at {level})"
 
     def columns(self) -> dict[str, Any]:
         """Return a row per quantity."""
-        return columns_of_records([vars(one) for one in self.evidence])
+        return columns_of_records([vars(row) for row in self.evidence])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry."""
@@ -115,13 +115,12 @@ class GateResult(TableResult):
         columns = ["measure", "base", "new", "difference", "margin", "over", "p not worse", "p better", "power"]
         return columns, [
             [
-                one.measure,
-                *(f"{value:.4f}" for value in (one.base, one.new)),
-                f"{one.difference:+.4f}",
-                *(f"{one.margin:g}", f"{one.units:,}", f"{one.not_worse:.3g}", f"{one.better:.3g}"),
-                "-" if math.isnan(one.power) else f"{one.power:.0%}",
+                row.measure,
+                *(f"{row.base:.4f}", f"{row.new:.4f}", f"{row.difference:+.4f}"),
+                *(f"{row.margin:g}", f"{row.units:,}", f"{row.not_worse:.3g}", f"{row.better:.3g}"),
+                "-" if math.isnan(row.power) else f"{row.power:.0%}",
             ]
-            for one in self.evidence
+            for row in self.evidence
         ]
 
     def remarks(self) -> list[str]:
@@ -142,10 +141,8 @@ def sign_flip_p_value(differences: FloatArray) -> float:
     # Sum over the positive ones: each size is in it or not, half and half.
     share = np.ones(1)
     for size in np.abs(steps[steps != 0]).tolist():
-        longer = np.zeros(share.size + size)
-        longer[: share.size] += share / 2
-        longer[size:] += share / 2
-        share = longer
+        without, within = np.append(share, np.zeros(size)), np.append(np.zeros(size), share)
+        share = (without + within) / 2
     return float(min(1.0, share[int(steps[steps > 0].sum()) :].sum()))
 
 
@@ -185,20 +182,6 @@ def _power(differences: FloatArray, effect: float, alpha: float) -> float:
     return float(nct.sf(t.isf(alpha, size - 1), size - 1, effect * math.sqrt(size) / deviation))
 
 
-def unit_values(recordings: Sequence[Recording], measures: Measures) -> list[dict[str, FloatArray]]:
-    """Values of each metric and detector over series, or over pieces around the events of one series."""
-    prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(recordings)]
-    limits = cut(prepared[0]) if prepared[0].starts.size == 1 else []
-    found = []
-    for recording in prepared:
-        if limits:
-            values = Pieces(recording, measures, limits).values()
-        else:
-            values = [values_of(part, measures) for part in recording.parts()]
-        found.append({name: np.array([value[name].value for value in values]) for name in measures.ids})
-    return found
-
-
 def alarm_evidence(
     base: AlarmJudgement, new: AlarmJudgement, *, margin_missed: float, margin_false: float
 ) -> list[GateEvidence]:
@@ -210,12 +193,10 @@ def alarm_evidence(
     """
     from scipy.stats import binom
 
-    found = [np.concatenate([part.is_found for part in judged.parts]) for judged in (base, new)]
-    gained, lost = (int(np.count_nonzero(one & ~other)) for one, other in (found[::-1], found))
+    gained, lost = found_by_one_only(new, base)
+    total, ratio = new.false + base.false, 1 + margin_false
     pairs = zip(base.parts, new.parts, strict=True)
     identical = all(np.array_equal(one.alarms, other.alarms) for one, other in pairs)
-    false, total = new.false, new.false + base.false
-    ratio = 1 + margin_false
     return [
         GateEvidence(
             "incidents found",
@@ -235,8 +216,8 @@ def alarm_evidence(
             base.false_rate - new.false_rate,
             margin_false,
             total,
-            float(binom.cdf(false, total, ratio / (1 + ratio))),
-            float(binom.cdf(false, total, 0.5)),
+            float(binom.cdf(new.false, total, ratio / (1 + ratio))),
+            float(binom.cdf(new.false, total, 0.5)),
             identical=identical,
         ),
     ]
@@ -301,13 +282,7 @@ class Ledger:
         return self.looks + 1
 
     def level(self, alpha: float) -> float:
-        """Level of the look that comes next.
-
-        Examples
-        --------
-        >>> round(Ledger(Path("ledger.jsonl"), looks=1).level(0.05), 5)
-        0.0076
-        """
+        """Level of the look that comes next."""
         return alpha * 6 / (math.pi * self.look) ** 2
 
     def write(self, result: GateResult, base: str, new: str) -> None:
@@ -326,20 +301,22 @@ def digest(path: str | os.PathLike[str]) -> str:
 
 
 def score_evidence(pair: Sequence[Recording], measures: Measures, *, margin: float, alpha: float) -> list[GateEvidence]:
-    """GateEvidence of each metric for two recordings of the same steps."""
+    """Evidence of each metric for two recordings of the same steps, over series, or pieces of one around its events."""
     checked_fraction(alpha, "alpha")
-    base, new = unit_values(pair, measures)
-    return [
-        paired_evidence(
-            metric.id,
-            base[metric.id],
-            new[metric.id],
-            margin=margin,
-            alpha=alpha,
-            sign=1 if metric.higher_is_better else -1,
-        )
-        for metric in measures.metrics
-    ]
+    prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(pair)]
+    limits = cut(prepared[0]) if prepared[0].starts.size == 1 else []
+    values = []
+    for recording in prepared:
+        if limits:
+            values.append(Pieces(recording, measures, limits).values())
+        else:
+            values.append([values_of(part, measures) for part in recording.parts()])
+    evidence = []
+    for metric in measures.metrics:
+        base, new = (np.array([unit[metric.id].value for unit in units]) for units in values)
+        sign = 1 if metric.higher_is_better else -1
+        evidence.append(paired_evidence(metric.id, base, new, margin=margin, alpha=alpha, sign=sign))
+    return evidence
 
 
 def board_evidence(

@@ -1,9 +1,8 @@
-"""How good a list of alarms is, given the incidents: what was found, what was missed, and what it cost."""
+"""How good lists of alarms are, given the incidents: what was found, what was missed, and what it cost."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,24 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.alarms.clock import AlarmClock
-from pateval.alarms.figures import Figures, percent_limits, share
-from pateval.alarms.intervals import OF_INCIDENTS, Columns, as_one_type, common_clock, read_intervals, read_periods
-from pateval.alarms.matching import (
-    FALSE,
-    FIRST,
-    REPEAT,
-    ROLES,
-    SET_ASIDE,
-    Matching,
-    Number,
-    Policy,
-    match,
-    observed_time,
-)
-from pateval.output.results import Rows, TableResult
-from pateval.output.text_table import plain
-from pateval.time.clocks import Duration
+from pateval.alarms.clock import AlarmClock, Figures, percent_limits, share
+from pateval.alarms.matching import FALSE, FIRST, REPEAT, ROLES, SET_ASIDE, Matching, Number, Policy
+from pateval.evaluation.paired import signed_ranks
+from pateval.output.results import Result, Rows, TableResult, columns_of_records
+from pateval.output.text_table import TERMINAL_WIDTH, beside_names, folded, plain
 
 ENDLESS = 0.2  # share of observed time in alarm above which the sentence opens with it
 _MISSED_SHOWN = 5
@@ -65,16 +51,21 @@ class AlarmJudgement(Figures, TableResult):
     has_period: bool = True
     name: str = "alarms"
 
-    def _sum(self, role: int) -> int:
-        return sum(int(np.count_nonzero(part.roles == role)) for part in self.parts)
+    def _joined(self, name: str) -> npt.NDArray[Any]:
+        """A field of the matchings that is an array, of all series one after the other."""
+        arrays = [getattr(part, name) for part in self.parts]
+        return np.concatenate(arrays) if arrays else np.zeros((0, 2), dtype=np.int64)
 
-    def _intervals(self, pairs: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        return self.clock.times(np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64))
+    def _intervals(self, is_chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.clock.times(self._joined("incidents")[is_chosen].reshape(-1, 2))
+
+    def _alarms_that_are(self, role: int) -> int:
+        return int(np.count_nonzero(self._joined("roles") == role))
 
     @cached_property
     def incidents(self) -> int:
         """Incidents that count: some moment of them is observed."""
-        return sum(int(np.count_nonzero(part.is_counted)) for part in self.parts)
+        return int(np.count_nonzero(self._joined("is_counted")))
 
     @property
     def found(self) -> int:
@@ -84,12 +75,12 @@ class AlarmJudgement(Figures, TableResult):
     @cached_property
     def missed(self) -> npt.NDArray[Any]:
         """Start and stop of the incidents that were missed, as given."""
-        return self._intervals([part.incidents[part.is_counted & ~part.is_found] for part in self.parts])
+        return self._intervals(self._joined("is_counted") & ~self._joined("is_found"))
 
     @cached_property
     def left_out_intervals(self) -> npt.NDArray[Any]:
         """Start and stop of the incidents of which no moment is observed, as given."""
-        return self._intervals([part.incidents[~part.is_counted] for part in self.parts])
+        return self._intervals(~self._joined("is_counted"))
 
     @property
     def left_out(self) -> int:
@@ -104,22 +95,22 @@ class AlarmJudgement(Figures, TableResult):
     @cached_property
     def first(self) -> int:
         """Alarms that are the first of some incident."""
-        return self._sum(FIRST)
+        return self._alarms_that_are(FIRST)
 
     @cached_property
     def repeat(self) -> int:
         """Alarms that meet an incident without being its first."""
-        return self._sum(REPEAT)
+        return self._alarms_that_are(REPEAT)
 
     @cached_property
     def false(self) -> int:
         """Alarms that meet no incident."""
-        return self._sum(FALSE)
+        return self._alarms_that_are(FALSE)
 
     @cached_property
     def set_aside(self) -> int:
         """Alarms that meet nothing but incidents that were left out; they are in no other figure."""
-        return self._sum(SET_ASIDE)
+        return self._alarms_that_are(SET_ASIDE)
 
     @property
     def dropped(self) -> int:
@@ -163,8 +154,7 @@ class AlarmJudgement(Figures, TableResult):
 
     @cached_property
     def _detection_times(self) -> npt.NDArray[Any]:
-        times = [part.times_to_detect[part.is_found] for part in self.parts]
-        return np.concatenate(times) if times else np.zeros(0)
+        return self._joined("times_to_detect")[self._joined("is_found")]
 
     @property
     def times_to_detect(self) -> npt.NDArray[Any]:
@@ -206,21 +196,19 @@ class AlarmJudgement(Figures, TableResult):
     @property
     def kinds(self) -> list[str]:
         """Kinds of the incidents that count."""
-        named = [part.kinds[part.is_counted].tolist() for part in self.parts if part.kinds is not None]
-        return list(dict.fromkeys(kind for kinds in named for kind in kinds))
+        named = self._joined("kinds")[self._joined("is_counted")].tolist()
+        return list(dict.fromkeys(kind for kind in named if kind is not None))
 
     def incident_list(self) -> list[dict[str, Any]]:
         """Incidents: when, what became of each, and how early or late its first alarm came."""
-        found = []
+        rows = []
         for part in self.parts:
-            kinds = [None] * len(part.incidents) if part.kinds is None else part.kinds.tolist()
-            for place, (start, stop) in enumerate(part.incidents.tolist()):
-                is_found = bool(part.is_found[place])
-                outcome = "found" if is_found else "missed" if part.is_counted[place] else "left out"
-                time = part.times_to_detect[place].item() if is_found else None
-                when = {"series": part.series, "start": start, "stop": stop, "kind": kinds[place]}
-                found.append(when | {"outcome": outcome, "time_to_detect": time})
-        return found
+            outcomes = np.where(part.is_found, "found", np.where(part.is_counted, "missed", "left out"))
+            columns = (part.incidents, part.kinds, outcomes, part.times_to_detect)
+            for (start, stop), kind, outcome, time in zip(*(column.tolist() for column in columns), strict=True):
+                row = {"series": part.series, "start": start, "stop": stop, "kind": kind, "outcome": outcome}
+                rows.append(row | {"time_to_detect": time if outcome == "found" else None})
+        return rows
 
     def alarm_list(self) -> list[dict[str, Any]]:
         """Alarms after merge and cooldown: when, and what each is."""
@@ -270,10 +258,8 @@ class AlarmJudgement(Figures, TableResult):
     def remarks(self) -> list[str]:
         """What the table does not show, in sentences; the last one says what it means."""
         lines = []
-        by_outcome: dict[str, list[dict[str, Any]]] = {"found": [], "missed": [], "left out": []}
-        for incident in self.incident_list():
-            by_outcome[incident["outcome"]].append(incident)
-        missed = by_outcome["missed"]
+        incidents = self.incident_list()
+        missed = [incident for incident in incidents if incident["outcome"] == "missed"]
         for incident in missed[:_MISSED_SHOWN]:
             kind = "" if incident["kind"] is None else f" ({incident['kind']})"
             series = "" if incident["series"] is None else f" on {incident['series']}"
@@ -281,8 +267,8 @@ class AlarmJudgement(Figures, TableResult):
         if len(missed) > _MISSED_SHOWN:
             lines.append(f"missed: {len(missed) - _MISSED_SHOWN} more (--format json lists all)")
         if self.left_out:
-            outside = by_outcome["left out"][0]
-            when = self.clock.interval(outside["start"], outside["stop"]) + (" first" if self.left_out > 1 else "")
+            first = next(incident for incident in incidents if incident["outcome"] == "left out")
+            when = self.clock.interval(first["start"], first["stop"]) + (" first" if self.left_out > 1 else "")
             lines.append(f"left out, since no moment of them is observed: {self.left_out} ({when})")
         counts = {
             "dropped": "outside observed time",
@@ -293,10 +279,11 @@ class AlarmJudgement(Figures, TableResult):
         low, _, high, largest = self.detection_quantiles()
         if self.found:
             spread = f"{self.clock.lead(low)} to {self.clock.lead(high)}"
-            lines.append(f"time to detect: quartiles {spread}, latest {self.clock.lead(largest)}")
-            lines[-1] += f"; before the start: {self.early_share:.0%}"
+            latest = f"latest {self.clock.lead(largest)}; before the start: {self.early_share:.0%}"
+            within = ""
             if self.within is not None:
-                lines[-1] += f"; within {self.clock.duration(self.within)}: {self.share_within:.0%}"
+                within = f"; within {self.clock.duration(self.within)}: {self.share_within:.0%}"
+            lines.append(f"time to detect: quartiles {spread}, {latest}{within}")
         return [*lines, self.observed_words(), "", self.sentence()]
 
     def observed_words(self) -> str:
@@ -309,12 +296,12 @@ class AlarmJudgement(Figures, TableResult):
         words, policy = self.clock.duration, self.policy
         start = f"{words(policy.early)} before its start" if policy.early else "its start"
         stop = f"{words(policy.delay)} after its end" if policy.delay else "its end"
-        found = [f"an alarm belongs to an incident from {start} to {stop}"]
+        rules = [f"an alarm belongs to an incident from {start} to {stop}"]
         if policy.merge is not None:
-            found.append(f"alarms at most {words(policy.merge)} apart are one")
+            rules.append(f"alarms at most {words(policy.merge)} apart are one")
         if policy.cooldown is not None:
-            found.append(f"an alarm sooner than {words(policy.cooldown)} after the last one is suppressed")
-        return "; ".join(found)
+            rules.append(f"an alarm sooner than {words(policy.cooldown)} after the last one is suppressed")
+        return "; ".join(rules)
 
     def sentence(self) -> str:
         """What it means, in one sentence."""
@@ -338,87 +325,165 @@ class AlarmJudgement(Figures, TableResult):
         return f"{opening}{subject}{found}{cost}."
 
 
-def judge_alarms(
-    alarms: object,
-    incidents: object,
-    *,
-    period: object = None,
-    ignore: object = None,
-    early: Duration | float = 0,
-    delay: Duration | float = 0,
-    merge: Duration | float | None = None,
-    cooldown: Duration | float | None = None,
-    within: Duration | float | None = None,
-    time_unit: str | None = None,
-    time_zone: str | None = None,
-) -> AlarmJudgement:
-    """Hold alarms against incidents on one series: what was found, how soon, and at how many false alarms.
+@dataclass(frozen=True)
+class AlarmDifference(Result):
+    """Two alarm systems on the same incidents and observed time.
 
-    An incident is found if an alarm meets its window, from ``early`` before its start to ``delay`` after its stop. An
-    alarm that meets no window is false. Incidents and alarms outside observed time do not count.
-
-    Parameters
+    Attributes
     ----------
-    alarms, incidents : pairs, array of times, or table
-        Intervals with both ends, or instants: pairs of start and stop, an array of times, or a table (or its path) with
-        columns of start and stop, or one of times. Dates, or numbers.
-    period : pairs, optional
-        What was observed, as half-open periods. By default the time from the first to the last alarm or incident.
-    ignore : pairs, optional
-        Half-open periods to leave out, such as maintenance.
-    early, delay : duration or number
-        How long before its start and after its stop an alarm still belongs to an incident: "10min", a timedelta, or a
-        number in the unit of numeric times.
-    merge : duration or number, optional
-        Alarms that begin at most this long after the end of another are one. By default none are joined.
-    cooldown : duration or number, optional
-        Alarms that start sooner than this after the last one are suppressed.
-    within : duration or number, optional
-        Also tell the share of incidents found that were found within this time.
-    time_unit : str, optional
-        Unit of times that are numbers, such as "s"; rates are then per day, otherwise per unit.
-    time_zone : str, optional
-        Where dates without a time zone were recorded, such as "Europe/Berlin"; without it dates with a zone and dates
-        without one do not go together.
-
-    Returns
-    -------
-    AlarmJudgement
-        Counts, shares and rates with their limits, and times to detect.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If times cannot be read, an interval ends before it starts, or dates stand beside numbers.
-
-    See Also
-    --------
-    judge_alarm_files : several detectors and series, from files or tables.
-    alarm_frontier : from a score per step.
-
-    Examples
-    --------
-    >>> import pateval as pv
-    >>> found = pv.judge_alarms([3, 40, 41, 90], [(5, 9), (60, 65)], period=[(0, 100)], early=2)
-    >>> found.found, found.missed.tolist(), found.false, found.false_rate
-    (1, [[60, 65]], 3, 0.03)
-    >>> found.times_to_detect
-    array([-2])
+    first, second : str
+        The two.
+    found_by_first_only, found_by_second_only : int
+        Incidents that only one of them found,
+    found_p_value : float
+        and the exact two-sided McNemar test of the two counts.
+    false_first, false_second : int
+        False alarms of each,
+    false_p_value : float
+        and the exact two-sided binomial test that both have them equally often.
+    found_by_both : int
+        Incidents both found,
+    time_difference : float
+        the median difference of their times to detect (first less second, in units of the clock),
+    time_p_value : float
+        and Wilcoxon's signed-rank test of these differences.
     """
-    columns = Columns(time_zone=time_zone)
-    lists = [
-        read_intervals(alarms, "alarms", columns),
-        read_intervals(incidents, "incidents", columns, OF_INCIDENTS),
-        *(read_periods(given, name, columns) for given, name in ((period, "period"), (ignore, "ignore"))),
-    ]
-    for one in lists:
-        if one.series is not None and len(set(one.series)) > 1:
-            raise ValueError(f"{one.where} must be of one series; pateval.judge_alarm_files judges several")
-    clock = common_clock(lists, time_unit)
-    fired, happened, periods, ignored = as_one_type(lists)
-    policy = clock.policy(Policy(early, delay, merge, cooldown))
-    moments = np.concatenate([fired.bounds.ravel(), happened.bounds.ravel()])
-    observed = observed_time(None if period is None else periods.bounds, ignored.bounds, moments)
-    part = match(fired.bounds, happened.bounds, observed, policy, kinds=happened.kinds)
-    asked = None if within is None else clock.length(within, "within")
-    return AlarmJudgement((part,), clock, policy, asked, has_period=period is not None)
+
+    first: str
+    second: str
+    found_by_first_only: int
+    found_by_second_only: int
+    found_p_value: float
+    false_first: int
+    false_second: int
+    false_p_value: float
+    found_by_both: int
+    time_difference: float
+    time_p_value: float
+
+    def table(self, clock: AlarmClock) -> Rows:
+        """Columns and rows for people."""
+        sooner = "-" if math.isnan(self.time_difference) else "as soon"
+        if abs(self.time_difference) > 0:
+            words = "sooner" if self.time_difference < 0 else "later"
+            sooner = f"{clock.duration(abs(self.time_difference))} {words}"
+        p_values = [f"{p:.3g}" for p in (self.found_p_value, self.false_p_value, self.time_p_value)]
+        return ["difference", self.first, self.second, "p"], [
+            ["found by this one only", str(self.found_by_first_only), str(self.found_by_second_only), p_values[0]],
+            ["false alarms", str(self.false_first), str(self.false_second), p_values[1]],
+            [f"time to detect, on {self.found_by_both} found by both", sooner, "", p_values[2]],
+        ]
+
+
+def found_by_one_only(one: AlarmJudgement, other: AlarmJudgement) -> tuple[int, int]:
+    """How many incidents only the one found, and how many only the other; both are judged on the same incidents."""
+    first, second = one._joined("is_found"), other._joined("is_found")
+    return int(np.count_nonzero(first & ~second)), int(np.count_nonzero(second & ~first))
+
+
+def compare_alarms(one: AlarmJudgement, other: AlarmJudgement) -> AlarmDifference:
+    """Test two judgements of the same incidents and observed time against each other."""
+    from scipy.stats import binomtest
+
+    def evenly(count: int, total: int) -> float:
+        return float(binomtest(count, total).pvalue) if total else 1.0
+
+    is_by_both = one._joined("is_found") & other._joined("is_found")
+    times = [judged._joined("times_to_detect")[is_by_both] for judged in (one, other)]
+    differences = (times[0] - times[1]).astype(np.float64)
+    unequal = differences[differences != 0]
+    alone = found_by_one_only(one, other)
+    return AlarmDifference(
+        one.name,
+        other.name,
+        *alone,
+        evenly(alone[0], sum(alone)),
+        one.false,
+        other.false,
+        evenly(one.false, one.false + other.false),
+        differences.size,
+        float(np.median(differences)) if differences.size else math.nan,
+        float(signed_ranks(unequal[None])[0][0]) if unequal.size else 1.0,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class AlarmTable(TableResult):
+    """What `judge_alarm_files` gives: a judgement per detector. Prints as a table.
+
+    Attributes
+    ----------
+    judgements : tuple of AlarmJudgement
+        One per detector, over all series.
+    by : {"kind", "series"} or None
+        Also show recall and time to detect of each kind of incident, or everything of each series.
+    notes : tuple of str
+        Liberties taken in reading.
+    """
+
+    judgements: tuple[AlarmJudgement, ...]
+    by: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, detector: str) -> AlarmJudgement:
+        for judgement in self.judgements:
+            if judgement.name == detector:
+                return judgement
+        raise KeyError(detector)
+
+    def __len__(self) -> int:
+        return len(self.judgements)
+
+    @property
+    def difference(self) -> AlarmDifference | None:
+        """The tests of one detector against the other, where there are two."""
+        return compare_alarms(*self.judgements) if len(self.judgements) == 2 else None
+
+    def parts(self, judgement: AlarmJudgement) -> list[tuple[str, AlarmJudgement]]:
+        """The kinds or series of a judgement, as ``by`` asks for them."""
+        if self.by == "kind":
+            return [(kind, judgement.of_kind(kind)) for kind in judgement.kinds]
+        names = [part.series for part in judgement.parts] if self.by == "series" else []
+        return [(str(name), judgement.of_series(name)) for name in names]
+
+    def columns(self) -> dict[str, Any]:
+        """Return columns at full precision: a row per detector, and one per kind or series if asked."""
+        rows = []
+        for judgement in self.judgements:
+            for name, part in [(None, judgement), *self.parts(judgement)]:
+                about = {"detector": judgement.name} | ({} if self.by is None else {self.by: name})
+                rows.append(about | part.figures())
+        return columns_of_records(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data that JSON can carry, with None for what is undefined."""
+        content: dict[str, Any] = {"detectors": [judgement.to_dict() for judgement in self.judgements]}
+        if self.by is not None:
+            content[f"by_{self.by}"] = self.row_dicts()
+        if self.difference is not None:
+            content["difference"] = self.difference.to_dict()
+        return plain(content | {"notes": self.notes})
+
+    def table(self) -> Rows:
+        """Columns and rows of the main figures, for people."""
+        return self.judgements[0].table()[0], [row for judged in self.judgements for row in judged.table()[1]]
+
+    def remarks(self) -> list[str]:
+        """What it means, in a sentence for each detector."""
+        return [judgement.sentence() for judgement in self.judgements]
+
+    def text(self, width: int | None = TERMINAL_WIDTH) -> str:
+        """Tables and sentences, in lines of at most ``width`` characters; None is any width."""
+        blocks = [beside_names(*self.table(), width=width)]
+        for judgement in self.judgements:
+            if self.by is not None:
+                rows = [[self.by, *judgement.table()[0][1:]]]
+                rows += [[name, *part.table()[1][0][1:]] for name, part in self.parts(judgement)]
+                if self.by == "kind":  # false alarms are of no kind
+                    rows = [[*row[:3], row[6]] for row in rows]
+                blocks.append(beside_names(rows[0], rows[1:], width=width))
+            name = [f"{judgement.name}:"] if len(self.judgements) > 1 else []
+            blocks.append("\n".join([*name, *(folded(line, width) for line in judgement.remarks())]))
+        if self.difference is not None:
+            blocks.append(beside_names(*self.difference.table(self.judgements[0].clock), width=width))
+        return "\n\n".join(blocks)

@@ -102,14 +102,13 @@ def observed_time(periods: Times | None, ignored: Times, moments: Times) -> Obse
     return Observed(starts, stops, last, (stops - starts).sum().item() if starts.size else 0)
 
 
-def joined(intervals: Times) -> tuple[Times, Times]:
-    """Starts and stops of the union of intervals, in order; intervals that touch become one."""
+def joined(intervals: Times, apart: float = 0) -> tuple[Times, Times]:
+    """Starts and stops of the union of intervals, in order; intervals at most so far apart become one."""
     if not len(intervals):
         return intervals[:, 0], intervals[:, 1]
     ordered = intervals[np.argsort(intervals[:, 0], kind="stable")]
     latest = np.maximum.accumulate(ordered[:, 1])
-    is_new = np.append(True, ordered[1:, 0] > latest[:-1])
-    firsts = np.flatnonzero(is_new)
+    firsts = np.flatnonzero(np.append(True, ordered[1:, 0] > latest[:-1] + apart))
     return ordered[firsts, 0], latest[np.append(firsts[1:], len(ordered)) - 1]
 
 
@@ -127,8 +126,8 @@ class Matching:
     suppressed: int  # alarms within the cooldown of another
     observed: Observed
     time_in_alarm: Number  # length of the union of the alarms within observed time
-    series: str | None = None
-    kinds: npt.NDArray[Any] | None = None  # of each incident
+    series: str | None
+    kinds: npt.NDArray[Any]  # of each incident; None where no column says so
 
     @property
     def is_found(self) -> BoolArray:
@@ -137,9 +136,8 @@ class Matching:
 
     def of_kind(self, kind: str) -> Matching:
         """The same with the incidents of one kind only."""
-        kinds = np.full(len(self.incidents), None) if self.kinds is None else self.kinds
-        names = ("incidents", "is_counted", "first_alarm", "times_to_detect")
-        return replace(self, kinds=kinds[kinds == kind], **{name: getattr(self, name)[kinds == kind] for name in names})
+        names, is_chosen = ("incidents", "is_counted", "first_alarm", "times_to_detect", "kinds"), self.kinds == kind
+        return replace(self, **{name: getattr(self, name)[is_chosen] for name in names})
 
 
 def match(
@@ -158,7 +156,7 @@ def match(
     kept = np.stack([moments, alarms[:, 1]], axis=1)[is_observed]
     kept = kept[np.lexsort((kept[:, 1], kept[:, 0]))]
     if limits.merge is not None:
-        kept = _merged(kept, limits.merge)
+        kept = np.stack(joined(kept, limits.merge), axis=1)
     merged = len(kept)
     if limits.cooldown is not None:
         kept = kept[_outside_cooldown(kept[:, 0], limits.cooldown)]
@@ -187,7 +185,7 @@ def match(
         observed=observed,
         time_in_alarm=observed.length_within(kept),
         series=series,
-        kinds=kinds,
+        kinds=np.full(len(incidents), None) if kinds is None else kinds,
     )
 
 
@@ -204,15 +202,6 @@ def whole_lengths(policy: Policy, alarms: Times, incidents: Times) -> Policy:
     cooldown = None if policy.cooldown is None else min(math.ceil(policy.cooldown), span)
     merge = None if policy.merge is None else min(math.floor(policy.merge), span)
     return Policy(min(math.floor(policy.early), span), min(math.floor(policy.delay), span), merge, cooldown)
-
-
-def _merged(alarms: Times, merge: Number) -> Times:
-    """Alarms in order, joined where one starts at most ``merge`` after the latest stop before it."""
-    if not len(alarms):
-        return alarms
-    latest = np.maximum.accumulate(alarms[:, 1])
-    firsts = np.flatnonzero(np.append(True, alarms[1:, 0] > latest[:-1] + merge))
-    return np.stack([alarms[firsts, 0], latest[np.append(firsts[1:], len(alarms)) - 1]], axis=1)
 
 
 def _outside_cooldown(starts: Times, cooldown: Number) -> IntArray:

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pateval.alarms.figures import poisson_limits
-from pateval.alarms.files import AlarmTable
+from pateval.alarms.clock import AlarmClock, poisson_limits
 from pateval.alarms.frontier import AlarmFrontier
-from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.judgement import AlarmJudgement, AlarmTable
 from pateval.alarms.matching import ROLES, Matching
 from pateval.io.atomic import write_text
 from pateval.output.html import asset, render_page, safe_json
@@ -34,20 +33,17 @@ class _Axis:
     Dates are counted in the longest of second, milli-, micro- and nanosecond that all of them are whole numbers of.
     """
 
-    def __init__(self, arrays: Sequence[Times], nanoseconds: int | None, has_dates: bool) -> None:
-        filled = [array.ravel() for array in arrays if array.size]
-        times = np.concatenate(filled) if filled else np.zeros(1, dtype=np.int64)
-        self.nanoseconds, self.has_dates = nanoseconds, has_dates
-        self.is_whole, self.origin, self.size = times.dtype.kind == "i", 0, 1
-        if self.is_whole and has_dates:
+    def __init__(self, arrays: Sequence[Times], clock: AlarmClock) -> None:
+        self.clock, self.origin, self.size = clock, 0, 1
+        times = np.concatenate([array.ravel() for array in arrays if array.size] or [np.zeros(1, dtype=np.int64)])
+        if clock.has_dates:
             second = 10**9
             self.origin = int(times.min()) // second * second
             self.size = next(size for size in (second, 10**6, 10**3, 1) if not ((times - self.origin) % size).any())
 
     def packed(self, times: Times) -> list[Any]:
         """Times, or pairs of them."""
-        shifted = times - self.origin
-        return (shifted // self.size if self.is_whole and shifted.dtype.kind == "i" else shifted).tolist()
+        return ((times - self.origin) // self.size if self.clock.has_dates else times).tolist()
 
     def length(self, length: Any) -> float | None:
         """A length of time."""
@@ -55,8 +51,8 @@ class _Axis:
 
     def described(self) -> dict[str, Any]:
         """What the script needs to write times."""
-        unit = None if self.nanoseconds is None else self.nanoseconds * self.size
-        return {"origin": self.origin / 1e6 if self.has_dates else None, "nanoseconds": unit}
+        unit = None if self.clock.nanoseconds is None else self.clock.nanoseconds * self.size
+        return {"origin": self.origin / 1e6 if self.clock.has_dates else None, "nanoseconds": unit}
 
 
 def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequence[Slider] = ()) -> None:
@@ -79,15 +75,11 @@ def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, An
     """What the script of the page is given."""
     parts = [part for judged in table.judgements for part in judged.parts]
     steps = [one for frontier, _ in sliders for one in frontier.steps.series]
-    ends = [array for part in parts for array in (part.observed.starts, part.observed.stops)]
-    arrays = [
-        *(part.incidents for part in parts),
-        *(part.alarms for part in parts),
-        *ends,
-        *(one.times for one in steps),
-    ]
     clock = table.judgements[0].clock
-    axis = _Axis(arrays, clock.nanoseconds, clock.has_dates)
+    arrays = [one.times for one in steps]
+    for part in parts:
+        arrays += [part.incidents, part.alarms, part.observed.starts, part.observed.stops]
+    axis = _Axis(arrays, clock)
     is_small = sum(one.times.size for one in steps) <= _MOST_STEPS
     tables = [table.table()] if len(table) > 1 and not sliders else []
     if tables and table.difference is not None:
@@ -110,7 +102,7 @@ def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dic
         "name": judged.name,
         "sentence": judged.sentence(),
         "rules": [judged.rules(), judged.observed_words()],
-        "rateLength": judged.days / (1000 if judged.clock.nanoseconds is None else 1),
+        "rateLength": judged.days / judged.clock.rate_scale,
         "limits": list(judged.false_rate_limits),
         "inAlarm": judged.share_in_alarm,
         "series": [_series(part, axis) for part in judged.parts],
@@ -119,12 +111,11 @@ def _detector(judged: AlarmJudgement, axis: _Axis, slider: Slider | None) -> dic
 
 
 def _series(part: Matching, axis: _Axis) -> dict[str, Any]:
-    count = len(part.incidents)
     detected = zip(part.times_to_detect, part.is_found, strict=True)
     return {
         "name": part.series,
         "incidents": axis.packed(part.incidents),
-        "kinds": [None] * count if part.kinds is None else part.kinds.tolist(),
+        "kinds": part.kinds.tolist(),
         "counted": part.is_counted.tolist(),
         "times": [axis.length(time) if is_found else None for time, is_found in detected],
         "alarms": axis.packed(part.alarms),
@@ -136,12 +127,9 @@ def _series(part: Matching, axis: _Axis) -> dict[str, Any]:
 def _scores(frontier: AlarmFrontier, threshold: float, axis: _Axis) -> dict[str, Any]:
     """Ranks of all scores, and what the rules need, so that the script can judge every threshold."""
     steps = frontier.steps
-    false = int(steps.levels.outside(np.ones(steps.levels.is_counted.size, dtype=np.bool_)).max(initial=0))
-    thresholds = steps.thresholds
+    most_false = min(int(steps.false_alarms.max(initial=0)), _MOST_LIMITS)
     series = []
     for one in steps.series:
-        ranks = np.searchsorted(thresholds, one.scores)
-        ranks[one.scores == -np.inf] = -1
         times = np.array(axis.packed(one.times))
         usual = np.diff(times, append=times[-1:])
         lengths = one.lengths / axis.size
@@ -149,20 +137,19 @@ def _scores(frontier: AlarmFrontier, threshold: float, axis: _Axis) -> dict[str,
         series.append(
             {
                 "gaps": np.diff(times, prepend=0).tolist(),
-                "ranks": ranks.tolist(),
+                "ranks": steps.ranks(one.scores).tolist(),
                 "parted": np.flatnonzero(one.is_parted).tolist(),
                 "unusual": [unusual.tolist(), lengths[unusual].tolist()],
             }
         )
-    lengths_of = {field: axis.length(getattr(steps.policy, field)) for field in ("early", "delay", "merge", "cooldown")}
     return {
         "name": steps.name,
-        "thresholds": thresholds.tolist(),
+        "thresholds": steps.thresholds.tolist(),
         "lowest": steps.lowest_candidate,
-        "start": int(np.searchsorted(thresholds, threshold)),
+        "start": int(np.searchsorted(steps.thresholds, threshold)),
         "budgets": frontier.thresholds,
-        "policy": lengths_of,
+        "policy": {name: axis.length(length) for name, length in vars(steps.policy).items()},
         "observed": float(steps.observed) / axis.size,
-        "limits": [poisson_limits(count, steps.days) for count in range(min(false, _MOST_LIMITS) + 1)],
+        "limits": [poisson_limits(count, steps.days) for count in range(most_false + 1)],
         "series": series,
     }

@@ -13,34 +13,31 @@ from typing import Any
 import numpy as np
 
 from pateval.alarms.clock import AlarmClock
-from pateval.alarms.intervals import (
-    DATES,
-    DATES_WITH_ZONE,
+from pateval.alarms.judgement import AlarmJudgement
+from pateval.alarms.lists import (
     NOTHING_OBSERVED,
-    NUMBERS,
     OF_INCIDENTS,
     Columns,
     Intervals,
-    as_one_type,
     common_clock,
-    kind_of_dates,
     read_intervals,
     read_periods,
+    recorded_times,
     require_observed,
 )
-from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.matching import Matching, Number, Observed, Policy, joined, match, whole_lengths
 from pateval.io import NoRowsError, Reading, ScoredSeries, Table, TableError, expand, guesses, read_table
 from pateval.io.plan import make_plan
 from pateval.io.units import read_jobs
 from pateval.kernels.alarm_levels import NEVER, AlarmLevels, bridge_levels
+from pateval.labels.events import find_events
 from pateval.thresholds.alarm_rates import step_lengths
 from pateval.time.clocks import LONG_HOLE, nanoseconds, read_clock
-from pateval.time.dates import Times, date_text
+from pateval.time.dates import Times
 from pateval.time.intervals import mark_intervals
 from pateval.time.timelines import Recording
 from pateval.time.timelines import joined as one_recording
-from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 _NO_LABELS = "label"  # a column of zeros, where a list of incidents says what is to be found
 
@@ -59,11 +56,9 @@ class CountedSteps:
 
     def judge(self, threshold: float, policy: Policy) -> Matching:
         """Hold the alarms at a threshold against the incidents; each step in alarm counts up to the next one."""
-        flagged = run_times(self.scores >= threshold, self.times, self.is_parted)
-        alarms, incidents = as_one_type([Intervals("", flagged), self.incidents])
-        part = match(
-            alarms.bounds, incidents.bounds, self.observed, policy, series=self.name, kinds=self.incidents.kinds
-        )
+        bounds, kinds = self.incidents.bounds, self.incidents.kind
+        flagged = _run_times(self.scores >= threshold, self.times, self.is_parted).astype(bounds.dtype)
+        part = match(flagged, bounds, self.observed, policy, series=self.name, kinds=kinds)
         in_alarm, _ = mark_intervals(part.alarms, self.times, True)
         return replace(part, time_in_alarm=float(self.lengths[in_alarm].sum()))
 
@@ -93,28 +88,14 @@ class ScoredSteps:
         parts = tuple(one.judge(threshold, self.policy) for one in self.series)
         return AlarmJudgement(parts, self.clock, self.policy, within, name=name)
 
-    def _together(self, name: str) -> Any:
+    def joined(self, name: str) -> Any:
+        """What is known of each step, of all series one after the other."""
         return np.concatenate([getattr(one, name) for one in self.series])
-
-    @cached_property
-    def times(self) -> Times:
-        """Times of all steps."""
-        return self._together("times")
-
-    @cached_property
-    def lengths(self) -> FloatArray:
-        """Length of each step."""
-        return self._together("lengths")
-
-    @cached_property
-    def incident_starts(self) -> Times:
-        """Starts of all incidents."""
-        return np.concatenate([one.incidents.bounds[:, 0] for one in self.series])
 
     @cached_property
     def thresholds(self) -> FloatArray:
         """Distinct scores, ascending."""
-        scores = self._together("scores")
+        scores = self.joined("scores")
         return np.unique(scores[scores > -np.inf])
 
     @property
@@ -122,81 +103,73 @@ class ScoredSteps:
         """Rank of the lowest threshold that does not flag every step."""
         return 0 if any((one.scores == -np.inf).any() for one in self.series) else 1
 
+    def ranks(self, scores: FloatArray) -> IntArray:
+        """Places of scores among the thresholds; `NEVER` where a score is missing."""
+        return np.where(scores == -np.inf, NEVER, np.searchsorted(self.thresholds, scores))
+
+    @cached_property
+    def false_alarms(self) -> IntArray:
+        """How many alarms meet no incident, counted or left out, at the rank of each threshold."""
+        return self.levels.outside(np.ones(self.levels.is_counted.size, dtype=np.bool_))
+
     @cached_property
     def levels(self) -> AlarmLevels:
         """What happens at which rank of the thresholds."""
-        scores = self._together("scores")
-        ranks = np.searchsorted(self.thresholds, scores)
-        ranks[scores == -np.inf] = NEVER
+        ranks, times = self.ranks(self.joined("scores")), self.joined("times")
         sizes = [one.times.size for one in self.series]
         series = np.repeat(np.arange(len(sizes)), sizes)
-        merge = whole_lengths(self.policy, self.times, self.times).merge
-        bridges = bridge_levels(ranks, self._together("is_parted"), self.times, series, _number(merge))
+        merge: Any = whole_lengths(self.policy, times, times).merge
+        bridges = bridge_levels(ranks, self.joined("is_parted"), times, series, merge)
         covers = np.maximum(ranks, np.minimum(np.append(NEVER, bridges[:-1]), bridges))
-        firsts, lasts, neighbours, counted = [], [], [], []
-        for offset, one in zip(np.cumsum([0, *sizes[:-1]]).tolist(), self.series, strict=True):
-            bounds = one.incidents.bounds
-            limits = whole_lengths(self.policy, one.times, bounds)
-            first = np.searchsorted(one.times, bounds[:, 0] - _number(limits.early), side="left")
-            last = np.searchsorted(one.times, bounds[:, 1] + _number(limits.delay), side="right") - 1
-            firsts.append(first + offset)
-            lasts.append(last + offset)
-            neighbours.append((first <= last) | ((last >= 0) & (first < one.times.size)))
-            counted.append(one.observed.first_moments(bounds)[1])
-        windows = [np.concatenate(lists) for lists in (firsts, lasts, neighbours, counted)]
-        return AlarmLevels(ranks, self.thresholds.size, covers, bridges, *windows)
-
-
-def _number(length: Any) -> Any:
-    """A length that NumPy can add to times."""
-    return length if length is None or isinstance(length, int) else float(length)
+        windows, offset = [], 0
+        for one in self.series:
+            bounds, size = one.incidents.bounds, one.times.size
+            limits: Any = whole_lengths(self.policy, one.times, bounds)
+            first = np.searchsorted(one.times, bounds[:, 0] - limits.early, side="left")
+            last = np.searchsorted(one.times, bounds[:, 1] + limits.delay, side="right") - 1
+            has_neighbours = (first <= last) | ((last >= 0) & (first < size))
+            is_counted = one.observed.first_moments(bounds)[1]
+            windows.append((first + offset, last + offset, has_neighbours, is_counted))
+            offset += size
+        return AlarmLevels(
+            ranks, self.thresholds.size, covers, bridges, *map(np.concatenate, zip(*windows, strict=True))
+        )
 
 
 def scored_steps(
-    recording: Recording, incidents: object, *, clock: AlarmClock, policy: Policy, name: str = "alarms"
+    recording: Recording,
+    incidents: Mapping[str | None, Intervals] | None,
+    *,
+    clock: AlarmClock,
+    policy: Policy,
+    name: str = "alarms",
 ) -> ScoredSteps:
     """Turn a recording into steps of series, each with its incidents: given ones, or runs of its labels for None."""
-    given = None if incidents is None else _given_incidents(incidents, recording.names, clock)
-    found = []
-    for _, part in recording.series_parts():
-        series = part.names[0] if part.names else None
-        found.append(_series_steps(part, series, None if given is None else given[series]))
-    if all(one is None for one in found):
+    series = []
+    for part in recording.parts():
+        series_name = part.names[0] if part.names else None
+        series.append(_series_steps(part, series_name, None if incidents is None else incidents[series_name]))
+    counted = tuple(one for one in series if one is not None)
+    if not counted:
         raise TableError(NOTHING_OBSERVED)
-    return ScoredSteps(tuple(one for one in found if one is not None), clock, clock.policy(policy), name)
+    return ScoredSteps(counted, clock, clock.policy(policy), name)
 
 
-def _given_incidents(incidents: object, names: tuple[str, ...], clock: AlarmClock) -> dict[str | None, Intervals]:
-    """Incidents by series: a list for the only one, a mapping of lists, or a table with a column of series."""
-    if isinstance(incidents, Mapping) and names and set(incidents) <= set(names):
-        lists: dict[str | None, Intervals] = {
-            name: read_intervals(incidents.get(name), f"incidents of {name!r}") for name in names
-        }
-        _require_clock([*lists.values()], clock)
-        return lists
-    listed = incidents if isinstance(incidents, Intervals) else read_intervals(incidents, "incidents")
-    _require_clock([listed], clock)
+def incidents_by_series(incidents: Intervals, names: tuple[str, ...]) -> dict[str | None, Intervals]:
+    """Incidents of each series with scores; of the only one where there are no names."""
     if not names:
-        return {None: listed}
-    if listed.series is None and len(names) == 1:
-        return {names[0]: listed}
-    if listed.series is None and len(listed):
+        return {None: incidents}
+    if incidents.series is None and len(names) == 1:
+        return {names[0]: incidents}
+    if incidents.series is None and len(incidents):
         raise ValueError(
-            f"{listed.where} must say which series each incident belongs to, since there are {len(names)}: add a "
+            f"{incidents.where} must say which series each incident belongs to, since there are {len(names)}: add a "
             "column 'series', or pass a mapping of series to incidents"
         )
-    unknown = [] if listed.series is None else sorted(set(listed.series.tolist()) - set(names))
+    unknown = [] if incidents.series is None else sorted(set(incidents.series.tolist()) - set(names))
     if unknown:
-        raise ValueError(f"{listed.where} names series {unknown[0]!r}, of which there are no scores")
-    return {name: listed.of_series(name) for name in names}
-
-
-def _require_clock(lists: list[Intervals], clock: AlarmClock) -> None:
-    """Refuse incidents on another kind of clock than the steps."""
-    known = [one for one in lists if one.kind_of_time]
-    if not clock.has_dates or clock.date:
-        kind = DATES_WITH_ZONE if clock.has_zone else DATES if clock.has_dates else NUMBERS
-        common_clock([Intervals("the scores", kind_of_time=kind, example=clock.date), *known], None)
+        raise ValueError(f"{incidents.where} names series {unknown[0]!r}, of which there are no scores")
+    return {name: incidents.of_series(name) for name in names}
 
 
 def _series_steps(recording: Recording, name: str | None, incidents: Intervals | None) -> CountedSteps | None:
@@ -230,16 +203,15 @@ def _series_steps(recording: Recording, name: str | None, incidents: Intervals |
     last = None if has_length.all() else kept[-1]
     observed = Observed(opened[has_length], closed[has_length], last, total)
     if incidents is None:
-        incidents = Intervals("labels", run_times(recording.labels[counted], kept, is_parted))
-    incidents = as_one_type([incidents, Intervals("", kept.reshape(-1, 1))])[0]
+        incidents = Intervals("labels", _run_times(recording.labels[counted], kept, is_parted))
+    incidents = replace(incidents, bounds=incidents.bounds.astype(np.result_type(incidents.bounds, kept)))
     return CountedSteps(name, kept, scores, is_parted, durations, observed, incidents)
 
 
-def run_times(is_in: BoolArray, times: Times, is_parted: BoolArray) -> Times:
+def _run_times(is_marked: BoolArray, times: Times, is_parted: BoolArray) -> Times:
     """Runs of marked steps, from the time of the first to that of the last; a hole parts them."""
-    starts = np.flatnonzero(is_in & (np.append(True, ~is_in[:-1]) | is_parted))
-    stops = np.flatnonzero(is_in & np.append(~is_in[1:] | is_parted[1:], True))
-    return np.stack([times[starts], times[stops]], axis=1)
+    found = find_events(is_marked, cuts=np.flatnonzero(is_parted)[1:])
+    return np.stack([times[found.starts], times[found.stops - 1]], axis=1)
 
 
 def read_scored_steps(
@@ -272,20 +244,18 @@ def read_scored_steps(
     clock = AlarmClock()
     for item in read_jobs(plan):
         recording = _recording(item, missing, max_gap)
-        recorded = Intervals(item.where, kind_of_time=NUMBERS)
-        if item.has_dates and item.time_values is not None:
-            kind_of_time = kind_of_dates(item.time_values, reading.time_zone)
-            recorded = replace(recorded, kind_of_time=kind_of_time, example=date_text(item.time_values))
+        recorded = recorded_times(item.where, item.time_values if item.has_dates else None, reading.time_zone)
         clock = common_clock([recorded, *lists], None if recording.clock is None else reading.time_unit)
         if periods is not None:
             require_observed([item.series], periods)
         recording = _less(recording, item.series, periods, ignored)
         notes += [] if max_gap is not None else _hole_note(recording, item.where, clock)
         parts.setdefault(f"{item.detector} {item.run}".strip(), []).append(recording)
-    steps = [
-        scored_steps(one_recording(series), given, clock=clock, policy=policy, name=name)
-        for name, series in parts.items()
-    ]
+    steps = []
+    for name, series in parts.items():
+        whole = one_recording(series)
+        to_find = None if given is None else incidents_by_series(given, whole.names)
+        steps.append(scored_steps(whole, to_find, clock=clock, policy=policy, name=name))
     return steps, list(dict.fromkeys(notes))
 
 
@@ -314,15 +284,15 @@ def _unlabelled(table: Table) -> Table:
     return replace(table, columns={**columns, _NO_LABELS: np.zeros(table.rows)})
 
 
-def _less(recording: Recording, series: str, periods: Intervals | None, ignored: Intervals | None) -> Recording:
+def _less(recording: Recording, series: str, periods: Intervals | None, ignored: Intervals) -> Recording:
     """Leave out the steps outside the periods, and those inside the ignored ones."""
     times = np.arange(len(recording.labels)) if recording.clock is None else recording.clock.times
-    mask = np.zeros(times.size, dtype=np.bool_) if recording.ignore is None else recording.ignore
+    is_out, _ = mark_intervals(ignored.of_series(series).bounds, times, False)
     if periods is not None:
-        mask = mask | ~mark_intervals(periods.of_series(series).bounds, times, False)[0]
-    if ignored is not None and len(ignored):
-        mask = mask | mark_intervals(ignored.of_series(series).bounds, times, False)[0]
-    return replace(recording, ignore=mask if mask.any() else None)
+        is_out = is_out | ~mark_intervals(periods.of_series(series).bounds, times, False)[0]
+    if recording.ignore is not None:
+        is_out = is_out | recording.ignore
+    return replace(recording, ignore=is_out if is_out.any() else None)
 
 
 def _hole_note(recording: Recording, where: str, clock: AlarmClock) -> list[str]:

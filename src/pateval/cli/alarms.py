@@ -13,8 +13,8 @@ from pateval.cli.options import FILE, Files, Given, length_option, option
 from pateval.cli.output import Output, refuse_target, result_options, tell, tell_all
 
 if TYPE_CHECKING:
-    from pateval.alarms.files import AlarmTable
     from pateval.alarms.frontier import AlarmFrontier
+    from pateval.alarms.judgement import AlarmTable
 
 _POLICY = ("early", "delay", "merge", "cooldown")
 _TABLES = ("stop", "series", "detector", "kind", "time_unit", "time_zone")
@@ -93,7 +93,7 @@ def command(
 
 def _of_lists(files: Files, incidents: str | None, settings: Given) -> AlarmTable:
     """Judge lists of alarms."""
-    from pateval.alarms.files import judge_alarm_files
+    from pateval.alarms.lists import judge_alarm_files
     from pateval.alarms.scored import looks_like_scores
 
     for path in files:
@@ -113,8 +113,8 @@ def _of_scores(
     files: Files, incidents: str | None, settings: Given
 ) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
     """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
-    from pateval.alarms.files import AlarmTable
     from pateval.alarms.frontier import AlarmFrontier, frontier_of
+    from pateval.alarms.judgement import AlarmTable
     from pateval.alarms.matching import Policy
     from pateval.alarms.scored import read_scored_steps
     from pateval.io import Reading
