@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pateval.alarms.gate import REQUIRE, GateResult, decide, score_evidence
+from pateval.alarms.gate import REQUIRE, GateResult, decide, metric_evidence, score_pairs
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import values_of
 from pateval.time.clocks import Duration
@@ -88,7 +89,9 @@ def assert_not_worse(
     measures = Measures.of_keywords(locals(), metrics=metric, chance=0)
     steps: dict[str, Any] = {"series": series, "times": times, "time_unit": time_unit, "max_gap": max_gap}
     pair = [read_recording(labels, scores, ignore=ignore, missing=missing, **steps) for scores in (base, new)]
-    result = decide(score_evidence(pair, measures, margin=margin, alpha=alpha), require, alpha)
+    checked_fraction(alpha, "alpha")
+    evidence = metric_evidence(score_pairs(pair, measures), margin=margin, alpha=alpha)
+    result = decide(evidence, require, alpha)
     if not result.passed:
         raise AssertionError(result.sentence())
     return result
@@ -155,13 +158,11 @@ def assert_better_than_chance(
     if len(measures.metrics) != 1:
         raise ValueError("name one metric; to test several, assert each of them")
     sign = 1 if measures.metrics[0].higher_is_better else -1
-    generator, size = np.random.default_rng(seed), np.size(np.asarray(labels))
-    tried = [scores, *(generator.random(size) for _ in range(draws))]
-    recordings = [
-        read_recording(labels, one, series=series, times=times, time_unit=time_unit, max_gap=None) for one in tried
-    ]
+    generator = np.random.default_rng(seed)
+    recording = read_recording(labels, scores, series=series, times=times, time_unit=time_unit)
+    tried = [recording, *(replace(recording, scores=generator.random(len(recording.labels))) for _ in range(draws))]
     name = measures.ids[0]
-    values = [float(np.nanmean([values_of(part, measures)[name].value for part in one.parts()])) for one in recordings]
+    values = [float(np.nanmean([values_of(part, measures)[name].value for part in one.parts()])) for one in tried]
     value, chance = values[0], np.array(values[1:])
     p_value = (1 + int(np.count_nonzero(sign * chance >= sign * value))) / (draws + 1)
     if math.isnan(value) or p_value > alpha:

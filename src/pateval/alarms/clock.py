@@ -125,12 +125,10 @@ def percent_limits(limits: LimitPair) -> str:
 
 
 def wilson_limits(successes: int, trials: int) -> LimitPair:
-    """Wilson's limits of a share at 95 %; NaN without trials.
-
-    By hand, since SciPy computes the p-value of a test with them, for each threshold of a frontier.
-    """
+    """Wilson's limits of a share at 95 %; NaN without trials."""
     if not trials:
         return math.nan, math.nan
+    # By hand, since SciPy computes the p-value of a test with them, for each threshold of a frontier.
     z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
     share = successes / trials
     centre = share + z * z / (2 * trials)
@@ -151,11 +149,7 @@ def poisson_limits(events: int, length: float) -> LimitPair:
 
 
 class Figures:
-    """Shares and rates with their limits at 95 %, of a judgement and of each threshold of a frontier.
-
-    Whatever inherits this has the counts ``incidents``, ``found``, ``alarms`` and ``false``, and ``days``, the observed
-    time that rates go over: in days wherever a unit of time is known, otherwise in units. What is undefined is NaN.
-    """
+    """Shares and rates with their limits at 95 %, from counts and ``days`` that a class has; NaN where undefined."""
 
     @property
     def recall(self: Any) -> float:

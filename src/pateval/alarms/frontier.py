@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock, Figures, percent_limits, share
 from pateval.alarms.judgement import AlarmJudgement
-from pateval.alarms.lists import Intervals, common_clock, read_intervals, recorded_times
+from pateval.alarms.lists import Intervals, ListReader, common_clock, recorded_times
 from pateval.alarms.matching import Policy
 from pateval.alarms.scored import ScoredSteps, incidents_by_series, scored_steps
 from pateval.kernels.alarm_levels import NEVER
@@ -262,10 +262,10 @@ def _incidents(incidents: object, names: tuple[str, ...], recorded: Intervals) -
     """Incidents by series, on the clock of the scores: of a mapping of lists, or of one list."""
     given: dict[str | None, Intervals]
     if isinstance(incidents, Mapping) and names and set(incidents) <= set(names):
-        given = {name: read_intervals(incidents.get(name), f"incidents of {name!r}") for name in names}
+        given = {name: ListReader().read(incidents.get(name), f"incidents of {name!r}") for name in names}
         common_clock([recorded, *given.values()], None)
         return given
-    listed = read_intervals(incidents, "incidents")
+    listed = ListReader().read(incidents, "incidents")
     common_clock([recorded, listed], None)
     return incidents_by_series(listed, names)
 
@@ -331,7 +331,7 @@ def _counts_by_sums(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
 def _times_by_sums(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
     """Median time to detect and time in alarm at some thresholds."""
     levels, step_times, early = steps.levels, steps.joined("times"), float(steps.policy.early)
-    starts = np.concatenate([one.incidents.bounds[:, 0] for one in steps.series])
+    starts = np.concatenate([one.incidents[:, 0] for one in steps.series])
     medians = np.full(ranks.size, np.nan)
     places = np.flatnonzero(ranks <= levels.found_at.max(initial=NEVER))  # where an incident is found
     at_once = max(1, _CELLS_AT_ONCE // max(1, starts.size))

@@ -22,6 +22,7 @@ import numpy as np
 from pateval.alarms.judgement import AlarmJudgement, found_by_one_only
 from pateval.alarms.lists import judge_alarm_files
 from pateval.catalog import find_metrics
+from pateval.catalog.metric import Metric
 from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.pieces import Pieces, cut
@@ -33,10 +34,10 @@ from pateval.output.results import Rows, TableResult, columns_of_records
 from pateval.output.text_table import plain
 from pateval.time.timelines import Recording, leave_out_for_all
 from pateval.validation.arrays import FloatArray
-from pateval.validation.arrays import fraction as checked_fraction
 from pateval.validation.wording import in_words, listed
 
 REQUIRE = ("not-worse", "better")
+MetricPair = tuple[Metric, FloatArray, FloatArray]  # values of base and new under a metric
 _GRID = 1 << 16  # places of the grid on which sums of differences are counted, about
 
 
@@ -149,7 +150,7 @@ def sign_flip_p_value(differences: FloatArray) -> float:
 def paired_evidence(
     measure: str, base: FloatArray, new: FloatArray, *, margin: float, alpha: float, sign: int = 1
 ) -> GateEvidence:
-    """GateEvidence of paired values, one per series or piece; ``sign`` is -1 where lower is better."""
+    """Evidence of paired values, one per series or piece; ``sign`` is -1 where lower is better."""
     is_defined = ~(np.isnan(base) | np.isnan(new))
     one, other = base[is_defined], new[is_defined]
     if not one.size:
@@ -185,11 +186,10 @@ def _power(differences: FloatArray, effect: float, alpha: float) -> float:
 def alarm_evidence(
     base: AlarmJudgement, new: AlarmJudgement, *, margin_missed: float, margin_false: float
 ) -> list[GateEvidence]:
-    """GateEvidence of two judgements on the same incidents and observed time: incidents found, and false alarms.
+    """Evidence of two judgements on the same incidents and observed time: of incidents found, and of false alarms.
 
-    The new one may miss a share ``margin_missed`` of the incidents beyond the base: Tango's score test of a paired
-    difference; that it is better, by the exact McNemar test. It may have more false alarms by a share ``margin_false``
-    of those of the base: the exact binomial test of its share of all false alarms.
+    The margins are shares of the incidents, and of the false alarms of the base. The tests are Tango's and McNemar's of
+    paired shares, and the exact binomial test of the new one's share of all false alarms.
     """
     from scipy.stats import binom
 
@@ -300,10 +300,17 @@ def digest(path: str | os.PathLike[str]) -> str:
     return found.hexdigest()
 
 
-def score_evidence(pair: Sequence[Recording], measures: Measures, *, margin: float, alpha: float) -> list[GateEvidence]:
-    """Evidence of each metric for two recordings of the same steps, over series, or pieces of one around its events."""
-    checked_fraction(alpha, "alpha")
-    prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(pair)]
+def metric_evidence(pairs: Sequence[MetricPair], *, margin: float, alpha: float) -> list[GateEvidence]:
+    """Evidence of each metric from its values for both detectors."""
+    return [
+        paired_evidence(metric.id, base, new, margin=margin, alpha=alpha, sign=1 if metric.higher_is_better else -1)
+        for metric, base, new in pairs
+    ]
+
+
+def score_pairs(recordings: Sequence[Recording], measures: Measures) -> list[MetricPair]:
+    """Values of two detectors on the same steps, over series, or over pieces of one series around its events."""
+    prepared = [with_predictions([recording])[0] for recording in leave_out_for_all(recordings)]
     limits = cut(prepared[0]) if prepared[0].starts.size == 1 else []
     values = []
     for recording in prepared:
@@ -311,26 +318,22 @@ def score_evidence(pair: Sequence[Recording], measures: Measures, *, margin: flo
             values.append(Pieces(recording, measures, limits).values())
         else:
             values.append([values_of(part, measures) for part in recording.parts()])
-    evidence = []
+    pairs = []
     for metric in measures.metrics:
         base, new = (np.array([unit[metric.id].value for unit in units]) for units in values)
-        sign = 1 if metric.higher_is_better else -1
-        evidence.append(paired_evidence(metric.id, base, new, margin=margin, alpha=alpha, sign=sign))
-    return evidence
+        pairs.append((metric, base, new))
+    return pairs
 
 
-def board_evidence(
-    base: str, new: str, *, metric: str, detector: str | None, margin: float, alpha: float
-) -> GateEvidence:
-    """Evidence of one metric for a detector on the series that two saved leaderboards have in common."""
+def board_pairs(base: str, new: str, metric: str, detector: str | None) -> list[MetricPair]:
+    """Values of a detector under a metric on the series that two saved leaderboards have in common."""
     (known,) = find_metrics([metric])
     values = [_board_values(folder, known.id, detector) for folder in (base, new)]
     series = [name for name in values[0] if name in values[1]]
     if not series:
         raise TableError(f"{base} and {new} have no series in common under {known.id}")
-    one, other = (np.array([found[name] for name in series]) for found in values)
-    sign = 1 if known.higher_is_better else -1
-    return paired_evidence(known.id, one, other, margin=margin, alpha=alpha, sign=sign)
+    one, other = (np.array([of_board[name] for name in series]) for of_board in values)
+    return [(known, one, other)]
 
 
 def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, float]:
@@ -344,8 +347,8 @@ def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, f
         what = f"has no detector {in_words(detector)}" if detector else many
         raise TableError(f"{folder}: the board {what}; name one with --detector: {known}")
     place = board.detectors.index(names[0])
-    values, present = board.values[place, :, board.metrics.index(metric)], board.present[place]
-    return {name: float(value) for name, value, is_there in zip(board.series, values, present, strict=True) if is_there}
+    values, present = board.by_series(metric)[:, place].tolist(), board.present[place].tolist()
+    return {name: value for name, value, is_there in zip(board.series, values, present, strict=True) if is_there}
 
 
 def list_evidence(
@@ -368,17 +371,10 @@ def _named(path: str, name: str) -> Any:
         return path
 
 
-def file_evidence(
-    base: str,
-    new: str,
-    reading: Reading,
-    measures: Measures,
-    *,
-    margin: float,
-    alpha: float,
-    tell: Callable[[Sequence[str]], None],
-) -> list[GateEvidence]:
-    """Evidence for two files with the scores of one detector each on the same steps; ``tell`` gets notes of reading."""
+def file_pairs(
+    base: str, new: str, reading: Reading, measures: Measures, tell: Callable[[Sequence[str]], None]
+) -> list[MetricPair]:
+    """Values for two files with the scores of one detector each on the same steps; ``tell`` gets notes of reading."""
     pair = []
     for path in (base, new):
         plan = make_plan([path], reading, needs_times=measures.needs_times)
@@ -393,4 +389,4 @@ def file_evidence(
         raise TableError(f"{base} and {new} hold different series; both must be on the same steps")
     if not np.array_equal(one.labels, other.labels):
         raise TableError(f"{base} and {new} have different labels; both must be on the same steps")
-    return score_evidence(pair, measures, margin=margin, alpha=alpha)
+    return score_pairs(pair, measures)

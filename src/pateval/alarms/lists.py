@@ -42,68 +42,6 @@ _NAMES = {"series": guesses.SERIES, "detector": guesses.DETECTORS, "kind": guess
 _NUMBERS, _DATES, _DATES_WITH_ZONE = "numbers", "dates without a time zone", "dates with a time zone"
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Closed intervals on a clock, in the order of the rows."""
-
-    where: str  # what messages call them
-    bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # numbers: nanoseconds for dates
-    kind_of_time: str = ""  # numbers, dates with a time zone, or without one; empty where there are no times
-    example: str = ""  # one of the dates
-    series: npt.NDArray[Any] | None = None  # of each interval, where a column says so, as the next two
-    detector: npt.NDArray[Any] | None = None
-    kind: npt.NDArray[Any] | None = None
-    name: str = ""  # the file's stem
-    has_marks: bool = False  # whether a column says which rows to leave out
-    notes: tuple[str, ...] = ()  # liberties taken in reading
-
-    def __len__(self) -> int:
-        return len(self.bounds)
-
-    def chosen(self, rows: npt.NDArray[Any]) -> Intervals:
-        """Some of the intervals."""
-        names: Any = {role: None if (column := getattr(self, role)) is None else column[rows] for role in _NAMES}
-        return replace(self, bounds=self.bounds[rows], **names)
-
-    def by_name(self, role: str) -> dict[Any, Intervals]:
-        """The intervals of each name that a column has, names in order of appearance."""
-        rows: dict[Any, list[int]] = {}
-        for row, name in enumerate(getattr(self, role)):
-            rows.setdefault(name, []).append(row)
-        return {name: self.chosen(np.array(own, dtype=np.intp)) for name, own in rows.items()}
-
-    @cached_property
-    def _by_series(self) -> dict[Any, Intervals]:
-        return self.by_name("series")
-
-    def of_series(self, name: str | None) -> Intervals:
-        """The intervals of one series; all of them where no column tells series apart."""
-        if self.series is None:
-            return self
-        return self._by_series.get(name) or self.chosen(np.zeros(0, dtype=np.intp))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Names of columns, where they are not to be guessed."""
-
-    start: str | None = None
-    stop: str | None = None
-    series: str | None = None
-    detector: str | None = None
-    kind: str | None = None
-    ignore: str | None = None
-    time_zone: str | None = None  # where dates without a time zone were recorded
-    are_hints: bool = False  # whether names that a table does not have are guessed there; a kind never is
-
-    def __post_init__(self) -> None:
-        if self.time_zone is not None:
-            require_zone(self.time_zone)
-        for role, name in vars(self).items():
-            if role != "are_hints" and name is not None and not isinstance(name, str):
-                raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
-
-
 def judge_alarms(
     alarms: object,
     incidents: object,
@@ -171,17 +109,17 @@ def judge_alarms(
     >>> found.times_to_detect
     array([-2])
     """
-    columns = Columns(time_zone=time_zone)
+    reader = ListReader(time_zone=time_zone)
     lists = [
-        read_intervals(alarms, "alarms", columns),
-        read_intervals(incidents, "incidents", columns, OF_INCIDENTS),
-        *(read_periods(given, name, columns) for given, name in ((period, "period"), (ignore, "ignore"))),
+        replace(reader.read(alarms, "alarms"), stem="alarms"),
+        reader.read(incidents, "incidents", OF_INCIDENTS),
+        reader.read_periods(period, "period"),
+        reader.read_periods(ignore, "ignore"),
     ]
     for one in lists:
-        if one.series is not None and len(set(one.series)) > 1:
+        if len(one.by_series) > 1:
             raise ValueError(f"{one.where} must be of one series; pateval.judge_alarm_files judges several")
-    lists = [replace(one, series=None) for one in lists]
-    lists[0] = replace(lists[0], name="alarms")
+    lists = [replace(one, names={"kind": one.names["kind"]} if "kind" in one.names else {}) for one in lists]
     policy = Policy(early, delay, merge, cooldown)
     (judgement,) = _judged(lists, policy, within, time_unit, has_period=period is not None)
     return judgement
@@ -252,13 +190,14 @@ def judge_alarm_files(
     if by is not None:
         choice(by, "by", _BY)
     column = ignore if isinstance(ignore, str) and not os.path.exists(ignore) else None
-    columns = Columns(start, stop, series, detector, kind, column, time_zone)
-    beside = Columns(series=series, time_zone=time_zone, are_hints=True)
+    reader = ListReader(start, stop, series, detector, kind, column, time_zone)
+    beside = ListReader(series=series, time_zone=time_zone, are_hints=True)
     ignore = ignore if column is None else None
     lists = [
-        *_alarm_lists(alarms, columns),
-        read_intervals(incidents, "incidents", replace(columns, are_hints=True), OF_INCIDENTS),
-        *(read_periods(given, name, beside) for given, name in ((period, "period"), (ignore, "ignore"))),
+        *_alarm_lists(alarms, reader),
+        replace(reader, are_hints=True).read(incidents, "incidents", OF_INCIDENTS),
+        beside.read_periods(period, "period"),
+        beside.read_periods(ignore, "ignore"),
     ]
     if column is not None and not any(one.has_marks for one in lists):
         raise TableError(
@@ -273,7 +212,7 @@ def judge_alarm_files(
     return AlarmTable(judgements, by, tuple(dict.fromkeys(notes)))
 
 
-def _alarm_lists(alarms: object, columns: Columns) -> list[Intervals]:
+def _alarm_lists(alarms: object, reader: ListReader) -> list[Intervals]:
     """Read alarms: one table or several; names of files without a column of detectors must differ."""
     several = alarms if isinstance(alarms, (list, tuple)) and alarms and all(map(_is_table, alarms)) else [alarms]
     sources: list[Any] = []
@@ -282,9 +221,9 @@ def _alarm_lists(alarms: object, columns: Columns) -> list[Intervals]:
     lists = []
     for place, source in enumerate(sources, start=1):
         called = "alarms" if len(sources) == 1 else f"alarms {place}"
-        read = read_intervals(source, called, columns, ("series", "detector"))
-        lists.append(replace(read, name=read.name or read.where))
-    stems = [one.name for one in lists if one.detector is None]
+        read = reader.read(source, called, ("series", "detector"))
+        lists.append(replace(read, stem=read.stem or read.where))
+    stems = [one.stem for one in lists if "detector" not in one.names]
     twice = next((name for name in stems if stems.count(name) > 1), None)
     if twice is not None:
         raise TableError(f"two files of alarms are called {twice!r}; rename one, or name detectors in a column")
@@ -296,16 +235,18 @@ def _judged(
 ) -> tuple[AlarmJudgement, ...]:
     """A judgement per detector; the last of the lists are incidents, periods and what is ignored, the others alarms."""
     clock = common_clock(lists, time_unit)
-    *alarms, incidents, periods, ignored = as_one_type(lists)
+    number = np.result_type(*(one.bounds for one in lists))  # floats where some are
+    *alarms, incidents, periods, ignored = (replace(one, bounds=one.bounds.astype(number)) for one in lists)
     policy = clock.policy(policy)
     asked = None if within is None else clock.length(within, "within")
     detectors: dict[str, list[Intervals]] = {}
     for one in alarms:
-        for name, own in ({one.name: one} if one.detector is None else one.by_name("detector")).items():
+        for name, own in (one.by_name("detector") if "detector" in one.names else {one.stem: one}).items():
             detectors.setdefault(name, []).append(own)
     parts: dict[str, list[Matching]] = {detector: [] for detector in detectors}
     for name in _series_names([*alarms, incidents], periods, ignored):
         happened = incidents.of_series(name)
+        kinds = happened.names.get("kind")
         fired = {
             detector: np.concatenate([one.of_series(name).bounds for one in own]) for detector, own in detectors.items()
         }
@@ -313,7 +254,7 @@ def _judged(
         period = periods.of_series(name).bounds if has_period else None
         observed = observed_time(period, ignored.of_series(name).bounds, moments)
         for detector, bounds in fired.items():
-            parts[detector].append(match(bounds, happened.bounds, observed, policy, series=name, kinds=happened.kind))
+            parts[detector].append(match(bounds, happened.bounds, observed, policy, series=name, kinds=kinds))
     return tuple(
         AlarmJudgement(tuple(matchings), clock, policy, asked, has_period, detector)
         for detector, matchings in parts.items()
@@ -322,9 +263,9 @@ def _judged(
 
 def _series_names(events: Sequence[Intervals], periods: Intervals, ignored: Intervals) -> list[str | None]:
     """Names of all series; refuse lists that do not fit each other."""
-    naming = [one for one in events if len(one) and one.series is not None]
-    silent = [one for one in events if len(one) and one.series is None]
-    named = naming or [one for one in (periods, ignored) if one.series is not None][:1]
+    naming = [one for one in events if len(one) and "series" in one.names]
+    silent = [one for one in events if len(one) and "series" not in one.names]
+    named = naming or [one for one in (periods, ignored) if "series" in one.names][:1]
     if not named:
         return [None]
     if silent:
@@ -332,133 +273,178 @@ def _series_names(events: Sequence[Intervals], periods: Intervals, ignored: Inte
             f"{named[0].where} names series, and {silent[0].where} does not; add a column 'series' there"
             f"{', or take it out' if naming else ''}"
         )
-    names = dict.fromkeys(name for one in named if one.series is not None for name in one.series.tolist())
+    names = dict.fromkeys(name for one in named for name in one.by_series)
     require_observed(names, periods)
-    return [*(names | dict.fromkeys([] if periods.series is None else periods.series.tolist()))]
+    return [*(names | periods.by_series)]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Closed intervals on a clock, in the order of the rows."""
+
+    where: str  # what messages call them
+    bounds: Times = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))  # numbers: nanoseconds for dates
+    kind_of_time: str = ""  # numbers, dates with a time zone, or without one; empty where there are no times
+    example: str = ""  # one of the dates
+    names: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)  # of each interval, by what columns say
+    stem: str = ""  # of the file
+    has_marks: bool = False  # whether a column says which rows to leave out
+    notes: tuple[str, ...] = ()  # liberties taken in reading
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def chosen(self, rows: npt.NDArray[Any]) -> Intervals:
+        """Some of the intervals."""
+        names = {role: column[rows] for role, column in self.names.items()}
+        return replace(self, bounds=self.bounds[rows], names=names)
+
+    def by_name(self, role: str) -> dict[Any, Intervals]:
+        """The intervals of each name that a column has, names in order of appearance."""
+        rows: dict[Any, list[int]] = {}
+        for row, name in enumerate(self.names[role]):
+            rows.setdefault(name, []).append(row)
+        return {name: self.chosen(np.array(own, dtype=np.intp)) for name, own in rows.items()}
+
+    @cached_property
+    def by_series(self) -> dict[Any, Intervals]:
+        """The intervals of each series; empty where no column tells series apart."""
+        return self.by_name("series") if "series" in self.names else {}
+
+    def of_series(self, name: str | None) -> Intervals:
+        """The intervals of one series; all of them where no column tells series apart."""
+        if "series" not in self.names:
+            return self
+        return self.by_series.get(name) or self.chosen(np.zeros(0, dtype=np.intp))
+
+
+@dataclass(frozen=True)
+class ListReader:
+    """How lists are read: names of columns where they are not to be guessed, and the time zone."""
+
+    start: str | None = None
+    stop: str | None = None
+    series: str | None = None
+    detector: str | None = None
+    kind: str | None = None
+    ignore: str | None = None
+    time_zone: str | None = None  # where dates without a time zone were recorded
+    are_hints: bool = False  # whether names that a table does not have are guessed there; a kind never is
+
+    def __post_init__(self) -> None:
+        if self.time_zone is not None:
+            require_zone(self.time_zone)
+        for role, name in vars(self).items():
+            if role != "are_hints" and name is not None and not isinstance(name, str):
+                raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
+
+    def read(self, source: object, name: str, roles: Sequence[str] = ("series",)) -> Intervals:
+        """Read intervals or instants; ``name`` says what they are, and ``roles`` what columns may say of them.
+
+        A table has columns of start and stop, or one of times; an array holds pairs, or times. None is an empty list.
+        """
+        if source is None:
+            return Intervals(name)
+        if not _is_table(source):
+            return self._of_array(to_numpy(source, name), name)
+        path = source if isinstance(source, (str, os.PathLike)) else None
+        try:
+            # What Parquet holds is read as a whole: these are lists, not recordings.
+            table = as_table(source, name=None) if path is None else read_table(path)
+            table = read_table(table.where) if isinstance(table, ParquetFiles) else table
+        except NoRowsError:
+            return Intervals(name) if path is None else Intervals(str(path), stem=Path(path).name.split(".")[0])
+        return self._of_table(table, table.where if table.from_file else name, name, roles)
+
+    def read_periods(self, source: object, name: str) -> Intervals:
+        """Read half-open periods, as `read` does; one pair alone is one period, and times are none."""
+        if isinstance(source, (list, tuple, np.ndarray)) and np.asarray(source, dtype=object).ndim == 1 and len(source):
+            if len(source) != 2:
+                raise ValueError(f"{name} must be pairs of from and to; got {in_words(source)}")
+            source = [tuple(source)]
+        return self.read(source, name)
+
+    def _of_array(self, array: npt.NDArray[Any], name: str) -> Intervals:
+        if not array.size:
+            return Intervals(name, kind_of_time=_DATES if array.dtype.kind == "M" else "")
+        if array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 2):
+            raise ValueError(f"{name} must be pairs of start and stop, or times; got an array of shape {array.shape}")
+        numbers, recorded = self._numbers(array.ravel(), name)
+        bounds = numbers.reshape(-1, 2) if array.ndim == 2 else np.stack([numbers, numbers], axis=1)
+        _refuse_reversed(bounds, name, "index", 0)
+        return replace(recorded, bounds=bounds)
+
+    def _of_table(self, table: Table, where: str, name: str, roles: Sequence[str]) -> Intervals:
+        def find(role: str, tiers: tuple[tuple[str, ...], ...]) -> str | None:
+            given = getattr(self, role, None)
+            if given in table.columns:
+                return given
+            if given is not None and (role == "kind" or not self.are_hints):
+                raise missing_column(where, given, table.columns, role)
+            return guesses.only(table.columns, tiers, where, f"the {role} of {name}")
+
+        start = find("start", guesses.STARTS)
+        stop = find("stop", guesses.STOPS) if self.stop is not None or start is not None else None
+        start = start or find("time", _TIMES)
+        if start is None:
+            dates = [column for column, kind in table.kinds().items() if kind == "time"]
+            if len(dates) != 1:
+                raise TableError(
+                    f"{where}: no column looks like the times of {name}; call one 'time', or two 'start' and 'stop', "
+                    f"among {listed(list(table.columns), 20)}"
+                )
+            start = dates[0]
+        starts, recorded = self._column_times(table, where, start)
+        stops, also_recorded = self._column_times(table, where, stop or start)
+        kind, kind_of_stop = recorded.kind_of_time, also_recorded.kind_of_time
+        if kind != kind_of_stop:
+            raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
+        bounds = np.stack([starts, stops], axis=1)
+        _refuse_reversed(bounds, where, "row", 1)
+        notes = table.notes
+        if is_day_first(guesses.first_value(table, start)):
+            notes = (*notes, f"{where}: dates in {start!r} are taken as day.month.year")
+        names = {}
+        for role in roles:
+            column = find(role, _NAMES[role])
+            if column is not None:
+                names[role] = np.array(names_in(table.columns[column], column, where), dtype=object)
+        read = replace(recorded, where=where, bounds=bounds, names=names, stem=table.name or "", notes=notes)
+        if self.ignore not in table.columns:
+            return read
+        try:
+            is_ignored = binary_array(table.columns[self.ignore], "the rows to ignore")
+        except (InputError, InputTypeError) as error:
+            text = error.sentence(place=None if error.step is None else f"in row {error.step + 1}")
+            raise TableError(f"{where}: column {self.ignore!r}: {text}") from error
+        ignored = np.count_nonzero(is_ignored)
+        note = f"{where}: left out {ignored:,} of {table.rows:,} rows, as column {self.ignore!r} says"
+        return replace(read.chosen(~is_ignored), has_marks=True, notes=(*notes, note))
+
+    def _column_times(self, table: Table, where: str, name: str) -> tuple[Times, Intervals]:
+        absent = missing_places(table.columns[name])
+        if absent.size:
+            raise TableError(
+                f"{where}: column {name!r} is empty in row {absent[0] + 1}; fill it in (an instant stops as it starts)"
+            )
+        return self._numbers(table.columns[name], f"{where}: column {name!r}")
+
+    def _numbers(self, values: npt.NDArray[Any], where: str) -> tuple[Times, Intervals]:
+        """Times as numbers, and what kind of time they are."""
+        try:
+            numbers, unit = time_numbers(values, zone=self.time_zone)
+            return numbers, recorded_times(where, None if unit is None else values, self.time_zone)
+        except MixedZonesError as error:
+            raise TableError(f"{where}: {error.in_rows(lambda place: place + 1)}") from error
+        except (TypeError, ValueError):
+            place = next((place for place, value in enumerate(values.tolist()) if not is_time(value)), 0)
+            shown = in_words(values.tolist()[place])
+            raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why_no_time(shown)}") from None
 
 
 def _is_table(source: object) -> bool:
     """Whether something is a table or the path of one, and no array."""
     return isinstance(source, (str, os.PathLike, Mapping, Table, ParquetFiles)) or hasattr(source, "columns")
-
-
-def read_intervals(
-    source: object, name: str, columns: Columns | None = None, roles: Sequence[str] = ("series",)
-) -> Intervals:
-    """Read intervals or instants; ``name`` says what they are, in messages, and ``roles`` what columns may say of them.
-
-    A table has columns of start and stop, or one of times; an array holds pairs, or times. None is an empty list.
-    """
-    columns = columns or Columns()
-    if source is None:
-        return Intervals(name)
-    if not _is_table(source):
-        return _of_array(source, name, columns.time_zone)
-    path = source if isinstance(source, (str, os.PathLike)) else None
-    try:
-        # What Parquet holds is read as a whole: these are lists, not recordings.
-        table = as_table(source, name=None) if path is None else read_table(path)
-        table = read_table(table.where) if isinstance(table, ParquetFiles) else table
-    except NoRowsError:
-        return Intervals(name) if path is None else Intervals(str(path), name=Path(path).name.split(".")[0])
-    return _of_table(table, columns, name, roles)
-
-
-def read_periods(source: object, name: str, columns: Columns | None = None) -> Intervals:
-    """Read half-open periods, as `read_intervals` does; one pair alone is one period, and times are none."""
-    if isinstance(source, (list, tuple, np.ndarray)) and np.ndim(np.asarray(source, dtype=object)) == 1 and len(source):
-        if len(source) != 2:
-            raise ValueError(f"{name} must be pairs of from and to; got {in_words(source)}")
-        source = [tuple(source)]
-    return read_intervals(source, name, columns)
-
-
-def _of_array(source: object, name: str, time_zone: str | None) -> Intervals:
-    array = to_numpy(source, name)
-    if not array.size:
-        return Intervals(name, kind_of_time=_DATES if array.dtype.kind == "M" else "")
-    if array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 2):
-        raise ValueError(f"{name} must be pairs of start and stop, or times; got an array of shape {array.shape}")
-    numbers, kind = _numbers(array.ravel(), name, time_zone)
-    bounds = numbers.reshape(-1, 2) if array.ndim == 2 else np.stack([numbers, numbers], axis=1)
-    _refuse_reversed(bounds, name, "index", 0)
-    return Intervals(name, bounds, kind, "" if kind == _NUMBERS else date_text(array.ravel()))
-
-
-def _of_table(table: Table, columns: Columns, name: str, roles: Sequence[str]) -> Intervals:
-    where = table.where if table.from_file else name
-
-    def find(role: str, tiers: tuple[tuple[str, ...], ...]) -> str | None:
-        given = getattr(columns, role, None)
-        if given in table.columns:
-            return given
-        if given is not None and (role == "kind" or not columns.are_hints):
-            raise missing_column(where, given, table.columns, role)
-        return guesses.only(table.columns, tiers, where, f"the {role} of {name}")
-
-    def names_of(role: str) -> npt.NDArray[Any] | None:
-        column = find(role, _NAMES[role])
-        return None if column is None else np.array(names_in(table.columns[column], column, where), dtype=object)
-
-    start = find("start", guesses.STARTS)
-    stop = find("stop", guesses.STOPS) if columns.stop is not None or start is not None else None
-    start = start or find("time", _TIMES)
-    if start is None:
-        dates = [column for column, kind in table.kinds().items() if kind == "time"]
-        if len(dates) != 1:
-            raise TableError(
-                f"{where}: no column looks like the times of {name}; call one 'time', or two 'start' and 'stop', "
-                f"among {listed(list(table.columns), 20)}"
-            )
-        start = dates[0]
-    starts, kind = _column_times(table, where, start, columns.time_zone)
-    stops, kind_of_stop = _column_times(table, where, stop or start, columns.time_zone)
-    if kind != kind_of_stop:
-        raise TableError(f"{where}: column {start!r} holds {kind} and {stop!r} {kind_of_stop}; write both alike")
-    bounds = np.stack([starts, stops], axis=1)
-    _refuse_reversed(bounds, where, "row", 1)
-    notes = table.notes
-    if is_day_first(guesses.first_value(table, start)):
-        notes = (*notes, f"{where}: dates in {start!r} are taken as day.month.year")
-    example = "" if kind == _NUMBERS else date_text(table.columns[start])
-    said: dict[str, Any] = {role: names_of(role) for role in roles}
-    read = Intervals(where, bounds, kind, example, **said, name=table.name or "", notes=notes)
-    if columns.ignore not in table.columns:
-        return read
-    try:
-        is_ignored = binary_array(table.columns[columns.ignore], "the rows to ignore")
-    except (InputError, InputTypeError) as error:
-        text = error.sentence(place=None if error.step is None else f"in row {error.step + 1}")
-        raise TableError(f"{where}: column {columns.ignore!r}: {text}") from error
-    ignored = np.count_nonzero(is_ignored)
-    note = f"{where}: left out {ignored:,} of {table.rows:,} rows, as column {columns.ignore!r} says"
-    return replace(read.chosen(~is_ignored), has_marks=True, notes=(*notes, note))
-
-
-def _column_times(table: Table, where: str, name: str, time_zone: str | None) -> tuple[Times, str]:
-    absent = missing_places(table.columns[name])
-    if absent.size:
-        raise TableError(
-            f"{where}: column {name!r} is empty in row {absent[0] + 1}; fill it in (an instant stops as it starts)"
-        )
-    return _numbers(table.columns[name], f"{where}: column {name!r}", time_zone)
-
-
-def _numbers(values: npt.NDArray[Any], where: str, time_zone: str | None) -> tuple[Times, str]:
-    """Times as numbers, and what they are, as `Intervals.kind_of_time` has it."""
-    try:
-        numbers, unit = time_numbers(values, zone=time_zone)
-        return numbers, _NUMBERS if unit is None else _kind_of_dates(values, time_zone)
-    except MixedZonesError as error:
-        raise TableError(f"{where}: {error.in_rows(lambda place: place + 1)}") from error
-    except (TypeError, ValueError):
-        place = next((place for place, value in enumerate(values.tolist()) if not is_time(value)), 0)
-        shown = in_words(values.tolist()[place])
-        raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why_no_time(shown)}") from None
-
-
-def _kind_of_dates(values: npt.NDArray[Any], time_zone: str | None) -> str:
-    return _DATES_WITH_ZONE if time_zone is not None or has_zone(values) else _DATES
 
 
 def _refuse_reversed(bounds: Times, where: str, word: str, first: int) -> None:
@@ -471,8 +457,7 @@ def _refuse_reversed(bounds: Times, where: str, word: str, first: int) -> None:
 
 def require_observed(series: Iterable[str | None], periods: Intervals) -> None:
     """Refuse series of which a list of periods does not say when they were observed."""
-    known = None if periods.series is None else set(periods.series)
-    absent = next((name for name in series if known is not None and name not in known), None)
+    absent = next((name for name in series if periods.by_series and name not in periods.by_series), None)
     if absent is not None:
         raise TableError(f"{periods.where}: series {absent!r} is not there; say when it was observed")
 
@@ -481,7 +466,8 @@ def recorded_times(where: str, dates: npt.NDArray[Any] | None, time_zone: str | 
     """No interval, but the kind of time that others must have: that of some dates, or numbers for None."""
     if dates is None:
         return Intervals(where, kind_of_time=_NUMBERS)
-    return Intervals(where, kind_of_time=_kind_of_dates(dates, time_zone), example=date_text(dates))
+    kind = _DATES_WITH_ZONE if time_zone is not None or has_zone(dates) else _DATES
+    return Intervals(where, kind_of_time=kind, example=date_text(dates))
 
 
 def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmClock:
@@ -502,9 +488,3 @@ def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmCloc
         raise TableError("time_unit is for times that are numbers; dates have a unit of their own")
     # Where nothing happened durations of any kind are fine.
     return AlarmClock() if kind == _NUMBERS else AlarmClock(1, has_dates=bool(kind))
-
-
-def as_one_type(lists: Sequence[Intervals]) -> list[Intervals]:
-    """Make all bounds integers, or all floats where some are."""
-    kind = np.result_type(*(one.bounds for one in lists))
-    return [replace(one, bounds=one.bounds.astype(kind)) for one in lists]

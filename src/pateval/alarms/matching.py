@@ -75,11 +75,7 @@ class Observed:
 
 
 def observed_time(periods: Times | None, ignored: Times, moments: Times) -> Observed:
-    """Find what is observed: half-open periods less the ignored ones.
-
-    Without periods it is the closed stretch from the first to the last of the moments, all times of alarms and
-    incidents.
-    """
+    """Half-open periods less the ignored ones; without periods, the closed stretch from first to last moment."""
     last = None
     if periods is None:
         if not moments.size:
@@ -161,7 +157,7 @@ def match(
     if limits.cooldown is not None:
         kept = kept[_outside_cooldown(kept[:, 0], limits.cooldown)]
     windows = np.stack([incidents[:, 0] - limits.early, incidents[:, 1] + limits.delay], axis=1)
-    first_alarm = np.where(is_counted, _first_alarms(kept, windows), -1)
+    first_alarm = np.where(is_counted, _first_meeting(kept, windows), -1)
     is_found = first_alarm >= 0
     times = np.zeros(len(incidents), dtype=incidents.dtype)
     early = policy.early if isinstance(policy.early, int) else float(policy.early)
@@ -170,33 +166,24 @@ def match(
         times = times.astype(np.result_type(after, early))
         times[is_found] = np.maximum(after, -early)
     roles = np.full(len(kept), FALSE)
-    roles[_meets(kept, windows[~is_counted])] = SET_ASIDE
-    roles[_meets(kept, windows[is_counted])] = REPEAT
+    in_order = np.argsort(windows[:, 0])
+    for role, is_of_role in ((SET_ASIDE, ~is_counted), (REPEAT, is_counted)):
+        own = in_order[is_of_role[in_order]]
+        roles[_first_meeting(windows[own], kept) >= 0] = role
     roles[first_alarm[is_found]] = FIRST
+    dropped, suppressed = int(np.count_nonzero(~is_observed)), merged - len(kept)
+    kinds = np.full(len(incidents), None) if kinds is None else kinds
+    length = observed.length_within(kept)
     return Matching(
-        incidents,
-        is_counted,
-        first_alarm,
-        times,
-        kept,
-        roles,
-        dropped=int(np.count_nonzero(~is_observed)),
-        suppressed=merged - len(kept),
-        observed=observed,
-        time_in_alarm=observed.length_within(kept),
-        series=series,
-        kinds=np.full(len(incidents), None) if kinds is None else kinds,
+        incidents, is_counted, first_alarm, times, kept, roles, dropped, suppressed, observed, length, series, kinds
     )
 
 
 def whole_lengths(policy: Policy, alarms: Times, incidents: Times) -> Policy:
-    """Lengths that compare with the times as the given ones do.
-
-    On a clock of integers they are whole, since nothing happens between two ticks, and no longer than all of the times
-    together, so that no sum overflows.
-    """
+    """Lengths that compare with the times as the given ones do, and can be added to them."""
     if alarms.dtype.kind != "i" or incidents.dtype.kind != "i":
         return Policy(**{name: None if length is None else float(length) for name, length in vars(policy).items()})
+    # Nothing happens between two ticks, and none is longer than all of the times together, so that no sum overflows.
     times = [int(limit) for array in (alarms, incidents) if array.size for limit in (array.min(), array.max())]
     span = max(times) - min(times) + 1 if times else 0
     cooldown = None if policy.cooldown is None else min(math.ceil(policy.cooldown), span)
@@ -213,20 +200,11 @@ def _outside_cooldown(starts: Times, cooldown: Number) -> IntArray:
     return np.array(kept, dtype=np.intp)
 
 
-def _first_alarms(alarms: Times, windows: Times) -> IntArray:
-    """Place of the first alarm that meets each window, -1 where none does; alarms are in order."""
-    if not len(alarms):
+def _first_meeting(intervals: Times, windows: Times) -> IntArray:
+    """Place of the first of some intervals, in order of their starts, that meets each window; -1 where none does."""
+    if not len(intervals):
         return np.full(len(windows), -1)
-    # The first alarm whose stop reaches the window: the earliest of all that do, so if it starts too late, all do.
-    place = np.searchsorted(np.maximum.accumulate(alarms[:, 1]), windows[:, 0], side="left")
-    start = alarms[np.minimum(place, len(alarms) - 1), 0]
-    return np.where((place < len(alarms)) & (start <= windows[:, 1]), place, -1)
-
-
-def _meets(alarms: Times, windows: Times) -> BoolArray:
-    if not len(windows):
-        return np.zeros(len(alarms), dtype=np.bool_)
-    ordered = windows[np.argsort(windows[:, 0])]
-    place = np.searchsorted(ordered[:, 0], alarms[:, 1], side="right")
-    latest = np.maximum.accumulate(ordered[:, 1])
-    return (place > 0) & (latest[np.maximum(place, 1) - 1] >= alarms[:, 0])
+    # The first that stops late enough for the window: the earliest of all that do, so if it starts too late, all do.
+    place = np.searchsorted(np.maximum.accumulate(intervals[:, 1]), windows[:, 0], side="left")
+    start = intervals[np.minimum(place, len(intervals) - 1), 0]
+    return np.where((place < len(intervals)) & (start <= windows[:, 1]), place, -1)

@@ -56,11 +56,7 @@ class _Axis:
 
 
 def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequence[Slider] = ()) -> None:
-    """Write the page; everything that comes from users is in a block of JSON, which the script shows as text.
-
-    Where there are scores, ``sliders`` has the frontier of each detector and a threshold: the page then has a slider of
-    thresholds, which stands at this one.
-    """
+    """Write the page, where there are scores with a slider: the frontier of each detector, and where it stands."""
     text = render_page(
         asset("page.html", _PACKAGE),
         look=asset("look.css") + asset("page.css", _PACKAGE),

@@ -11,17 +11,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval.alarms.clock import AlarmClock
 from pateval.alarms.judgement import AlarmJudgement
 from pateval.alarms.lists import (
     NOTHING_OBSERVED,
     OF_INCIDENTS,
-    Columns,
     Intervals,
+    ListReader,
     common_clock,
-    read_intervals,
-    read_periods,
     recorded_times,
     require_observed,
 )
@@ -52,13 +51,13 @@ class CountedSteps:
     is_parted: BoolArray  # whether an alarm ends before each step, at the beginning or at a hole
     lengths: FloatArray  # how long each step counts for
     observed: Observed  # its length is exact
-    incidents: Intervals
+    incidents: Times
+    kinds: npt.NDArray[Any] | None  # of the incidents
 
     def judge(self, threshold: float, policy: Policy) -> Matching:
         """Hold the alarms at a threshold against the incidents; each step in alarm counts up to the next one."""
-        bounds, kinds = self.incidents.bounds, self.incidents.kind
-        flagged = _run_times(self.scores >= threshold, self.times, self.is_parted).astype(bounds.dtype)
-        part = match(flagged, bounds, self.observed, policy, series=self.name, kinds=kinds)
+        flagged = _run_times(self.scores >= threshold, self.times, self.is_parted).astype(self.incidents.dtype)
+        part = match(flagged, self.incidents, self.observed, policy, series=self.name, kinds=self.kinds)
         in_alarm, _ = mark_intervals(part.alarms, self.times, True)
         return replace(part, time_in_alarm=float(self.lengths[in_alarm].sum()))
 
@@ -123,12 +122,12 @@ class ScoredSteps:
         covers = np.maximum(ranks, np.minimum(np.append(NEVER, bridges[:-1]), bridges))
         windows, offset = [], 0
         for one in self.series:
-            bounds, size = one.incidents.bounds, one.times.size
-            limits: Any = whole_lengths(self.policy, one.times, bounds)
-            first = np.searchsorted(one.times, bounds[:, 0] - limits.early, side="left")
-            last = np.searchsorted(one.times, bounds[:, 1] + limits.delay, side="right") - 1
+            size = one.times.size
+            limits: Any = whole_lengths(self.policy, one.times, one.incidents)
+            first = np.searchsorted(one.times, one.incidents[:, 0] - limits.early, side="left")
+            last = np.searchsorted(one.times, one.incidents[:, 1] + limits.delay, side="right") - 1
             has_neighbours = (first <= last) | ((last >= 0) & (first < size))
-            is_counted = one.observed.first_moments(bounds)[1]
+            is_counted = one.observed.first_moments(one.incidents)[1]
             windows.append((first + offset, last + offset, has_neighbours, is_counted))
             offset += size
         return AlarmLevels(
@@ -159,14 +158,14 @@ def incidents_by_series(incidents: Intervals, names: tuple[str, ...]) -> dict[st
     """Incidents of each series with scores; of the only one where there are no names."""
     if not names:
         return {None: incidents}
-    if incidents.series is None and len(names) == 1:
+    if "series" not in incidents.names and len(names) == 1:
         return {names[0]: incidents}
-    if incidents.series is None and len(incidents):
+    if "series" not in incidents.names and len(incidents):
         raise ValueError(
             f"{incidents.where} must say which series each incident belongs to, since there are {len(names)}: add a "
             "column 'series', or pass a mapping of series to incidents"
         )
-    unknown = [] if incidents.series is None else sorted(set(incidents.series.tolist()) - set(names))
+    unknown = sorted(incidents.by_series.keys() - set(names))
     if unknown:
         raise ValueError(f"{incidents.where} names series {unknown[0]!r}, of which there are no scores")
     return {name: incidents.of_series(name) for name in names}
@@ -202,10 +201,10 @@ def _series_steps(recording: Recording, name: str | None, incidents: Intervals |
     has_length = closed > opened
     last = None if has_length.all() else kept[-1]
     observed = Observed(opened[has_length], closed[has_length], last, total)
-    if incidents is None:
-        incidents = Intervals("labels", _run_times(recording.labels[counted], kept, is_parted))
-    incidents = replace(incidents, bounds=incidents.bounds.astype(np.result_type(incidents.bounds, kept)))
-    return CountedSteps(name, kept, scores, is_parted, durations, observed, incidents)
+    bounds = _run_times(recording.labels[counted], kept, is_parted) if incidents is None else incidents.bounds
+    bounds = bounds.astype(np.result_type(bounds, kept))
+    kinds = None if incidents is None else incidents.names.get("kind")
+    return CountedSteps(name, kept, scores, is_parted, durations, observed, bounds, kinds)
 
 
 def _run_times(is_marked: BoolArray, times: Times, is_parted: BoolArray) -> Times:
@@ -229,13 +228,12 @@ def read_scored_steps(
 ) -> tuple[list[ScoredSteps], list[str]]:
     """Read score files, as every other command does: the steps of each detector, and notes on the liberties taken.
 
-    Without incidents a column of labels marks them; ``stop`` and ``kind`` are columns of theirs. Steps outside the
-    periods, and inside the ignored ones, are left out.
+    Without incidents a column of labels marks them; ``stop`` and ``kind`` are columns of theirs.
     """
-    beside = Columns(stop=stop, series=reading.series, kind=kind, time_zone=reading.time_zone, are_hints=True)
-    given = None if incidents is None else read_intervals(incidents, "incidents", beside, OF_INCIDENTS)
-    periods = None if period is None else read_periods(period, "period", beside)
-    ignored = read_periods(ignore, "ignore", beside)
+    reader = ListReader(stop=stop, series=reading.series, kind=kind, time_zone=reading.time_zone, are_hints=True)
+    given = None if incidents is None else reader.read(incidents, "incidents", OF_INCIDENTS)
+    periods = None if period is None else reader.read_periods(period, "period")
+    ignored = reader.read_periods(ignore, "ignore")
     lists = [one for one in (given, periods, ignored) if one is not None]
     tables = [read_table(path) if given is None else _unlabelled(read_table(path)) for path in expand(list(files))]
     plan = make_plan(tables, reading if given is None else replace(reading, label=_NO_LABELS))

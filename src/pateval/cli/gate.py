@@ -71,7 +71,7 @@ def command(
     BASE and NEW are score files, leaderboard folders, or with --incidents lists of alarms. Too little evidence is no
     pass. With --ledger the k-th look gets 6/(pi k)^2 of alpha, so that trying a hundred variants does not pass by luck.
     """
-    from pateval.alarms.gate import Ledger, board_evidence, decide, digest, file_evidence, list_evidence
+    from pateval.alarms.gate import Ledger, board_pairs, decide, digest, file_pairs, list_evidence, metric_evidence
     from pateval.evaluation.measures import Measures
     from pateval.io import Reading
 
@@ -84,14 +84,15 @@ def command(
         how = {name: settings[name] for name in (*_ALARM_OPTIONS, *_MARGINS)} | {"start": settings["time"]}
         how |= {name: _single(settings[name], name) for name in ("early", "delay")}
         evidence = list_evidence(base, new, incidents, **how)
-    elif Path(base).is_dir() and Path(new).is_dir():
-        own = {name: settings[name] for name in ("metric", "detector", "margin")}
-        evidence = [board_evidence(base, new, alpha=level, **own)]
     else:
-        reading = Reading(**{name: settings[name] for name in _SCORE_READING})
-        lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
-        measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
-        evidence = file_evidence(base, new, reading, measures, margin=settings["margin"], alpha=level, tell=tell_all)
+        if Path(base).is_dir() and Path(new).is_dir():
+            pairs = board_pairs(base, new, settings["metric"], settings["detector"])
+        else:
+            reading = Reading(**{name: settings[name] for name in _SCORE_READING})
+            lengths = {name: settings[name] for name in ("early", "delay", "threshold")}
+            measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
+            pairs = file_pairs(base, new, reading, measures, tell_all)
+        evidence = metric_evidence(pairs, margin=settings["margin"], alpha=level)
     decided = decide(evidence, require, alpha, kept)
     if kept is not None:
         kept.write(decided, digest(base), digest(new))
