@@ -102,14 +102,14 @@ class AlarmFrontier(TableResult):
 
     def columns(self) -> dict[str, Any]:
         """Return a row per threshold at full precision; times in units of the clock."""
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for name in _COLUMNS:
-            found[name] = [getattr(row, name) for row in self.rows]
+            columns[name] = [getattr(row, name) for row in self.rows]
             if name in ("recall", "false_rate"):
                 limits = [getattr(row, f"{name}_limits") for row in self.rows]
-                found[f"{name}_low"], found[f"{name}_high"] = ([pair[place] for pair in limits] for place in (0, 1))
-        found["budgets"] = [", ".join(row.budgets) for row in self.rows]
-        return found | {"rate_unit": [self.rate_unit] * len(self.rows)}
+                columns[f"{name}_low"], columns[f"{name}_high"] = ([pair[end] for pair in limits] for end in (0, 1))
+        columns["budgets"] = [", ".join(row.budgets) for row in self.rows]
+        return columns | {"rate_unit": [self.rate_unit] * len(self.rows)}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain data that JSON can carry, with None for what is undefined."""
@@ -274,13 +274,12 @@ def frontier_of(steps: ScoredSteps, budgets: Sequence[str]) -> AlarmFrontier:
     """Find the thresholds; `alarm_frontier` says which."""
     thresholds, lowest = steps.thresholds, steps.lowest_candidate
     allowed = {budget: _allowed_false_alarms(budget, steps) for budget in budgets}
-    is_summed = steps.policy.cooldown is None
-    found, alarms, false = _counts_by_sums(steps) if is_summed else _counts_one_by_one(steps)
+    found, alarms, false = _counts(steps)
     chosen = {budget: lowest_allowed(false, limit, lowest) for budget, limit in allowed.items()}
     is_shown = np.diff(found, append=0) != 0
     is_shown[[rank for rank in chosen.values() if rank is not None]] = True
     ranks = lowest + np.flatnonzero(is_shown[lowest:])[::-1]
-    medians, in_alarm = _times_by_sums(steps, ranks) if is_summed else _times_one_by_one(steps, ranks)
+    medians, in_alarm = _times(steps, ranks)
     rows = [
         FrontierRow(
             threshold=float(thresholds[rank]),
@@ -320,41 +319,36 @@ def _allowed_false_alarms(budget: str, steps: ScoredSteps) -> Fraction:
     return exact * steps.observed / Fraction(steps.clock.length(per, "budgets"))
 
 
-def _counts_by_sums(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
+def _counts(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
     """Incidents found, alarms and false ones at each threshold, as sums over steps and cuts."""
+    if steps.policy.cooldown is not None:  # an alarm depends on those before it: every threshold is judged by itself
+        judgements = (steps.judge(threshold) for threshold in steps.thresholds.tolist())
+        counts = np.array([(judged.found, judged.alarms, judged.false) for judged in judgements], dtype=np.intp)
+        found, alarms, false = counts.reshape(-1, 3).T
+        return found, alarms, false
     levels, false = steps.levels, steps.false_alarms
     found = levels.found_at.size - np.searchsorted(np.sort(levels.found_at), np.arange(false.size), side="left")
     set_aside = levels.outside(levels.is_counted) - false
     return found, levels.alarms() - set_aside, false
 
 
-def _times_by_sums(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
+def _times(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
     """Median time to detect and time in alarm at some thresholds."""
+    if steps.policy.cooldown is not None:
+        judgements = [steps.judge(threshold) for threshold in steps.thresholds[ranks].tolist()]
+        medians = [judged.detection_quantiles()[1] for judged in judgements]
+        return medians, [float(judged.length_in_alarm) for judged in judgements]
     levels, step_times, early = steps.levels, steps.joined("times"), float(steps.policy.early)
-    starts = np.concatenate([one.incidents[:, 0] for one in steps.series])
-    medians = np.full(ranks.size, np.nan)
+    starts = np.concatenate([series.incidents[:, 0] for series in steps.series])
+    middles = np.full(ranks.size, np.nan)
     places = np.flatnonzero(ranks <= levels.found_at.max(initial=NEVER))  # where an incident is found
     at_once = max(1, _CELLS_AT_ONCE // max(1, starts.size))
     for first in range(0, places.size, at_once):
         block = places[first : first + at_once]
         times = np.sort(levels.detection_times(ranks[block], step_times, starts, early), axis=0)  # NaN come last
         numbers, columns = np.count_nonzero(~np.isnan(times), axis=0), np.arange(block.size)
-        medians[block] = (times[(numbers - 1) // 2, columns] + times[numbers // 2, columns]) / 2
-    return medians.tolist(), levels.in_alarm(steps.joined("lengths"))[ranks].tolist()
-
-
-def _counts_one_by_one(steps: ScoredSteps) -> tuple[IntArray, IntArray, IntArray]:
-    """With a cooldown an alarm depends on those before it: every threshold is judged by itself."""
-    judgements = (steps.judge(threshold) for threshold in steps.thresholds.tolist())
-    counts = np.array([(one.found, one.alarms, one.false) for one in judgements], dtype=np.intp)
-    found, alarms, false = counts.reshape(-1, 3).T
-    return found, alarms, false
-
-
-def _times_one_by_one(steps: ScoredSteps, ranks: IntArray) -> tuple[list[float], list[float]]:
-    judgements = [steps.judge(threshold) for threshold in steps.thresholds[ranks].tolist()]
-    medians = [judged.detection_quantiles()[1] for judged in judgements]
-    return medians, [float(judged.length_in_alarm) for judged in judgements]
+        middles[block] = (times[(numbers - 1) // 2, columns] + times[numbers // 2, columns]) / 2
+    return middles.tolist(), levels.in_alarm(steps.joined("lengths"))[ranks].tolist()
 
 
 def _chosen_rows(rows: Sequence[FrontierRow]) -> list[FrontierRow]:

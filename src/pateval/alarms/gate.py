@@ -152,17 +152,17 @@ def paired_evidence(
 ) -> GateEvidence:
     """Evidence of paired values, one per series or piece; ``sign`` is -1 where lower is better."""
     is_defined = ~(np.isnan(base) | np.isnan(new))
-    one, other = base[is_defined], new[is_defined]
-    if not one.size:
+    base, new = base[is_defined], new[is_defined]
+    if not base.size:
         raise ValueError(f"{measure} is defined for both detectors on no series or piece: there is nothing to compare")
-    differences = sign * (other - one)
+    differences = sign * (new - base)
     return GateEvidence(
         measure,
-        float(one.mean()),
-        float(other.mean()),
+        float(base.mean()),
+        float(new.mean()),
         float(differences.mean()),
         margin,
-        int(one.size),
+        int(base.size),
         sign_flip_p_value(differences + margin),
         sign_flip_p_value(differences),
         _power(differences, margin, alpha),
@@ -245,10 +245,10 @@ def decide(evidence: Sequence[GateEvidence], require: str, alpha: float, ledger:
     level = alpha if ledger is None else ledger.level(alpha)
     look = None if ledger is None else ledger.look
     if require == "better" and len(evidence) > 1:
-        passed = all(one.passes("not-worse", level) for one in evidence)
-        passed = passed and any(one.passes("better", level / len(evidence)) for one in evidence)
+        passed = all(quantity.passes("not-worse", level) for quantity in evidence)
+        passed = passed and any(quantity.passes("better", level / len(evidence)) for quantity in evidence)
     else:
-        passed = all(one.passes(require, level) for one in evidence)
+        passed = all(quantity.passes(require, level) for quantity in evidence)
     return GateResult(passed, require, level, look, tuple(evidence))
 
 
@@ -294,10 +294,12 @@ class Ledger:
 
 def digest(path: str | os.PathLike[str]) -> str:
     """Digest of a file, or of all files of a folder."""
-    found, place = hashlib.sha256(), Path(path)
-    for file in sorted(each for each in place.rglob("*") if each.is_file()) if place.is_dir() else [place]:
-        found.update(file.read_bytes())
-    return found.hexdigest()
+    place = Path(path)
+    files = sorted(file for file in place.rglob("*") if file.is_file()) if place.is_dir() else [place]
+    content = hashlib.sha256()
+    for file in files:
+        content.update(file.read_bytes())
+    return content.hexdigest()
 
 
 def metric_evidence(pairs: Sequence[MetricPair], *, margin: float, alpha: float) -> list[GateEvidence]:
@@ -332,8 +334,8 @@ def board_pairs(base: str, new: str, metric: str, detector: str | None) -> list[
     series = [name for name in values[0] if name in values[1]]
     if not series:
         raise TableError(f"{base} and {new} have no series in common under {known.id}")
-    one, other = (np.array([of_board[name] for name in series]) for of_board in values)
-    return [(known, one, other)]
+    of_base, of_new = (np.array([by_series[name] for name in series]) for by_series in values)
+    return [(known, of_base, of_new)]
 
 
 def _board_values(folder: str, metric: str, detector: str | None) -> dict[str, float]:
@@ -359,8 +361,7 @@ def list_evidence(
     table = judge_alarm_files(sources, incidents, **how)
     if len(table) != 2:
         raise TableError(f"{base} and {new} must hold one detector each; they hold {len(table)}")
-    one, other = table.judgements
-    return alarm_evidence(one, other, margin_missed=margin_missed, margin_false=margin_false)
+    return alarm_evidence(*table.judgements, margin_missed=margin_missed, margin_false=margin_false)
 
 
 def _named(path: str, name: str) -> Any:
@@ -384,9 +385,9 @@ def file_pairs(
             raise TableError(f"{path} holds {len(runs)} detectors; name one with --score")
         # A single series without a name is called by its file.
         pair.append(runs[0] if runs[0].starts.size > 1 else replace(runs[0], names=()))
-    one, other = pair
-    if one.names != other.names or not np.array_equal(one.starts, other.starts):
+    first, second = pair
+    if first.names != second.names or not np.array_equal(first.starts, second.starts):
         raise TableError(f"{base} and {new} hold different series; both must be on the same steps")
-    if not np.array_equal(one.labels, other.labels):
+    if not np.array_equal(first.labels, second.labels):
         raise TableError(f"{base} and {new} have different labels; both must be on the same steps")
     return score_pairs(pair, measures)

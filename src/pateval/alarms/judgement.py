@@ -59,8 +59,9 @@ class AlarmJudgement(Figures, TableResult):
     def _intervals(self, is_chosen: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return self.clock.times(self._joined("incidents")[is_chosen].reshape(-1, 2))
 
-    def _alarms_that_are(self, role: int) -> int:
-        return int(np.count_nonzero(self._joined("roles") == role))
+    @cached_property
+    def _role_counts(self) -> list[int]:
+        return np.bincount(self._joined("roles").ravel(), minlength=len(ROLES)).tolist()
 
     @cached_property
     def incidents(self) -> int:
@@ -92,25 +93,25 @@ class AlarmJudgement(Figures, TableResult):
         """Alarms, less those that are dropped, suppressed or set aside."""
         return self.first + self.repeat + self.false
 
-    @cached_property
+    @property
     def first(self) -> int:
         """Alarms that are the first of some incident."""
-        return self._alarms_that_are(FIRST)
+        return self._role_counts[FIRST]
 
-    @cached_property
+    @property
     def repeat(self) -> int:
         """Alarms that meet an incident without being its first."""
-        return self._alarms_that_are(REPEAT)
+        return self._role_counts[REPEAT]
 
-    @cached_property
+    @property
     def false(self) -> int:
         """Alarms that meet no incident."""
-        return self._alarms_that_are(FALSE)
+        return self._role_counts[FALSE]
 
-    @cached_property
+    @property
     def set_aside(self) -> int:
         """Alarms that meet nothing but incidents that were left out; they are in no other figure."""
-        return self._alarms_that_are(SET_ASIDE)
+        return self._role_counts[SET_ASIDE]
 
     @property
     def dropped(self) -> int:
@@ -426,10 +427,7 @@ class AlarmTable(TableResult):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, detector: str) -> AlarmJudgement:
-        for judgement in self.judgements:
-            if judgement.name == detector:
-                return judgement
-        raise KeyError(detector)
+        return {judgement.name: judgement for judgement in self.judgements}[detector]
 
     def __len__(self) -> int:
         return len(self.judgements)

@@ -17,19 +17,9 @@ from pateval.alarms.judgement import AlarmJudgement, AlarmTable
 from pateval.alarms.matching import Matching, Policy, match, observed_time
 from pateval.io import NoRowsError, ParquetFiles, Table, TableError, as_table, expand, guesses, read_table
 from pateval.io.source import missing_column, missing_places, names_in
+from pateval.time import dates
 from pateval.time.clocks import Duration, unit_nanoseconds
-from pateval.time.dates import (
-    ZONE_REMEDY,
-    MixedZonesError,
-    Times,
-    date_text,
-    has_zone,
-    is_day_first,
-    is_time,
-    require_zone,
-    time_numbers,
-    why_no_time,
-)
+from pateval.time.dates import Times
 from pateval.validation.arrays import binary_array, choice
 from pateval.validation.containers import to_numpy
 from pateval.validation.wording import InputError, InputTypeError, in_words, listed
@@ -116,10 +106,10 @@ def judge_alarms(
         reader.read_periods(period, "period"),
         reader.read_periods(ignore, "ignore"),
     ]
-    for one in lists:
-        if len(one.by_series) > 1:
-            raise ValueError(f"{one.where} must be of one series; pateval.judge_alarm_files judges several")
-    lists = [replace(one, names={"kind": one.names["kind"]} if "kind" in one.names else {}) for one in lists]
+    for intervals in lists:
+        if len(intervals.by_series) > 1:
+            raise ValueError(f"{intervals.where} must be of one series; pateval.judge_alarm_files judges several")
+    lists = [intervals.without_series() for intervals in lists]
     policy = Policy(early, delay, merge, cooldown)
     (judgement,) = _judged(lists, policy, within, time_unit, has_period=period is not None)
     return judgement
@@ -199,16 +189,16 @@ def judge_alarm_files(
         beside.read_periods(period, "period"),
         beside.read_periods(ignore, "ignore"),
     ]
-    if column is not None and not any(one.has_marks for one in lists):
+    if column is not None and not any(intervals.has_marks for intervals in lists):
         raise TableError(
             f"{in_words(column)} is to be ignored, and is neither a file of periods nor a column of "
-            f"{listed([one.where for one in lists[:-2]], 4)}; name one of these"
+            f"{listed([intervals.where for intervals in lists[:-2]], 4)}; name one of these"
         )
     policy = Policy(early, delay, merge, cooldown)
     judgements = _judged(lists, policy, within, time_unit, has_period=period is not None)
     if (period is not None or ignore is not None) and not judgements[0].observed_length:
         raise TableError(NOTHING_OBSERVED)
-    notes = [note for one in lists for note in one.notes]
+    notes = [note for intervals in lists for note in intervals.notes]
     return AlarmTable(judgements, by, tuple(dict.fromkeys(notes)))
 
 
@@ -223,7 +213,7 @@ def _alarm_lists(alarms: object, reader: ListReader) -> list[Intervals]:
         called = "alarms" if len(sources) == 1 else f"alarms {place}"
         read = reader.read(source, called, ("series", "detector"))
         lists.append(replace(read, stem=read.stem or read.where))
-    stems = [one.stem for one in lists if "detector" not in one.names]
+    stems = [intervals.stem for intervals in lists if "detector" not in intervals.names]
     twice = next((name for name in stems if stems.count(name) > 1), None)
     if twice is not None:
         raise TableError(f"two files of alarms are called {twice!r}; rename one, or name detectors in a column")
@@ -235,26 +225,28 @@ def _judged(
 ) -> tuple[AlarmJudgement, ...]:
     """A judgement per detector; the last of the lists are incidents, periods and what is ignored, the others alarms."""
     clock = common_clock(lists, time_unit)
-    number = np.result_type(*(one.bounds for one in lists))  # floats where some are
-    *alarms, incidents, periods, ignored = (replace(one, bounds=one.bounds.astype(number)) for one in lists)
+    number = np.result_type(*(intervals.bounds for intervals in lists))  # floats where some are
+    lists = [replace(intervals, bounds=intervals.bounds.astype(number)) for intervals in lists]
+    *alarms, incidents, periods, ignored = lists
     policy = clock.policy(policy)
     asked = None if within is None else clock.length(within, "within")
     detectors: dict[str, list[Intervals]] = {}
-    for one in alarms:
-        for name, own in (one.by_name("detector") if "detector" in one.names else {one.stem: one}).items():
-            detectors.setdefault(name, []).append(own)
+    for fired in alarms:
+        for detector, own in fired.by_name("detector", fired.stem).items():
+            detectors.setdefault(detector, []).append(own)
     parts: dict[str, list[Matching]] = {detector: [] for detector in detectors}
     for name in _series_names([*alarms, incidents], periods, ignored):
-        happened = incidents.of_series(name)
-        kinds = happened.names.get("kind")
-        fired = {
-            detector: np.concatenate([one.of_series(name).bounds for one in own]) for detector, own in detectors.items()
+        to_find = incidents.of_series(name)
+        bounds = {
+            detector: np.concatenate([fired.of_series(name).bounds for fired in own])
+            for detector, own in detectors.items()
         }
-        moments = np.concatenate([bounds.ravel() for bounds in (*fired.values(), happened.bounds)])
+        moments = np.concatenate([times.ravel() for times in (*bounds.values(), to_find.bounds)])
         period = periods.of_series(name).bounds if has_period else None
         observed = observed_time(period, ignored.of_series(name).bounds, moments)
-        for detector, bounds in fired.items():
-            parts[detector].append(match(bounds, happened.bounds, observed, policy, series=name, kinds=kinds))
+        for detector, fired_at in bounds.items():
+            kinds = to_find.names.get("kind")
+            parts[detector].append(match(fired_at, to_find.bounds, observed, policy, series=name, kinds=kinds))
     return tuple(
         AlarmJudgement(tuple(matchings), clock, policy, asked, has_period, detector)
         for detector, matchings in parts.items()
@@ -263,9 +255,9 @@ def _judged(
 
 def _series_names(events: Sequence[Intervals], periods: Intervals, ignored: Intervals) -> list[str | None]:
     """Names of all series; refuse lists that do not fit each other."""
-    naming = [one for one in events if len(one) and "series" in one.names]
-    silent = [one for one in events if len(one) and "series" not in one.names]
-    named = naming or [one for one in (periods, ignored) if "series" in one.names][:1]
+    naming = [intervals for intervals in events if len(intervals) and "series" in intervals.names]
+    silent = [intervals for intervals in events if len(intervals) and "series" not in intervals.names]
+    named = naming or [intervals for intervals in (periods, ignored) if "series" in intervals.names][:1]
     if not named:
         return [None]
     if silent:
@@ -273,7 +265,7 @@ def _series_names(events: Sequence[Intervals], periods: Intervals, ignored: Inte
             f"{named[0].where} names series, and {silent[0].where} does not; add a column 'series' there"
             f"{', or take it out' if naming else ''}"
         )
-    names = dict.fromkeys(name for one in named for name in one.by_series)
+    names = dict.fromkeys(name for intervals in named for name in intervals.by_series)
     require_observed(names, periods)
     return [*(names | periods.by_series)]
 
@@ -299,8 +291,10 @@ class Intervals:
         names = {role: column[rows] for role, column in self.names.items()}
         return replace(self, bounds=self.bounds[rows], names=names)
 
-    def by_name(self, role: str) -> dict[Any, Intervals]:
-        """The intervals of each name that a column has, names in order of appearance."""
+    def by_name(self, role: str, otherwise: str) -> dict[Any, Intervals]:
+        """The intervals of each name in a column, in order of appearance; all by another name where there is none."""
+        if role not in self.names:
+            return {otherwise: self}
         rows: dict[Any, list[int]] = {}
         for row, name in enumerate(self.names[role]):
             rows.setdefault(name, []).append(row)
@@ -309,13 +303,17 @@ class Intervals:
     @cached_property
     def by_series(self) -> dict[Any, Intervals]:
         """The intervals of each series; empty where no column tells series apart."""
-        return self.by_name("series") if "series" in self.names else {}
+        return self.by_name("series", "") if "series" in self.names else {}
 
     def of_series(self, name: str | None) -> Intervals:
         """The intervals of one series; all of them where no column tells series apart."""
         if "series" not in self.names:
             return self
         return self.by_series.get(name) or self.chosen(np.zeros(0, dtype=np.intp))
+
+    def without_series(self) -> Intervals:
+        """The intervals as if no column told series apart."""
+        return replace(self, names={role: column for role, column in self.names.items() if role != "series"})
 
 
 @dataclass(frozen=True)
@@ -333,7 +331,7 @@ class ListReader:
 
     def __post_init__(self) -> None:
         if self.time_zone is not None:
-            require_zone(self.time_zone)
+            dates.require_zone(self.time_zone)
         for role, name in vars(self).items():
             if role != "are_hints" and name is not None and not isinstance(name, str):
                 raise TypeError(f"{role} must be the name of a column; got {in_words(name)}")
@@ -387,13 +385,13 @@ class ListReader:
         stop = find("stop", guesses.STOPS) if self.stop is not None or start is not None else None
         start = start or find("time", _TIMES)
         if start is None:
-            dates = [column for column, kind in table.kinds().items() if kind == "time"]
-            if len(dates) != 1:
+            of_dates = [column for column, kind in table.kinds().items() if kind == "time"]
+            if len(of_dates) != 1:
                 raise TableError(
                     f"{where}: no column looks like the times of {name}; call one 'time', or two 'start' and 'stop', "
                     f"among {listed(list(table.columns), 20)}"
                 )
-            start = dates[0]
+            start = of_dates[0]
         starts, recorded = self._column_times(table, where, start)
         stops, also_recorded = self._column_times(table, where, stop or start)
         kind, kind_of_stop = recorded.kind_of_time, also_recorded.kind_of_time
@@ -402,7 +400,7 @@ class ListReader:
         bounds = np.stack([starts, stops], axis=1)
         _refuse_reversed(bounds, where, "row", 1)
         notes = table.notes
-        if is_day_first(guesses.first_value(table, start)):
+        if dates.is_day_first(guesses.first_value(table, start)):
             notes = (*notes, f"{where}: dates in {start!r} are taken as day.month.year")
         names = {}
         for role in roles:
@@ -432,14 +430,15 @@ class ListReader:
     def _numbers(self, values: npt.NDArray[Any], where: str) -> tuple[Times, Intervals]:
         """Times as numbers, and what kind of time they are."""
         try:
-            numbers, unit = time_numbers(values, zone=self.time_zone)
+            numbers, unit = dates.time_numbers(values, zone=self.time_zone)
             return numbers, recorded_times(where, None if unit is None else values, self.time_zone)
-        except MixedZonesError as error:
+        except dates.MixedZonesError as error:
             raise TableError(f"{where}: {error.in_rows(lambda place: place + 1)}") from error
         except (TypeError, ValueError):
-            place = next((place for place, value in enumerate(values.tolist()) if not is_time(value)), 0)
+            place = next((place for place, value in enumerate(values.tolist()) if not dates.is_time(value)), 0)
             shown = in_words(values.tolist()[place])
-            raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why_no_time(shown)}") from None
+            why = dates.why_no_time(shown)
+            raise TableError(f"{where}: {shown}, number {place + 1} of {values.size}, {why}") from None
 
 
 def _is_table(source: object) -> bool:
@@ -462,25 +461,27 @@ def require_observed(series: Iterable[str | None], periods: Intervals) -> None:
         raise TableError(f"{periods.where}: series {absent!r} is not there; say when it was observed")
 
 
-def recorded_times(where: str, dates: npt.NDArray[Any] | None, time_zone: str | None = None) -> Intervals:
-    """No interval, but the kind of time that others must have: that of some dates, or numbers for None."""
-    if dates is None:
+def recorded_times(where: str, given: npt.NDArray[Any] | None, time_zone: str | None = None) -> Intervals:
+    """No interval, but the kind of time that others must have: that of given dates, or numbers for None."""
+    if given is None:
         return Intervals(where, kind_of_time=_NUMBERS)
-    kind = _DATES_WITH_ZONE if time_zone is not None or has_zone(dates) else _DATES
-    return Intervals(where, kind_of_time=kind, example=date_text(dates))
+    kind = _DATES_WITH_ZONE if time_zone is not None or dates.has_zone(given) else _DATES
+    return Intervals(where, kind_of_time=kind, example=dates.date_text(given))
 
 
 def common_clock(lists: Sequence[Intervals], time_unit: str | None) -> AlarmClock:
     """Find the clock that several lists are on; refuse lists that are on different ones."""
-    known = [one for one in lists if one.kind_of_time]
-    for one in known[1:]:
-        if one.kind_of_time != known[0].kind_of_time:
-            pair = sorted([known[0], one], key=lambda one: one.kind_of_time == _DATES)
-            what = [f"{one.where} has {one.kind_of_time}{f' ({one.example})' if one.example else ''}" for one in pair]
-            remedy = f", so that nobody knows how they lie to each other; {ZONE_REMEDY}"
-            if _NUMBERS in (one.kind_of_time, known[0].kind_of_time):
-                remedy = "; write all times alike"
-            raise TableError(f"{what[0]}, and {what[1]}{remedy}")
+    known = [intervals for intervals in lists if intervals.kind_of_time]
+    for other in known[1:]:
+        kinds = known[0].kind_of_time, other.kind_of_time
+        if kinds[0] != kinds[1]:
+            first, second = (
+                f"{intervals.where} has {intervals.kind_of_time}"
+                f"{f' ({intervals.example})' if intervals.example else ''}"
+                for intervals in sorted([known[0], other], key=lambda intervals: intervals.kind_of_time == _DATES)
+            )
+            remedy = f", so that nobody knows how they lie to each other; {dates.ZONE_REMEDY}"
+            raise TableError(f"{first}, and {second}{'; write all times alike' if _NUMBERS in kinds else remedy}")
     kind = known[0].kind_of_time if known else ""
     if time_unit is not None and kind in ("", _NUMBERS):
         return AlarmClock(unit_nanoseconds(time_unit, "time_unit"))

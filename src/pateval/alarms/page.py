@@ -70,13 +70,13 @@ def write_page(table: AlarmTable, path: str | os.PathLike[str], *, sliders: Sequ
 def page_data(table: AlarmTable, sliders: Sequence[Slider] = ()) -> dict[str, Any]:
     """What the script of the page is given."""
     parts = [part for judged in table.judgements for part in judged.parts]
-    steps = [one for frontier, _ in sliders for one in frontier.steps.series]
+    steps = [series for frontier, _ in sliders for series in frontier.steps.series]
     clock = table.judgements[0].clock
-    arrays = [one.times for one in steps]
+    arrays = [series.times for series in steps]
     for part in parts:
         arrays += [part.incidents, part.alarms, part.observed.starts, part.observed.stops]
     axis = _Axis(arrays, clock)
-    is_small = sum(one.times.size for one in steps) <= _MOST_STEPS
+    is_small = sum(series.times.size for series in steps) <= _MOST_STEPS
     tables = [table.table()] if len(table) > 1 and not sliders else []
     if tables and table.difference is not None:
         tables.append(table.difference.table(clock))

@@ -74,7 +74,7 @@ class ScoredSteps:
     @cached_property
     def observed(self) -> Fraction:
         """Length of observed time, exact."""
-        return sum((Fraction(one.observed.length) for one in self.series), Fraction(0))
+        return sum((Fraction(steps.observed.length) for steps in self.series), Fraction(0))
 
     @property
     def days(self) -> float:
@@ -84,12 +84,12 @@ class ScoredSteps:
     def judge(self, threshold: float, within: Number | None = None) -> AlarmJudgement:
         """Judge the alarms at a threshold."""
         name = f"{self.name} >= {threshold:.6g}" if math.isfinite(threshold) else f"{self.name}, never"
-        parts = tuple(one.judge(threshold, self.policy) for one in self.series)
+        parts = tuple(steps.judge(threshold, self.policy) for steps in self.series)
         return AlarmJudgement(parts, self.clock, self.policy, within, name=name)
 
     def joined(self, name: str) -> Any:
         """What is known of each step, of all series one after the other."""
-        return np.concatenate([getattr(one, name) for one in self.series])
+        return np.concatenate([getattr(steps, name) for steps in self.series])
 
     @cached_property
     def thresholds(self) -> FloatArray:
@@ -100,7 +100,7 @@ class ScoredSteps:
     @property
     def lowest_candidate(self) -> int:
         """Rank of the lowest threshold that does not flag every step."""
-        return 0 if any((one.scores == -np.inf).any() for one in self.series) else 1
+        return 0 if any((steps.scores == -np.inf).any() for steps in self.series) else 1
 
     def ranks(self, scores: FloatArray) -> IntArray:
         """Places of scores among the thresholds; `NEVER` where a score is missing."""
@@ -115,21 +115,21 @@ class ScoredSteps:
     def levels(self) -> AlarmLevels:
         """What happens at which rank of the thresholds."""
         ranks, times = self.ranks(self.joined("scores")), self.joined("times")
-        sizes = [one.times.size for one in self.series]
+        sizes = [steps.times.size for steps in self.series]
         series = np.repeat(np.arange(len(sizes)), sizes)
         merge: Any = whole_lengths(self.policy, times, times).merge
         bridges = bridge_levels(ranks, self.joined("is_parted"), times, series, merge)
         covers = np.maximum(ranks, np.minimum(np.append(NEVER, bridges[:-1]), bridges))
         windows, offset = [], 0
-        for one in self.series:
-            size = one.times.size
-            limits: Any = whole_lengths(self.policy, one.times, one.incidents)
-            first = np.searchsorted(one.times, one.incidents[:, 0] - limits.early, side="left")
-            last = np.searchsorted(one.times, one.incidents[:, 1] + limits.delay, side="right") - 1
-            has_neighbours = (first <= last) | ((last >= 0) & (first < size))
-            is_counted = one.observed.first_moments(one.incidents)[1]
+        for steps in self.series:
+            times, incidents = steps.times, steps.incidents
+            limits: Any = whole_lengths(self.policy, times, incidents)
+            first = np.searchsorted(times, incidents[:, 0] - limits.early, side="left")
+            last = np.searchsorted(times, incidents[:, 1] + limits.delay, side="right") - 1
+            has_neighbours = (first <= last) | ((last >= 0) & (first < times.size))
+            is_counted = steps.observed.first_moments(incidents)[1]
             windows.append((first + offset, last + offset, has_neighbours, is_counted))
-            offset += size
+            offset += times.size
         return AlarmLevels(
             ranks, self.thresholds.size, covers, bridges, *map(np.concatenate, zip(*windows, strict=True))
         )
@@ -147,11 +147,12 @@ def scored_steps(
     series = []
     for part in recording.parts():
         series_name = part.names[0] if part.names else None
-        series.append(_series_steps(part, series_name, None if incidents is None else incidents[series_name]))
-    counted = tuple(one for one in series if one is not None)
-    if not counted:
+        steps = _series_steps(part, series_name, None if incidents is None else incidents[series_name])
+        if steps is not None:
+            series.append(steps)
+    if not series:
         raise TableError(NOTHING_OBSERVED)
-    return ScoredSteps(counted, clock, clock.policy(policy), name)
+    return ScoredSteps(tuple(series), clock, clock.policy(policy), name)
 
 
 def incidents_by_series(incidents: Intervals, names: tuple[str, ...]) -> dict[str | None, Intervals]:
@@ -209,8 +210,8 @@ def _series_steps(recording: Recording, name: str | None, incidents: Intervals |
 
 def _run_times(is_marked: BoolArray, times: Times, is_parted: BoolArray) -> Times:
     """Runs of marked steps, from the time of the first to that of the last; a hole parts them."""
-    found = find_events(is_marked, cuts=np.flatnonzero(is_parted)[1:])
-    return np.stack([times[found.starts], times[found.stops - 1]], axis=1)
+    events = find_events(is_marked, cuts=np.flatnonzero(is_parted)[1:])
+    return np.stack([times[events.starts], times[events.stops - 1]], axis=1)
 
 
 def read_scored_steps(
@@ -234,7 +235,7 @@ def read_scored_steps(
     given = None if incidents is None else reader.read(incidents, "incidents", OF_INCIDENTS)
     periods = None if period is None else reader.read_periods(period, "period")
     ignored = reader.read_periods(ignore, "ignore")
-    lists = [one for one in (given, periods, ignored) if one is not None]
+    lists = [intervals for intervals in (given, periods, ignored) if intervals is not None]
     tables = [read_table(path) if given is None else _unlabelled(read_table(path)) for path in expand(list(files))]
     plan = make_plan(tables, reading if given is None else replace(reading, label=_NO_LABELS))
     notes = [note for note in plan.notes if given is None or _NO_LABELS not in note]
@@ -259,11 +260,11 @@ def read_scored_steps(
 
 def _recording(item: ScoredSeries, missing: str, max_gap: str | None) -> Recording:
     """The series, by name where a column has names, on its clock; numbers of no unit are a clock, too."""
-    found = item.recording(missing=missing, max_gap=max_gap).as_given()  # as incidents are
-    found = replace(found, names=() if item.layout.series is None else (item.series,))
-    if found.clock is None and item.times is not None:
-        return replace(found, clock=read_clock(item.times, len(found.labels), np.zeros(1, dtype=np.intp)))
-    return found
+    recording = item.recording(missing=missing, max_gap=max_gap).as_given()  # as incidents are
+    recording = replace(recording, names=() if item.layout.series is None else (item.series,))
+    if recording.clock is None and item.times is not None:
+        return replace(recording, clock=read_clock(item.times, len(recording.labels), np.zeros(1, dtype=np.intp)))
+    return recording
 
 
 def looks_like_scores(path: str | os.PathLike[str]) -> bool:
