@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pateval.alarms.judgement import AlarmTable
 
 _POLICY = ("early", "delay", "merge", "cooldown")
+_COLUMNS = ("label", "series", "detector", "time", "time_unit", "time_zone", "sort")
 _TABLES = ("stop", "series", "detector", "kind", "time_unit", "time_zone")
 
 
@@ -81,7 +82,7 @@ def command(
     else:
         sliders, table = _of_scores(files, incidents, settings)
         asked = settings["budget"] is not None or settings["threshold"] is not None
-        result.emit(lambda style, width: _rendered([one for one, _ in sliders], table, asked, style, width))
+        result.emit(lambda style, width: _rendered([frontier for frontier, _ in sliders], table, asked, style, width))
     if settings["figure"] is not None:
         _draw(sliders, settings["figure"])
     if report is not None:
@@ -121,8 +122,7 @@ def _of_scores(
 
     ignore = settings["ignore"]
     is_file = ignore is not None and Path(ignore).exists()
-    names = ("label", "series", "detector", "time", "time_unit", "time_zone", "sort")
-    columns = {name: settings[name] for name in names}
+    columns = {name: settings[name] for name in _COLUMNS}
     reading = Reading(score=options.score_columns(settings["score"]), ignore=None if is_file else ignore, **columns)
     steps, notes = read_scored_steps(
         files,
@@ -136,15 +136,15 @@ def _of_scores(
     budgets, threshold = options.split(settings["budget"]) or [], settings["threshold"]
     # At a threshold that is given nothing is looked for: with a cooldown that could take hours.
     is_judged_only = threshold is not None and not budgets and settings["figure"] is None
-    chosen, judgements = [], []
-    for one in steps:
-        frontier = AlarmFrontier((), {}, one) if is_judged_only else frontier_of(one, budgets)
+    sliders, judgements = [], []
+    for scored in steps:
+        frontier = AlarmFrontier((), {}, scored) if is_judged_only else frontier_of(scored, budgets)
         # Above all scores nothing is flagged: that is what is left where no threshold keeps a budget.
-        found = frontier.thresholds.values() if budgets else [row.threshold for row in frontier.rows]
-        level = next((level for level in (threshold, *found) if level is not None), math.inf)
-        chosen.append((frontier, level))
+        levels = frontier.thresholds.values() if budgets else [row.threshold for row in frontier.rows]
+        level = next((level for level in (threshold, *levels) if level is not None), math.inf)
+        sliders.append((frontier, level))
         judgements.append(frontier.judge(level, within=settings["within"]))
-    return chosen, AlarmTable(tuple(judgements), settings["by"])
+    return sliders, AlarmTable(tuple(judgements), settings["by"])
 
 
 def _draw(sliders: list[tuple[AlarmFrontier, float]], figure: Path) -> None:
@@ -163,14 +163,15 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, st
     from pateval.output.harmless import visible
     from pateval.output.text_table import render
 
-    shown = [one for one in frontiers if one.rows or one.thresholds or not asked]
+    shown = [frontier for frontier in frontiers if frontier.rows or frontier.thresholds or not asked]
     if style == "json":
-        found = {"frontiers": [one.to_dict() for one in frontiers], **table.to_dict()}
-        return json.dumps(found, ensure_ascii=False, allow_nan=False)
+        content = {"frontiers": [frontier.to_dict() for frontier in frontiers], **table.to_dict()}
+        return json.dumps(content, ensure_ascii=False, allow_nan=False)
     if style == "table":
-        names = [f"{visible(one.steps.name)}\n" if len(shown) > 1 else "" for one in shown]
-        tables = [f"{name}{one.text(width)}" for name, one in zip(names, shown, strict=True)]
-        return "\n\n".join([*tables, *([table.text(width)] if asked else [])])
+        blocks = [frontier.text(width) for frontier in shown]
+        if len(shown) > 1:
+            blocks = [f"{visible(one.steps.name)}\n{text}" for one, text in zip(shown, blocks, strict=True)]
+        return "\n\n".join([*blocks, *([table.text(width)] if asked else [])])
     if not shown:
         return table.rendered(style)
     columns: list[str] = []
@@ -189,15 +190,15 @@ def _observed(first: str | None, last: str | None, period: str | None) -> object
                 "say when things were observed with --period, or with --from and --to, not with both"
             )
         return period
-    if (first is None) != (last is None):
-        raise click.UsageError("--from and --to go together")
-    if first is None or last is None:
+    if first is None and last is None:
         return None
-    return [tuple(_time(text) for text in (first, last))]
+    if first is None or last is None:
+        raise click.UsageError("--from and --to go together")
+    return [(_time(first), _time(last))]
 
 
 def _time(text: str) -> Any:
     try:
-        return float(text) if not text.isdecimal() else int(text)
+        return int(text) if text.isdecimal() else float(text)
     except ValueError:
         return text
