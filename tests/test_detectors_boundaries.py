@@ -86,7 +86,7 @@ def steps_of(recipe: Any, scaling: Any) -> np.ndarray:
 def test_every_series_contributes_training_windows_and_none_crosses_a_boundary(name: str) -> None:
     detector = make(name, **settings(name))
     recipe = detector.plan(numbered(), boundaries=STARTS)
-    steps = steps_of(recipe, detector._fitted.scaling)
+    steps = steps_of(recipe, detector._scaling)
     owner = np.searchsorted(STARTS, steps, side="right") - 1
     assert (owner == owner[:, :1]).all()
     assert set(owner[:, 0]) == {0, 1, 2}
@@ -97,7 +97,7 @@ def test_every_series_contributes_training_windows_and_none_crosses_a_boundary(n
 def test_the_end_of_each_series_is_held_out(name: str) -> None:
     detector = make(name, **settings(name, validation_share=0.2))
     recipe = detector.plan(numbered(), boundaries=STARTS)
-    used = steps_of(recipe, detector._fitted.scaling)
+    used = steps_of(recipe, detector._scaling)
     for number, (start, length) in enumerate(zip(STARTS, LENGTHS, strict=True)):
         whole = length // 10
         held = max(1, round(0.2 * whole))

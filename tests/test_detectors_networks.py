@@ -237,10 +237,10 @@ def test_anomaly_transformer_score_is_error_times_a_softmax_over_the_window() ->
     )
     train = np.random.default_rng(0).normal(size=(100, 2))
     detector = AnomalyTransformer(settings).fit(train)
-    assert detector._fitted is not None
-    windows = torch.from_numpy(detector._fitted.scaling(train).astype(np.float32)).view(10, 10, 2)
+    assert detector._scaling is not None
+    windows = torch.from_numpy(detector._scaling(train).astype(np.float32)).view(10, 10, 2)
     with torch.no_grad():
-        reconstruction, associations = detector._fitted.model(windows)
+        reconstruction, associations = detector._model(windows)
     expected = []
     for index in range(10):
         discrepancy = sum(association_discrepancy(s[index], p[index]).mean(dim=0) for s, p in associations)
@@ -404,11 +404,11 @@ def test_usad_second_decoder_gets_both_gradients() -> None:
 def test_usad_score_is_half_of_each_error_per_step() -> None:
     train = np.random.default_rng(0).normal(size=(40, 3))
     detector = USAD(USADSettings(epochs=1, device="cpu")).fit(train)
-    assert detector._fitted is not None
-    x = torch.from_numpy(detector._fitted.scaling(train).astype(np.float32))
+    assert detector._scaling is not None
+    x = torch.from_numpy(detector._scaling(train).astype(np.float32))
     rows = x.view(8, 15)
     with torch.no_grad():
-        a, c = detector._fitted.model(rows)
+        a, c = detector._model(rows)
     expected = (0.5 * (rows - a) ** 2 + 0.5 * (rows - c) ** 2).view(40, 3).mean(dim=1)
     np.testing.assert_allclose(detector.score(train), expected.numpy(), rtol=1e-5)
 

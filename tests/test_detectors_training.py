@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from pateval.detectors.deep import Windows, in_batches
 from pateval.detectors.devices import choose_device, make_optimizer, seeded, set_learning_rate
 from pateval.detectors.presets import preset_settings
 from pateval.detectors.reconstruction import Transformer, TransformerSettings, draw_as_published
-from pateval.detectors.training import Epoch, Recipe, run, visiting_order
+from pateval.detectors.training import Epoch, Recipe, TrainingRecord, run_together, visiting_order
 from pateval.detectors.windows import Scaling
 
 torch.set_num_threads(1)
@@ -74,6 +75,11 @@ def toy(values: list[tuple[float, ...]] | None = None, *, seen: list[Tensor] | N
         order=changes.pop("order", "generator"),
     )
     return Recipe(**{**defaults, "settings": settings, **changes})
+
+
+def run(recipe: Recipe, **changes: Any) -> TrainingRecord:
+    (record,) = run_together([dataclasses.replace(recipe, **changes)])
+    return record
 
 
 def test_every_window_is_visited_once_per_epoch_in_one_fixed_order() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,14 +17,13 @@ from torch import Tensor, nn
 
 from pateval.detectors.base import Detector, SelectingSettings
 from pateval.detectors.devices import choose_device, cpu_threads, scoring, seeded
-from pateval.detectors.training import Epoch, Progress, Recipe, TrainingJob, TrainingRecord, run_together
+from pateval.detectors.training import Epoch, Progress, Recipe, TrainingRecord, run_together
 from pateval.detectors.windows import (
     Boundaries,
     FloatMatrix,
     Scaling,
     lay_last,
     lay_tiles,
-    require_steps,
     series_matrix,
     tile_starts,
     window_starts,
@@ -41,7 +39,6 @@ class Windows:
     """
 
     def __init__(self, series: Tensor, window: int, starts: Starts) -> None:
-        require_steps(series.shape[0], window)
         self._view = series.unfold(0, window, 1).transpose(1, 2)
         self._starts = torch.from_numpy(np.ascontiguousarray(starts)).to(series.device)
 
@@ -82,15 +79,6 @@ def split_windows(starts: list[Starts], share: float, *, overlap: int, stride: i
     return np.concatenate(train), np.concatenate(held_out or [np.empty(0, dtype=np.intp)])
 
 
-@dataclass(slots=True)
-class Fitted:
-    """What a deep detector needs to score: the network, the scaling of its input, the device."""
-
-    model: Any
-    scaling: Scaling
-    device: torch.device
-
-
 class DeepDetector(Detector):
     """A detector with a network; ``training_`` says, after ``fit``, what training did and whether it collapsed."""
 
@@ -102,7 +90,7 @@ class DeepDetector(Detector):
         # The settings, with the values of their variant in place of None.
         self.chosen: Any = self.settings.with_variant()
         self.training_: TrainingRecord | None = None
-        self._fitted: Fitted | None = None
+        self._model: Any = None  # the network, on the device
 
     @property
     def history_(self) -> tuple[Epoch, ...]:
@@ -140,9 +128,12 @@ class DeepDetector(Detector):
         device = choose_device(self.chosen.device)
         scaling, windows, held_out = self.cut(train, device, **data)
         with seeded(self.chosen.seed, device):
-            model = self.network(scaling.features).to(device)
-        self._fitted = Fitted(model, scaling, device)
-        return self.recipe(model, windows, held_out)
+            self._model = self.network(scaling.features).to(device)
+        self._scaling = scaling
+        recipe = self.recipe(self._model, windows, held_out)
+        settings = dataclasses.asdict(self.settings)
+        recipe.made_with = (settings, data.get("boundaries"), data.get("test_boundaries"))
+        return recipe
 
     def cut(
         self,
@@ -160,7 +151,7 @@ class DeepDetector(Detector):
         """
         chosen, window = self.chosen, self.chosen.window
         selects = isinstance(chosen, SelectingSettings)
-        if test is not None and not selects:
+        if not selects and test is not None:
             raise ValueError("this detector keeps its last weights: there is nothing that test data could choose")
         if selects and chosen.select_on_test and test is None:
             raise ValueError("select_on_test=True needs fit(train, test=...)")
@@ -172,22 +163,21 @@ class DeepDetector(Detector):
         starts = window_starts(len(matrix), window, self.stride, boundaries=boundaries, name="train")
         scaling = self.scale(matrix)
         series = self._on_device(matrix, scaling, device)
-        if not selects:
-            return scaling, Windows(series, window, np.concatenate(starts)), None
-        if test is not None:
-            other = self._matrix(test, "test", scaling.features)
-            chooses = np.concatenate(window_starts(len(other), window, window, boundaries=test_boundaries, name="test"))
-            held_out = Windows(self._on_device(other, scaling, device), window, chooses)
-            return scaling, Windows(series, window, np.concatenate(starts)), held_out
-        # Windows that overlap the held-out ones are left out, so that nothing is seen on both sides.
-        mine, last = split_windows(
-            starts, chosen.validation_share, overlap=(window - 1) // self.stride, stride=max(1, window // self.stride)
-        )
-        if not len(last):
-            raise ValueError(
-                f"train must hold at least two windows of {window} steps: the last is held out; got {len(mine)}"
-            )
-        return scaling, Windows(series, window, mine), Windows(series, window, last)
+        if selects and test is None:
+            # Windows that overlap the held-out ones are left out, so that nothing is seen on both sides.
+            overlap, stride = (window - 1) // self.stride, max(1, window // self.stride)
+            mine, last = split_windows(starts, chosen.validation_share, overlap=overlap, stride=stride)
+            if not len(last):
+                raise ValueError(
+                    f"train must hold at least two windows of {window} steps: the last is held out; got {len(mine)}"
+                )
+            return scaling, Windows(series, window, mine), Windows(series, window, last)
+        windows = Windows(series, window, np.concatenate(starts))
+        if test is None:
+            return scaling, windows, None
+        other = self._matrix(test, "test", scaling.features)
+        last = np.concatenate(window_starts(len(other), window, window, boundaries=test_boundaries, name="test"))
+        return scaling, windows, Windows(self._on_device(other, scaling, device), window, last)
 
     def _matrix(self, values: object, name: str = "values", features: int | None = None) -> FloatMatrix:
         matrix = series_matrix(values, name, features=features)
@@ -247,16 +237,15 @@ class DeepDetector(Detector):
 
         See :mod:`pateval.detectors.windows` for the steps after the last whole tile and before the first whole window.
         """
-        ready: Fitted = self.fitted(self._fitted)
-        window = self.chosen.window
-        matrix = self._matrix(values, features=ready.scaling.features)
-        series = self._on_device(matrix, ready.scaling, ready.device)
+        scaling = self.fitted(self._scaling)
+        model, window = self._model, self.chosen.window
+        matrix = self._matrix(values, features=scaling.features)
+        series = self._on_device(matrix, scaling, next(model.parameters()).device)
         rows = self.batch_rows(matrix.shape[1])
 
         def scores(starts: Starts) -> npt.NDArray[Any]:
             windows = Windows(series, window, starts)
-            found = in_batches(ready.model, lambda part: self.window_scores(ready.model, part), windows, rows)
-            return found.cpu().numpy()
+            return in_batches(model, lambda part: self.window_scores(model, part), windows, rows).cpu().numpy()
 
         with cpu_threads(1 if self.one_thread else None):
             if self.tile_steps is not None:
@@ -279,18 +268,10 @@ def fit_together(
     Each ends as its own ``fit`` would leave it. ``progress`` and ``checkpoints`` hold one for each detector; ``train``
     and ``data`` (boundaries, test, test_boundaries) are those of `DeepDetector.fit`.
     """
-    count = len(detectors)
-    shows, files = progress or [None] * count, checkpoints or [None] * count
+    nothing = [None] * len(detectors)
     with cpu_threads(1 if any(detector.one_thread for detector in detectors) else None):
-        jobs = [
-            TrainingJob(
-                detector.plan(train, **data),
-                show,
-                file,
-                settings=(dataclasses.asdict(detector.settings), data.get("boundaries"), data.get("test_boundaries")),
-                graph=getattr(detector.settings, "cuda_graph", False),
-            )
-            for detector, show, file in zip(detectors, shows, files, strict=True)
-        ]
-        for detector, record in zip(detectors, run_together(jobs), strict=True):
+        recipes = [detector.plan(train, **data) for detector in detectors]
+        for recipe, show, file in zip(recipes, progress or nothing, checkpoints or nothing, strict=True):
+            recipe.progress, recipe.checkpoint = show, file
+        for detector, record in zip(detectors, run_together(recipes), strict=True):
             detector.training_ = record

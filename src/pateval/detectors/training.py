@@ -1,9 +1,9 @@
 """The one training loop of the deep detectors.
 
 The data stay on the device and a batch is an index into them: there is no data loader. Everything that differs from
-detector to detector is in its :class:`Recipe`; :func:`run` does the rest: order of batches, progress, validation,
-early stop, best weights, checkpoint and resume. :func:`run_together` trains several at once, step by step in turn: on a
-GPU each has a stream of its own, so that networks too small to fill the device share it; the numbers are the same.
+detector to detector is in its :class:`Recipe`; :func:`run_together` does the rest: order of batches, progress,
+validation, early stop, best weights, checkpoint and resume. It trains several at once, step by step in turn: on a GPU
+each has a stream of its own, so that networks too small to fill the device share it; the numbers are the same.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Recipe:
     # One optimiser step on a batch of windows; returns the loss as a detached scalar tensor.
     step: Callable[[Tensor], Tensor]
     # Those of the detector: batch_size and epochs (the last, shorter batch of an epoch is used too); where they are
-    # there, patience (stop after so many epochs without new weights to keep), order_seed and order (visiting_order).
+    # there, patience (stop after so many epochs without new weights to keep), order_seed and order (visiting_order),
+    # and cuda_graph (replay the optimiser step as a CUDA graph; no effect on a CPU).
     settings: Any
     # Values to be small, computed after each epoch. The weights kept are those after which no value was worse than its
     # best; without it the last weights are kept.
@@ -87,6 +88,12 @@ class Recipe:
     extra: Mapping[str, Any] = field(default_factory=dict)
     # Returns, for some windows, what is to be reproduced and what comes out: shows whether the network is alive.
     reconstruct: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None
+    progress: Progress | None = None
+    # File that holds the state after an epoch, written every few seconds and when the progress callback raises. If it
+    # is there, training goes on from it; the result is the same as of an uninterrupted training. It is left in place at
+    # the end: a second call then returns at once.
+    checkpoint: str | Path | None = None
+    made_with: object = None  # what decides the result: a checkpoint of other settings or other data is refused
 
     def measure(self) -> Reconstruction | None:
         """Measure what the network reproduces of a fixed sample of its windows; None where it reconstructs nothing."""
@@ -197,20 +204,6 @@ def visiting_order(count: int, seed: int | None, order: str = "generator") -> np
     return np.random.default_rng(seed).permutation(count)
 
 
-@dataclass(slots=True)
-class TrainingJob:
-    """One training of several."""
-
-    recipe: Recipe
-    progress: Progress | None = None
-    # File that holds the state after an epoch, written every few seconds and when the progress callback raises. If it
-    # is there, training goes on from it; the result is the same as of an uninterrupted training. It is left in place at
-    # the end: a second call then returns at once.
-    checkpoint: str | Path | None = None
-    settings: object = None  # what the checkpoint was made with: one of other settings or other data is refused
-    graph: bool = False  # replay the optimiser step as a CUDA graph; no effect on a CPU
-
-
 class Checkpoint:
     """The state of a training between two epochs, on disk: what was interrupted goes on as if nothing had happened.
 
@@ -219,9 +212,9 @@ class Checkpoint:
     seconds at most, where a training may take hours.
     """
 
-    def __init__(self, job: TrainingJob) -> None:
-        self._recipe, self._settings = job.recipe, job.settings
-        self._path = None if job.checkpoint is None else Path(job.checkpoint)
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._path = None if recipe.checkpoint is None else Path(recipe.checkpoint)
         self._saved = time.monotonic()
 
     def _fingerprint(self) -> str:
@@ -231,16 +224,12 @@ class Checkpoint:
             float(windows[first : first + _FINGERPRINT_ROWS][:, 0].double().sum())
             for first in range(0, len(windows), _FINGERPRINT_ROWS)
         )
-        return f"{self._settings!r} {len(windows)} {tuple(windows[0:1].shape)} {total!r}"
+        return f"{self._recipe.made_with!r} {len(windows)} {tuple(windows[0:1].shape)} {total!r}"
 
-    def save_now_and_then(self, record: TrainingRecord, weights: Weights | None) -> None:
-        """Write the state if the last file is some seconds old."""
-        if time.monotonic() - self._saved >= _SECONDS_BETWEEN_CHECKPOINTS:
-            self.save(record, weights)
-
-    def save(self, record: TrainingRecord, weights: Weights | None) -> None:
-        """Write the state and the weights to keep, atomically."""
-        if self._path is None:
+    def save(self, record: TrainingRecord, weights: Weights | None, *, at_once: bool = True) -> None:
+        """Write the state and the weights to keep, atomically: at once, or if the last file is some seconds old."""
+        is_due = at_once or time.monotonic() - self._saved >= _SECONDS_BETWEEN_CHECKPOINTS
+        if self._path is None or not is_due:
             return
         recipe = self._recipe
         content = {
@@ -289,36 +278,18 @@ class Checkpoint:
         return content["weights"]
 
 
-def run(recipe: Recipe, **options: Any) -> TrainingRecord:
-    """Train one recipe; the options are the other attributes of :class:`TrainingJob`."""
-    return run_together([TrainingJob(recipe, **options)])[0]
-
-
-def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
+def run_together(recipes: Sequence[Recipe]) -> list[TrainingRecord]:
     """Train several recipes on one device, one optimiser step of each in turn; the weights to keep are left in them.
 
-    On a GPU each recipe has a stream of its own. The recipes share nothing, so that each result is that of training it
-    alone.
-
-    Warns
-    -----
-    CollapsedTrainingWarning
-        If a network learned nothing.
-
-    Raises
-    ------
-    FloatingPointError
-        If a training loss is no longer finite.
-    ValueError
-        If a checkpoint belongs to other settings or data.
+    The recipes share nothing, so that each result is that of training it alone.
     """
-    if len(jobs) > _MAX_SIDE_BY_SIDE:
-        return run_together(jobs[:_MAX_SIDE_BY_SIDE]) + run_together(jobs[_MAX_SIDE_BY_SIDE:])
-    device = jobs[0].recipe.windows.device
-    streams = _streams(len(jobs), device)
+    if len(recipes) > _MAX_SIDE_BY_SIDE:
+        return run_together(recipes[:_MAX_SIDE_BY_SIDE]) + run_together(recipes[_MAX_SIDE_BY_SIDE:])
+    device = recipes[0].windows.device
+    streams = _streams(len(recipes), device)
     records: dict[int, TrainingRecord] = {}
     with deterministic_kernels():
-        trainings = {number: _steps(job) for number, job in enumerate(jobs)}
+        trainings = {number: _steps(recipe) for number, recipe in enumerate(recipes)}
         while trainings:
             for number in list(trainings):
                 with streams[number]():
@@ -334,7 +305,7 @@ def run_together(jobs: Sequence[TrainingJob]) -> list[TrainingRecord]:
             warnings.warn(
                 f"the training collapsed: {'; '.join(record.collapse)}", CollapsedTrainingWarning, stacklevel=3
             )
-    return [records[number] for number in range(len(jobs))]
+    return [records[number] for number in range(len(recipes))]
 
 
 def _streams(count: int, device: torch.device) -> list[Callable[[], contextlib.AbstractContextManager[Any]]]:
@@ -347,14 +318,14 @@ def _streams(count: int, device: torch.device) -> list[Callable[[], contextlib.A
     return [functools.partial(torch.cuda.stream, stream) for stream in streams]
 
 
-def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
+def _steps(recipe: Recipe) -> Generator[None, None, TrainingRecord]:
     """Train, pausing after each optimiser step."""
-    recipe, settings = job.recipe, job.recipe.settings
-    device = recipe.windows.device
-    saved = Checkpoint(job)
+    settings, device = recipe.settings, recipe.windows.device
+    saved = Checkpoint(recipe)
     record = TrainingRecord(device=torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu")
     weights = saved.restore(record)
-    step = GraphStep(recipe.step, settings.batch_size) if job.graph and device.type == "cuda" else recipe.step
+    captures = getattr(settings, "cuda_graph", False) and device.type == "cuda"
+    step = GraphStep(recipe.step, settings.batch_size) if captures else recipe.step
     patience = getattr(settings, "patience", None)
     for number in range(len(record.history) + 1, settings.epochs + 1):
         if patience is not None and number - 1 - record.kept_epoch >= patience:
@@ -366,10 +337,10 @@ def _steps(job: TrainingJob) -> Generator[None, None, TrainingRecord]:
         recipe.end(number, epoch.validation)
         if number == 1:
             record.first = recipe.measure()
-        saved.save_now_and_then(record, weights)
-        if job.progress is not None:
+        saved.save(record, weights, at_once=False)
+        if recipe.progress is not None:
             try:
-                job.progress(epoch)
+                recipe.progress(epoch)
             except BaseException:
                 # Whoever interrupts here wants to go on from here.
                 saved.save(record, weights)
