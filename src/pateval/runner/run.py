@@ -23,11 +23,9 @@ from pateval.io.arrow import arrow
 from pateval.io.atomic import write_text
 from pateval.runner.candidates import Candidate
 from pateval.runner.store import Store
-from pateval.runner.tasks import Message, Protocol, State, Task, perform, stop
+from pateval.runner.tasks import Protocol, State, Task, Tell, perform, stop
 from pateval.validation.arrays import choice, positive_integer
 from pateval.worker_pool import WorkerPool
-
-_Tell = Callable[[Message], None]
 
 FAILURES = "failures.json"
 # Seconds a process is given to end its epoch after the deadline before it ends itself; its checkpoint is kept.
@@ -127,17 +125,14 @@ def detect(
         for candidate in candidates
     ]
     digests = [_digest(series) for series in data]
-    tasks = {
-        store: [store.task(series, digest) for series, digest in zip(data, digests, strict=True)] for store in stores
-    }
-    for store, mine in tasks.items():
-        store.require_same_data(mine)
-    monitor = _Monitor(show, tasks)
+    for store in stores:
+        store.take(data, digests)
+    monitor = _Monitor(show, stores)
     deadline = math.inf if minutes is None else time.time() + 60 * minutes
     results = []
     # One process finishes a detector before it begins the next; several share what there is to do.
     for group in [stores] if jobs > 1 else [[store] for store in stores]:
-        waiting = [task for store in group for task in _left(store, tasks[store], monitor)]
+        waiting = [task for store in group for task in _left(store, monitor.tell)]
         if jobs > 1 and waiting:
             # The long ones first, so that no single one is left at the end.
             waiting.sort(key=lambda task: -max(task.series.train_steps, task.series.steps) * len(task.runs))
@@ -147,13 +142,13 @@ def detect(
                 perform(task, monitor.tell, deadline)
         for store in group:
             failures = monitor.failures[store]
-            path = store.assemble(tasks[store], failures) if assemble else None
+            path = store.assemble(failures) if assemble else None
             results.append(DetectionResult(store.candidate.name, path, failures, monitor.stopped[store]))
             _record_failures(place, results[-1])
     return results
 
 
-def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float, tell: _Tell) -> None:
+def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float, tell: Tell) -> None:
     """Perform tasks in the given order, ``jobs`` at a time; what a process has written before it dies is kept."""
     messages: Any = multiprocessing.get_context("spawn").SimpleQueue()
 
@@ -166,7 +161,7 @@ def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float, tel
 
     def lost(task: Task, reason: str) -> list[Any]:
         for run in task.unfinished:
-            tell(Message(run.key, "failed", reason or "its process died, also when no other was running"))
+            tell(run.key, "failed", reason or "its process died, also when no other was running")
         return []
 
     pool = WorkerPool(
@@ -180,15 +175,16 @@ def _perform_in_processes(tasks: Sequence[Task], jobs: int, deadline: float, tel
     with pool, closing(pool.map(work, in_time(), lost=lost, heartbeat=_SECONDS_BETWEEN_LOOKS)) as arriving:
         for _ in arriving:
             while not messages.empty():
-                tell(messages.get())
+                message, details = messages.get()
+                tell(*message, **details)
 
 
-_tell: _Tell
+_messages: Any
 
 
 def _enter_process(messages: Any, deadline: float) -> None:
-    global _tell  # one per process
-    _tell = messages.put
+    global _messages  # one per process
+    _messages = messages
     left = deadline + _GRACE - time.time()
     if 0 < left < math.inf:
         end = threading.Timer(left, os._exit, [1])
@@ -196,62 +192,49 @@ def _enter_process(messages: Any, deadline: float) -> None:
         end.start()
 
 
+def _tell(*message: Any, **details: Any) -> None:
+    _messages.put((message, details))
+
+
 def _perform_here(task: Task, deadline: float) -> tuple[()]:
     perform(task, _tell, deadline)
     return ()
 
 
-def _left(store: Store, tasks: Sequence[Task], monitor: _Monitor) -> list[Task]:
-    """Return what is still to be done of some tasks, and tell what is not."""
-    left = []
-    for task in tasks:
+def _left(store: Store, tell: Tell) -> Iterator[Task]:
+    """Yield what is still to be done, and tell what is not."""
+    for task in store.tasks:
         missing = []
         for run in task.runs:
             if store.has(run):
-                monitor.tell(Message(run.key, "kept"))
+                tell(run.key, "kept")
             else:
                 missing.append(run)
         if missing:
-            left.append(replace(task, runs=tuple(missing)))
-    return left
+            yield replace(task, runs=tuple(missing))
 
 
 class _Monitor:
     """Turns what runs tell into progress, and keeps what failed or was stopped."""
 
-    def __init__(self, show: Callable[[DetectionProgress], None], tasks: Mapping[Store, Sequence[Task]]) -> None:
+    def __init__(self, show: Callable[[DetectionProgress], None], stores: Sequence[Store]) -> None:
         self._show = show
-        self._runs = {
-            run.key: (store, task.series.name, run.seed)
-            for store, mine in tasks.items()
-            for task in mine
-            for run in task.runs
-        }
-        self._several = any(len(task.runs) > 1 for mine in tasks.values() for task in mine)
+        tasks = [(store, task) for store in stores for task in store.tasks]
+        self._runs = {run.key: (store, task.series.name, run.seed) for store, task in tasks for run in task.runs}
+        self._several = any(len(task.runs) > 1 for _, task in tasks)
         self._done = 0
-        self.failures: dict[Store, dict[str, str]] = {store: {} for store in tasks}
-        self.stopped: dict[Store, int] = dict.fromkeys(tasks, 0)
+        self.failures: dict[Store, dict[str, str]] = {store: {} for store in stores}
+        self.stopped = dict.fromkeys(stores, 0)
 
-    def tell(self, message: Message) -> None:
-        """Take note of a message and show it."""
-        store, series, seed = self._runs[message.key]
-        self._done += message.state not in ("started", "training")
-        self.stopped[store] += message.state == "stopped"
-        if message.state == "failed":
-            self.failures[store][series] = message.message
-        self._show(
-            DetectionProgress(
-                store.candidate.name,
-                series,
-                message.state,
-                self._done,
-                len(self._runs),
-                message.message,
-                seed if self._several else None,
-                message.seconds_left,
-                message.collapse,
-            )
-        )
+    def tell(self, key: str, state: State, message: str = "", **details: Any) -> None:
+        """Take note of what happened to a run, and show it."""
+        store, series, seed = self._runs[key]
+        self._done += state not in ("started", "training")
+        self.stopped[store] += state == "stopped"
+        if state == "failed":
+            self.failures[store][series] = message
+        run, name = seed if self._several else None, store.candidate.name
+        self._show(DetectionProgress(name, series, state, self._done, len(self._runs), message, run, **details))
 
 
 def _record_failures(folder: Path, result: DetectionResult) -> None:

@@ -58,7 +58,8 @@ class Store:
             self.settings.pop("seed", None)
         self.device = device_of(self.settings)
         self.key = _digest([self._identity(self.settings), self.has_runs])
-        self.runs: list[dict[str, Any]] = []
+        self.tasks: list[Task] = []
+        self.runs: list[dict[str, Any]] = []  # those in the file
         self._place_of_runs: str | None = None
         if self.path.exists():
             known = read_metadata(self.path)
@@ -79,15 +80,17 @@ class Store:
         version = pateval_version()["version"]
         return [self.candidate.name, settings, self.device, self.dtype, self.protocol, version]
 
-    def require_same_data(self, tasks: Sequence[Task]) -> None:
-        """Refuse data that lie elsewhere than those of the file and are not the same, though they have the same name.
+    def take(self, data: Sequence[Series], digests: Sequence[str]) -> None:
+        """Make the tasks, one for each series, whose runs may be done already.
 
-        A folder that was moved is the same data set: all series of the file are in it, unchanged.
+        Data that lie elsewhere than those of the file and are not the same, though they have the same name, are
+        refused. A folder that was moved is the same data set: all series of the file are in it, unchanged.
         """
+        self.tasks = [self._task(series, digest) for series, digest in zip(data, digests, strict=True)]
         place = self.about_data.get("place")
         if None in (place, self._place_of_runs) or place == self._place_of_runs:
             return
-        given = {(task.series.name, task.digest) for task in tasks}
+        given = {(task.series.name, task.digest) for task in self.tasks}
         if all((run["series"], run["data_digest"]) in given for run in self.runs):
             return
         if not self.overwrite:
@@ -97,8 +100,7 @@ class Store:
             )
         self.runs = []
 
-    def task(self, series: Series, digest: str) -> Task:
-        """Return the runs on a series, done ones included."""
+    def _task(self, series: Series, digest: str) -> Task:
         runs = []
         for candidate in self.candidates:
             key = _digest([self._identity(_plain(candidate.settings)), series.name, digest])[:24]
@@ -110,17 +112,17 @@ class Store:
         """Tell whether a run's scores are in the file or among the parts."""
         return any(known["key"] == run.key for known in self.runs) or run.part.exists()
 
-    def assemble(self, tasks: Sequence[Task], failures: Mapping[str, str]) -> Path | None:
+    def assemble(self, failures: Mapping[str, str]) -> Path | None:
         """Put the file together: series of this run in its order, then what else the file held.
 
-        ``tasks`` are all that was asked for, ``failures`` reasons by series. None comes back where nothing succeeded.
+        The failures are reasons by series. None comes back where nothing succeeded.
         """
         pa = arrow()
 
         held = {run["key"]: index for index, run in enumerate(self.runs)}
         waiting = {
             run.key: (run, task.series)
-            for task in tasks
+            for task in self.tasks
             for run in task.runs
             if run.key not in held and run.part.exists()
         }
@@ -128,8 +130,8 @@ class Store:
             return self.path if self.path.exists() else None
         records = {run["key"]: run for run in self.runs}
         records |= {key: read_part(run.part)[2] for key, (run, _) in waiting.items()}
-        wanted = {task.series.name for task in tasks}
-        asked = [run.key for task in tasks for run in task.runs if run.key in records]
+        wanted = {task.series.name for task in self.tasks}
+        asked = [run.key for task in self.tasks for run in task.runs if run.key in records]
         same_seed = {(records[key]["series"], records[key]["seed"]) for key in asked}
         others = [
             run["key"]

@@ -10,7 +10,6 @@ import functools
 import importlib.metadata
 import inspect
 import json
-import math
 import os
 import platform
 import subprocess
@@ -36,6 +35,8 @@ from pateval.validation.wording import named_error
 
 Protocol = Literal["held-out", "paper"]
 State = Literal["kept", "started", "training", "finished", "failed", "stopped"]
+# Called with the key of a run, its state and perhaps a message; by name, with what else a `DetectionProgress` holds.
+Tell = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -83,22 +84,11 @@ class Task:
         return [run for run in self.runs if not run.part.exists()]
 
 
-@dataclass(frozen=True)
-class Message:
-    """What happened to the run of a key; the other fields are those of `DetectionProgress`."""
-
-    key: str
-    state: State
-    message: str = ""
-    seconds_left: float | None = None
-    collapse: tuple[str, ...] = ()
-
-
 class OutOfTimeError(BaseException):
     """No failure: the time that was given is over; the training goes on from its checkpoint next time."""
 
 
-def perform(task: Task, tell: Callable[[Message], None], deadline: float = math.inf) -> None:
+def perform(task: Task, tell: Tell, deadline: float) -> None:
     """Fit and score all runs of a task; failures are told and written down, never raised.
 
     After the deadline, on the clock of ``time.time``, nothing is begun, and a training stops at the end of its epoch.
@@ -110,7 +100,7 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float = math.
         return
     for run in task.runs:
         run.stem.parent.mkdir(parents=True, exist_ok=True)
-        tell(Message(run.key, "started"))
+        tell(run.key, "started")
     try:
         if len(task.runs) > 1:
             # One seed may fail where others do not: each is then tried alone.
@@ -121,18 +111,18 @@ def perform(task: Task, tell: Callable[[Message], None], deadline: float = math.
                 _fit_and_score(task, [run], tell, deadline)
             except Exception as error:  # a run may fail in any way; the others go on
                 write_text(traceback.format_exc(), run.error)
-                tell(Message(run.key, "failed", named_error(error)))
+                tell(run.key, "failed", named_error(error))
     except OutOfTimeError:
         stop(task, tell, "out of time; it goes on from here next time")
 
 
-def stop(task: Task, tell: Callable[[Message], None], reason: str) -> None:
+def stop(task: Task, tell: Tell, reason: str) -> None:
     """Tell of every run that is not finished that it was stopped."""
     for run in task.unfinished:
-        tell(Message(run.key, "stopped", reason))
+        tell(run.key, "stopped", reason)
 
 
-def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], None], deadline: float) -> None:
+def _fit_and_score(task: Task, runs: Sequence[Run], tell: Tell, deadline: float) -> None:
     """Do one run, or several side by side where the detector can do that."""
     detectors = [run.candidate.build() for run in runs]
     side_by_side = len(runs) > 1
@@ -166,7 +156,7 @@ def _fit_and_score(task: Task, runs: Sequence[Run], tell: Callable[[Message], No
         _score(task, run, detector, fit_seconds, tell)
 
 
-def _progress(run: Run, tell: Callable[[Message], None], deadline: float) -> Callable[[Any], None]:
+def _progress(run: Run, tell: Tell, deadline: float) -> Callable[[Any], None]:
     begun = time.perf_counter()
     done = 0
 
@@ -176,20 +166,20 @@ def _progress(run: Run, tell: Callable[[Message], None], deadline: float) -> Cal
         done += 1
         left = (time.perf_counter() - begun) / done * (epoch.epochs - epoch.number)
         text = f"epoch {epoch.number} of {epoch.epochs}, loss {epoch.loss:.4g}"
-        tell(Message(run.key, "training", text, left))
+        tell(run.key, "training", text, seconds_left=left)
         if time.time() > deadline and epoch.number < epoch.epochs:
             raise OutOfTimeError
 
     return report
 
 
-def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callable[[Message], None]) -> None:
+def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Tell) -> None:
     """Score test and training steps and write the part."""
     series = task.series
     keep = task.protocol == "held-out"
-    tile = getattr(detector, "tile_steps", None)
+    tile = getattr(detector, "tile_steps", None) or 1
     # The paper evaluates whole windows only; otherwise the final window of each series scores its last steps.
-    drop = 0 if keep or tile is None else series.steps % tile
+    drop, train_drop = (0 if keep else steps % tile for steps in (series.steps, series.train_steps))
     parameters = inspect.signature(detector.score).parameters
     begun = time.perf_counter()
     extra = {"labels": series.labels, "boundaries": series.boundaries if keep else None}
@@ -199,13 +189,12 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callab
     if series.train is not None and "labels" not in parameters:
         extra = {"boundaries": series.train_boundaries if keep else None}
         found = _checked(detector.score(series.train, **_accepted(detector.score, extra)), series.train_steps)
-        whole = series.train_steps - (0 if keep or tile is None else series.train_steps % tile)
-        training_scores = np.sort(found[:whole].astype(np.float32))
+        training_scores = np.sort(found[: series.train_steps - train_drop].astype(np.float32))
     training = getattr(detector, "training_", None)
     record = None if training is None else training.to_dict()
     if record is not None and len(training_scores) and np.ptp(training_scores) == 0:
         record["collapse"] = [*(record["collapse"] or []), "all training steps have the same score"]
-    kept_steps = "dropped" if drop else "none" if tile is None or series.steps % tile == 0 else "scored"
+    incomplete = "dropped" if drop else "scored" if series.steps % tile else "none"
     provenance = {
         "key": run.key,
         "series": series.name,
@@ -213,7 +202,7 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callab
         "seed": run.seed,
         "steps": series.steps - drop,
         "dropped_steps": drop,
-        "incomplete_windows": kept_steps,
+        "incomplete_windows": incomplete,
         "boundaries_kept": keep and ("window" not in run.candidate.settings or "boundaries" in parameters),
         "train_steps": series.train_steps,
         "training_scores": len(training_scores),
@@ -229,7 +218,7 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Callab
     write_part(run.part, scores.astype(task.dtype), training_scores, provenance)
     run.error.unlink(missing_ok=True)
     run.checkpoint.unlink(missing_ok=True)
-    tell(Message(run.key, "finished", collapse=tuple((record or {}).get("collapse") or ())))
+    tell(run.key, "finished", collapse=tuple((record or {}).get("collapse") or ()))
 
 
 def write_part(
