@@ -112,44 +112,47 @@ def user_candidate(
         Those that its constructor takes are given to it; ``window``, ``standardize`` and ``max_windows`` say what it is
         shown otherwise (see `pateval.detectors.adapter.AdapterSettings`).
     """
-    found = _UserClass(path)
     chosen = dict(settings or {})
-    found.check(chosen)
-    meaning = adapter.high_means(found.make(chosen)) if higher_is_anomalous is None else None
-    if higher_is_anomalous is None and meaning is None:
-        raise ValueError(
-            f"say what a high value of {found.name} means, which is known of scikit-learn's, PyOD's and aeon's "
-            "detectors only: --higher-is-anomalous or --lower-is-anomalous"
-        )
-    higher = meaning == "anomalous" if higher_is_anomalous is None else higher_is_anomalous
-    build = functools.partial(make_user_detector, path, higher, chosen)
+    user = _UserClass(path, chosen)
+    if higher_is_anomalous is None:
+        meaning = adapter.high_means(user.make())
+        if meaning is None:
+            raise ValueError(
+                f"say what a high value of {user.name} means, which is known of scikit-learn's, PyOD's and aeon's "
+                "detectors only: --higher-is-anomalous or --lower-is-anomalous"
+            )
+        higher_is_anomalous = meaning == "anomalous"
+    build = functools.partial(make_user_detector, path, higher_is_anomalous, chosen)
     # Made once for nothing, so that what is wrong with it is said before any data are read.
     build()
-    shown = {f"shown_{key}": value for key, value in found.shown(chosen).items()}
-    known = {"class": path, "source_digest": found.source_digest, "higher_is_anomalous": higher, **shown, **chosen}
-    if found.seed_parameter is not None:
-        start = chosen.get(found.seed_parameter, 0) if seed is None else seed
+    known = {"class": path, "source_digest": user.source_digest, "higher_is_anomalous": higher_is_anomalous}
+    known |= {f"shown_{key}": value for key, value in user.shown().items()} | chosen
+    if user.seed_parameter is not None:
+        start = chosen.get(user.seed_parameter, 0) if seed is None else seed
         build, known = functools.partial(build, seed=start), {**known, "seed": start}
-    return Candidate(name or found.name, build, known)
+    return Candidate(name or user.name, build, known)
 
 
 def make_user_detector(
     path: str, higher_is_anomalous: bool, settings: Mapping[str, Any], *, seed: int | None = None
 ) -> adapter.SeriesAdapter:
     """Return a detector made of a class; the parameters are those of `user_candidate`."""
-    found = _UserClass(path)
-    shown = {"high_means": "anomalous" if higher_is_anomalous else "normal", **found.shown(settings)}
-    estimator = found.make(settings, seed)
-    if found.sees_whole_series:
+    user = _UserClass(path, settings)
+    shown = {"high_means": "anomalous" if higher_is_anomalous else "normal", **user.shown()}
+    estimator = user.make(seed)
+    if user.sees_whole_series:
         del shown["window"]
         return adapter.SeriesAdapter(estimator, adapter.SeriesAdapterSettings(**shown))
     return adapter.Adapter(estimator, adapter.AdapterSettings(**shown))
 
 
 class _UserClass:
-    """A class that was named by its path, ``package.module:Class``: what it takes, and what it is shown."""
+    """A class that was named by its path, ``package.module:Class``: what it takes, and what it is shown.
 
-    def __init__(self, path: str) -> None:
+    A setting that neither the class nor the adapter knows is refused.
+    """
+
+    def __init__(self, path: str, settings: Mapping[str, Any]) -> None:
         module_name, colon, self.name = path.partition(":")
         if not colon or not self.name.isidentifier() or not all(part.isidentifier() for part in module_name.split(".")):
             raise ValueError(f"a detector of your own is named package.module:Class; got {path!r}")
@@ -168,16 +171,24 @@ class _UserClass:
         if not inspect.isclass(self.kind) or not hasattr(self.kind, "fit"):
             raise TypeError(f"{path} is no class with fit and decision_function or score_samples")
         parameters = inspect.signature(self.kind).parameters.values()
-        self.parameters = [
+        self._parameters = [
             parameter.name
             for parameter in parameters
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
         ]
-        self.takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
         # A detector of aeon is shown the whole series, others windows of it.
         self.sees_whole_series = adapter.sees_whole_series(self.kind)
-        self.shown_settings = ("standardize",) if self.sees_whole_series else _WINDOWS
-        self.seed_parameter = next((name for name in _SEEDS if name in self.parameters), None)
+        of_adapter = ("standardize",) if self.sees_whole_series else _WINDOWS
+        known = dict.fromkeys((*self._parameters, *of_adapter))
+        unknown = [name for name in settings if name not in known and not takes_any]
+        if unknown:
+            raise ValueError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
+        self.seed_parameter = next((name for name in _SEEDS if name in self._parameters), None)
+        self._of_adapter = {
+            name: value for name, value in settings.items() if name in of_adapter and name not in self._parameters
+        }
+        self._of_class = {name: value for name, value in settings.items() if name not in self._of_adapter}
 
     @property
     def source_digest(self) -> str:
@@ -185,31 +196,16 @@ class _UserClass:
         file = inspect.getsourcefile(self.kind)
         return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
 
-    def check(self, settings: Mapping[str, Any]) -> None:
-        """Raise ValueError where neither the class nor the adapter knows a setting."""
-        known = dict.fromkeys((*self.parameters, *self.shown_settings))
-        unknown = [name for name in settings if name not in known and not self.takes_any]
-        if unknown:
-            raise ValueError(f"{self.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}")
-
-    def _is_own(self, name: str) -> bool:
-        """Whether a setting is one of the constructor's, and not of what the class is shown."""
-        return name in self.parameters or (self.takes_any and name not in self.shown_settings)
-
-    def shown(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
         """Say what the class is shown: windows of how many steps (None: the whole series), scaled or not, how many."""
-        mine = {name: value for name, value in settings.items() if not self._is_own(name)}
         if self.sees_whole_series:
-            return {"window": None, "standardize": adapter.SeriesAdapterSettings(**mine).standardize}
-        if "window" in self.parameters:
-            # A class that cuts its own windows is shown single steps.
-            mine["window"] = 1
-        chosen = adapter.AdapterSettings(**mine)
+            return {"window": None, "standardize": adapter.SeriesAdapterSettings(**self._of_adapter).standardize}
+        # A class that cuts its own windows is shown single steps.
+        single = {"window": 1} if "window" in self._parameters else {}
+        chosen = adapter.AdapterSettings(**{**self._of_adapter, **single})
         return {name: getattr(chosen, name) for name in _WINDOWS}
 
-    def make(self, settings: Mapping[str, Any], seed: int | None = None) -> Any:
+    def make(self, seed: int | None = None) -> Any:
         """Make an object of the class, with those settings that its constructor takes."""
-        mine = {name: value for name, value in settings.items() if self._is_own(name)}
-        if seed is not None and self.seed_parameter is not None:
-            mine[self.seed_parameter] = seed
-        return self.kind(**mine)
+        seeds = {} if seed is None or self.seed_parameter is None else {self.seed_parameter: seed}
+        return self.kind(**{**self._of_class, **seeds})

@@ -251,13 +251,13 @@ def _record_failures(folder: Path, result: DetectionResult) -> None:
 
 
 def _digest(series: Series) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in (series.train, series.test, series.labels):
         if array is not None:
-            found.update(f"{array.dtype}{array.shape}".encode())
-            found.update(np.ascontiguousarray(array).data)
-    found.update(repr((series.parts, series.boundaries, series.train_boundaries)).encode())
-    return found.hexdigest()
+            digest.update(f"{array.dtype}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).data)
+    digest.update(repr((series.parts, series.boundaries, series.train_boundaries)).encode())
+    return digest.hexdigest()
 
 
 def _require_distinct(names: Sequence[str], what: str) -> None:

@@ -130,15 +130,13 @@ class Store:
             return self.path if self.path.exists() else None
         records = {run["key"]: run for run in self.runs}
         records |= {key: read_part(run.part)[2] for key, (run, _) in waiting.items()}
-        wanted = {task.series.name for task in self.tasks}
         asked = [run.key for task in self.tasks for run in task.runs if run.key in records]
-        same_seed = {(records[key]["series"], records[key]["seed"]) for key in asked}
-        others = [
-            run["key"]
-            for run in self.runs
-            if run["key"] not in asked
-            and (run["series"] not in wanted or (self.has_runs and (run["series"], run["seed"]) not in same_seed))
-        ]
+        if self.has_runs:
+            replaced = {(records[key]["series"], records[key]["seed"]) for key in asked}
+            others = [run["key"] for run in self.runs if (run["series"], run["seed"]) not in replaced]
+        else:
+            names = {task.series.name for task in self.tasks}
+            others = [run["key"] for run in self.runs if run["series"] not in names]
         keys = [*asked, *others]
         if not keys:
             return None

@@ -188,8 +188,8 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Tell) 
     training_scores = np.empty(0, dtype=np.float32)
     if series.train is not None and "labels" not in parameters:
         extra = {"boundaries": series.train_boundaries if keep else None}
-        found = _checked(detector.score(series.train, **_accepted(detector.score, extra)), series.train_steps)
-        training_scores = np.sort(found[: series.train_steps - train_drop].astype(np.float32))
+        own_scores = _checked(detector.score(series.train, **_accepted(detector.score, extra)), series.train_steps)
+        training_scores = np.sort(own_scores[: series.train_steps - train_drop].astype(np.float32))
     training = getattr(detector, "training_", None)
     record = None if training is None else training.to_dict()
     if record is not None and len(training_scores) and np.ptp(training_scores) == 0:
@@ -215,22 +215,16 @@ def _score(task: Task, run: Run, detector: Any, fit_seconds: float, tell: Tell) 
         "versions": library_versions(),
         "machine": platform.platform(),
     }
-    write_part(run.part, scores.astype(task.dtype), training_scores, provenance)
+    with replacing(run.part) as draft, draft.open("wb") as file:
+        described = np.array(json.dumps(provenance))
+        np.savez(file, scores=scores.astype(task.dtype), training_scores=training_scores, provenance=described)
     run.error.unlink(missing_ok=True)
     run.checkpoint.unlink(missing_ok=True)
     tell(run.key, "finished", collapse=tuple((record or {}).get("collapse") or ()))
 
 
-def write_part(
-    path: Path, scores: npt.NDArray[Any], training_scores: npt.NDArray[np.float32], provenance: dict[str, Any]
-) -> None:
-    """Write a part file, atomically."""
-    with replacing(path) as draft, draft.open("wb") as file:
-        np.savez(file, scores=scores, training_scores=training_scores, provenance=np.array(json.dumps(provenance)))
-
-
 def read_part(path: Path) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], dict[str, Any]]:
-    """Return scores, sorted training scores and record of a part file."""
+    """Return scores, sorted training scores and provenance of a part file."""
     with np.load(path) as part:
         return part["scores"], part["training_scores"], json.loads(str(part["provenance"]))
 
@@ -278,11 +272,9 @@ def _commit(checkout: Path) -> str | None:
 
 def library_versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are loaded."""
-    found = {"python": platform.python_version()}
-    for package, module in (("numpy", "numpy"), ("scikit-learn", "sklearn"), ("torch", "torch")):
-        if module in sys.modules:
-            found[package] = importlib.metadata.version(package)
-    return found
+    modules = {"numpy": "numpy", "scikit-learn": "sklearn", "torch": "torch"}
+    loaded = {name: importlib.metadata.version(name) for name, module in modules.items() if module in sys.modules}
+    return {"python": platform.python_version(), **loaded}
 
 
 def device_of(settings: Mapping[str, Any]) -> str:
