@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from pateval import datasets
 from pateval.cli.data import command
-from pateval.datasets import sources
 from pateval.datasets.fetch import FetchError
 
 if TYPE_CHECKING:
@@ -32,20 +32,20 @@ def test_list(tmp_path: Path) -> None:
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert lines[0].split()[0] == "name"
-    assert len(lines) == 2 + len(sources.DATASETS)
+    assert len(lines) == 2 + len(datasets.DATASETS)
     # An empty folder is no data set.
     assert all(line.endswith("  no") for line in lines[2:])
 
 
 def listed(root: Path) -> dict[str, tuple[str, str]]:
     rows = json.loads(run("list", "--format", "json", "--root", str(root)).stdout)
-    assert {row["name"] for row in rows} == {each.name for each in sources.DATASETS}
+    assert {row["name"] for row in rows} == {each.name for each in datasets.DATASETS}
     assert all(row["licence"] for row in rows)
     return {row["name"]: (row["here"], row["missing"]) for row in rows}
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    machines = next(each for each in sources.DATASETS if each.name == "SMD").members
+    machines = next(each for each in datasets.DATASETS if each.name == "SMD").members
     assert len(machines) == 28
     (tmp_path / "SMD").mkdir()
     for name in machines[:-2]:
@@ -113,9 +113,9 @@ def address(tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def site(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "site" / "MBA_ECG805_data.out").write_text("0.5,0\n0.6,1\n")
-    known = next(each for each in sources.DATASETS if each.name == "MBA_ECG")
+    known = next(each for each in datasets.DATASETS if each.name == "MBA_ECG")
     file = "MBA_ECG805_data.out"
-    local = dataclasses.replace(known, downloads=(sources.Download((sources.Mirror(f"{address}/{file}"),), file),))
+    local = dataclasses.replace(known, downloads=(datasets.Download((datasets.Mirror(f"{address}/{file}"),), file),))
     monkeypatch.setattr("pateval.datasets.DATASETS", (local,))
     return address
 
@@ -144,7 +144,7 @@ def test_fetch_of_what_is_gone(site: str, tmp_path: Path) -> None:
 def test_published_results_are_listed(tmp_path: Path) -> None:
     rows = json.loads(run("results", "list", "--format", "json", "--root", str(tmp_path)).stdout)
     assert {row["name"]: row["here"] for row in rows} == {"TSB-AD-U": "no", "TSB-AD-M": "no"}
-    known = sources.PUBLISHED[0]
+    known = datasets.PUBLISHED[0]
     known.path(tmp_path).parent.mkdir()
     known.path(tmp_path).write_text("file,a\n")
     assert "yes" in run("results", "list", "--root", str(tmp_path)).stdout
@@ -153,12 +153,13 @@ def test_published_results_are_listed(tmp_path: Path) -> None:
 def test_published_results_are_fetched_and_checked(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = sources.PUBLISHED[0]
+    known = datasets.PUBLISHED[0]
     right = b"file,a,b\ns1.csv,0.5,0.25\n"
-    download = sources.Download(
-        (sources.Mirror(f"{address}/table.csv"),), known.file, hashlib.sha256(right).hexdigest()
+    download = datasets.Download(
+        (datasets.Mirror(f"{address}/table.csv"),), known.file, hashlib.sha256(right).hexdigest()
     )
-    monkeypatch.setattr("pateval.datasets.PUBLISHED", (dataclasses.replace(known, downloads=(download,)),))
+    tables = (dataclasses.replace(known, downloads=(download,)), *datasets.PUBLISHED[1:])
+    monkeypatch.setattr("pateval.datasets.PUBLISHED", tables)
     served = tmp_path / "site" / "table.csv"
     served.write_bytes(right + b"s2.csv,1,1\n")
     wrong = run("results", "fetch", "tsb_ad_u", "--to", str(tmp_path))

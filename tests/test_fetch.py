@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pateval.datasets import Dataset, Download, Mirror
 from pateval.datasets.fetch import RECORD, FetchError, fetch, unpack
-from pateval.datasets.sources import Dataset, Download, Mirror
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

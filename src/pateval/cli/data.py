@@ -168,8 +168,7 @@ def results() -> None:
 @result_options
 def list_results(root: Path | None, result: Output) -> None:
     """List the published tables, and whether they are here."""
-    from pateval.datasets import data_root
-    from pateval.datasets.sources import PUBLISHED
+    from pateval.datasets import PUBLISHED, data_root
     from pateval.output.text_table import render
 
     place = root or data_root()
@@ -187,8 +186,7 @@ def list_results(root: Path | None, result: Output) -> None:
 @_TIMEOUT
 def fetch_results(name: str, to: Path | None, timeout: float) -> None:
     """Download a published table and check it; what is here and whole is not fetched again."""
-    from pateval.datasets import data_root, published
-    from pateval.datasets.sources import PUBLISHED
+    from pateval.datasets import PUBLISHED, data_root, published
 
     known = published(name)
     if known is None:

@@ -1,25 +1,117 @@
 """Public benchmark series, read from their original files or from Parquet, and any folder of tables.
 
+What they are, whose they are and where they come from stands in ``sources.toml``.
+
 >>> from pateval.datasets import info
->>> [each.name for each in info()][:4]
+>>> [dataset.name for dataset in info()][:4]
 ['SMD', 'MSL', 'SMAP', 'PSM']
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pateval.datasets.series import Contents as Contents
 from pateval.datasets.series import Series as Series
 from pateval.datasets.series import join as join
-from pateval.datasets.sources import DATASETS, PUBLISHED
-from pateval.datasets.sources import Dataset as Dataset
-from pateval.datasets.sources import Published as Published
 
 # In the order in which a folder without a known name is compared with them.
 _LAYOUTS = ("smd", "telemanom", "psm_by_header", "swat", "nab", "ucr", "ecg", "tsb_ad")
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """One place a file can be had from."""
+
+    url: str
+    inside: str = ""  # of archives: the folder whose content is wanted; * stands for a folder of any name
+    only: tuple[str, ...] = ()  # of archives: patterns of the paths wanted inside that folder; all where empty
+
+
+@dataclass(frozen=True)
+class Download:
+    """One file to fetch."""
+
+    mirrors: tuple[Mirror, ...]  # tried in order
+    file: str = ""  # its name in the data set's folder; empty for an archive, which is unpacked there
+    sha256: str | None = None  # of the file; None where it is not known
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What is known about one data set."""
+
+    name: str  # as used on the command line
+    title: str
+    licence: str
+    citation: str
+    origin: str
+    series: str  # how many
+    features: str
+    train: str  # published numbers of rows
+    test: str
+    anomalies: str  # published share of anomalous test steps, and events
+    layout: str  # function of `pateval.datasets.layouts` that finds it in a folder
+    files: str  # what is looked for in that folder
+    folders: tuple[str, ...]  # names that its folder may have below the data root
+    downloads: tuple[Download, ...] = ()  # empty where it cannot be downloaded
+    note: str = ""  # what else one should know
+    home: str = ""  # the one of its folders a download goes to; the first where empty
+    members: tuple[str, ...] = ()  # names of all its series, where they are known: what is missing can then be said
+
+
+@dataclass(frozen=True)
+class Published:
+    """A table of values that a benchmark has published: a row per series, a column per detector."""
+
+    name: str  # as used on the command line
+    title: str
+    licence: str
+    citation: str
+    origin: str
+    metric: str
+    detectors: str  # how many
+    series: str
+    file: str  # its name in the folder ``results`` of the data root
+    note: str  # how the values were made
+    downloads: tuple[Download, ...]
+
+    def path(self, root: Path) -> Path:
+        """Return where the table is, or would be, in the folder that data sets are kept in."""
+        return root / "results" / self.file
+
+
+_Record = TypeVar("_Record", Dataset, Published)
+
+
+def _read(kind: type[_Record], entries: list[dict[str, Any]]) -> tuple[_Record, ...]:
+    """Turn tables of ``sources.toml`` into records."""
+    records: dict[str, _Record] = {}
+    for entry in entries:
+        downloads = [
+            Download(tuple(Mirror(**_with_tuples(mirror)) for mirror in download.pop("mirrors")), **download)
+            for download in entry.pop("downloads", [])
+        ]
+        fields = _with_tuples(entry) | ({"downloads": tuple(downloads)} if downloads else {})
+        like = fields.pop("like", None)
+        records[entry["name"]] = kind(**fields) if like is None else dataclasses.replace(records[like], **fields)
+    return tuple(records.values())
+
+
+def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+_SOURCES = tomllib.loads(files("pateval.datasets").joinpath("sources.toml").read_text(encoding="utf-8"))
+DATASETS = _read(Dataset, _SOURCES["datasets"])
+PUBLISHED = _read(Published, _SOURCES["results"])
 
 
 def info(name: str | None = None) -> list[Dataset]:
@@ -90,20 +182,23 @@ def load(name_or_folder: str | os.PathLike[str], *, root: str | os.PathLike[str]
     known = _find(os.fspath(name_or_folder))
     if known is not None:
         place = Path(root) if root is not None else data_root()
-        folder = next((each for each in (*(place / name for name in known.folders), path) if each.is_dir()), None)
+        folders = (*(place / name for name in known.folders), path)
+        folder = next((folder for folder in folders if folder.is_dir()), None)
         if folder is None:
             how = known.note if not known.downloads else f"get it with 'pateval data fetch {known.name}'"
             raise ValueError(f"{known.name} is not in {place}: {how}")
-        found = _contents(known.layout, folder)
-        if found is None:
+        contents = _contents(known.layout, folder)
+        if contents is None:
             raise TableError(f"{folder}: there is nothing of {known.name} here; it has {known.files}")
-        return found.read()
+        return contents.read()
     if not path.exists():
         names = ", ".join(dataset.name for dataset in DATASETS)
         raise ValueError(f"{os.fspath(name_or_folder)!r} is neither a folder nor a known data set; known are {names}")
-    recognised = (_contents(layout, path) for layout in _LAYOUTS if path.is_dir())
-    first = next((found for found in recognised if found is not None), None)
-    return tables.read(path) if first is None else first.read()
+    for layout in _LAYOUTS if path.is_dir() else ():
+        contents = _contents(layout, path)
+        if contents is not None:
+            return contents.read()
+    return tables.read(path)
 
 
 def contents_of(series: Sequence[Series]) -> Contents:
@@ -117,8 +212,11 @@ def contents_of(series: Sequence[Series]) -> Contents:
 
 def find_contents(dataset: Dataset, root: Path) -> Contents | None:
     """Look for a data set below the folder data sets are kept in; None where there is nothing of it."""
-    places = [root / name for name in dataset.folders if (root / name).is_dir()]
-    return next((found for place in places if (found := _contents(dataset.layout, place)) is not None), None)
+    for folder in (root / name for name in dataset.folders):
+        contents = _contents(dataset.layout, folder) if folder.is_dir() else None
+        if contents is not None:
+            return contents
+    return None
 
 
 def missing(dataset: Dataset, found: Contents) -> str:
@@ -134,11 +232,12 @@ def missing(dataset: Dataset, found: Contents) -> str:
     wanted = _number(dataset.series)
     if not dataset.members and wanted is not None and len(found.names) < wanted:
         return f"{len(found.names)} of {wanted} series are here"
-    short = []
-    for word, text, count in (("test", dataset.test, found.test_rows), ("training", dataset.train, found.train_rows)):
-        rows = _number(text)
-        if rows is not None and count is not None and count < rows:
-            short.append(f"{count:,} of {rows:,} {word} rows")
+    counts = {"test": (found.test_rows, dataset.test), "training": (found.train_rows, dataset.train)}
+    short = [
+        f"{count:,} of {rows:,} {word} rows"
+        for word, (count, text) in counts.items()
+        if count is not None and (rows := _number(text)) is not None and count < rows
+    ]
     return f"{' and '.join(short)} are here" if short else ""
 
 
@@ -146,8 +245,8 @@ def _contents(layout: str, folder: Path) -> Contents | None:
     """Look into a folder with a function of `pateval.datasets.layouts`."""
     from pateval.datasets import layouts
 
-    found: Contents | None = getattr(layouts, layout)(folder)
-    return found if found is not None and found.names else None
+    contents: Contents | None = getattr(layouts, layout)(folder)
+    return contents if contents is not None and contents.names else None
 
 
 def _find(name: str) -> Dataset | None:

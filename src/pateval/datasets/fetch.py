@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pateval.datasets.sources import Dataset, Download, Mirror, Published
+from pateval.datasets import Dataset, Download, Mirror, Published
 from pateval.io.atomic import write_text
 
 Progress = Callable[[str, int, int | None], None]
@@ -76,57 +76,95 @@ def fetch(
     tell(f"please cite: {dataset.citation}")
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    return [_fetch_one(download, _Record(place), timeout, tell, progress) for download in dataset.downloads]
+    target = _Folder(place, timeout, tell, progress)
+    return [target.fetch(download) for download in dataset.downloads]
 
 
-def _fetch_one(
-    download: Download, record: _Record, timeout: float, tell: Callable[[str], None], progress: Progress
-) -> Fetched:
-    at_hand = record.whole(download)
-    if at_hand is not None:
-        tell(f"already here: {at_hand.path}")
-        return at_hand
-    failures: list[FetchError] = []
-    for mirror in download.mirrors:
-        tell(f"fetching {mirror.url}")
+class _Folder:
+    """A folder to download into, and the record in it: what came from where, when, with which digest."""
+
+    def __init__(self, folder: Path, timeout: float, tell: Callable[[str], None], progress: Progress) -> None:
+        self._folder, self._timeout, self._tell, self._progress = folder, timeout, tell, progress
+        self._record_path = folder / RECORD
+        self._record: dict[str, dict[str, Any]] = {}
+        if self._record_path.exists():
+            try:
+                self._record = json.loads(self._record_path.read_text())
+            except ValueError as error:
+                raise FetchError(f"{self._record_path}: not valid JSON; delete it to begin anew") from error
+
+    def fetch(self, download: Download) -> Fetched:
+        """Return what is here and whole, or else what the first mirror gives that can be reached."""
+        at_hand = self._at_hand(download)
+        if at_hand is not None:
+            self._tell(f"already here: {at_hand.path}")
+            return at_hand
+        failures: list[FetchError] = []
+        for mirror in download.mirrors:
+            self._tell(f"fetching {mirror.url}")
+            try:
+                fetched = self._from_mirror(download, mirror)
+            except FetchError as error:
+                failures.append(error)
+                self._tell(str(error))
+                continue
+            if not fetched.verified:
+                recorded = f"recorded {fetched.digest[:16]}... for next time"
+                self._tell(f"unverified: no sha256 is known for {mirror.url}; {recorded}")
+            return fetched
+        more = f" ({len(failures)} mirrors tried)" if len(failures) > 1 else ""
+        raise FetchError(f"{failures[-1]}{more}") from failures[-1]
+
+    def _at_hand(self, download: Download) -> Fetched | None:
+        folder, known = self._folder, download.sha256
+        path = folder / download.file
+        if download.file and known is not None and path.is_file() and _file_digest(path) == known:
+            return Fetched(path, download.mirrors[0].url, known, True)  # however it came here
+        for mirror in download.mirrors:
+            entry = self._record.get(mirror.url)
+            if entry is None or not all((folder / name).is_file() for name in entry["files"]):
+                continue
+            digest = _file_digest(path) if download.file else _folder_digest(folder, entry["files"])
+            if digest == entry["digest"] and known in (None, digest):
+                return Fetched(path, mirror.url, digest, known is not None)
+        return None
+
+    def _from_mirror(self, download: Download, mirror: Mirror) -> Fetched:
+        """Fetch from one place, check, unpack if it is an archive, and write down what came."""
+        folder, url, known = self._folder, mirror.url, download.sha256
+        # Everything is received under a hidden name of its own, so that neither mirrors nor broken downloads mix.
+        part = folder / f".{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rsplit('/', 1)[-1]}.part"
+        _receive(url, part, self._timeout, functools.partial(self._progress, url))
+        digest = _file_digest(part)
+        if known is not None and digest != known:
+            part.unlink()
+            raise FetchError(f"{url}: the sha256 of what came is not the expected {known[:16]}...; nothing was kept")
         try:
-            fetched = _from_mirror(download, mirror, record, timeout, progress)
-        except FetchError as error:
-            failures.append(error)
-            tell(str(error))
-            continue
-        if not fetched.verified:
-            tell(f"unverified: no sha256 is known for {mirror.url}; recorded {fetched.digest[:16]}... for next time")
-        return fetched
-    more = f" ({len(failures)} mirrors tried)" if len(failures) > 1 else ""
-    raise FetchError(f"{failures[-1]}{more}") from failures[-1]
+            if download.file:
+                self._require_same(url, digest)
+                files = [download.file]
+                os.replace(part, folder / download.file)
+            else:
+                files = unpack(part, folder, mirror.inside, mirror.only, functools.partial(self._require_same, url))
+                digest = _folder_digest(folder, files)
+        finally:
+            part.unlink(missing_ok=True)
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        self._record[url] = {"digest": digest, "verified": known is not None, "fetched": day, "files": files}
+        write_text(json.dumps(self._record, indent=1), self._record_path)
+        return Fetched(folder / download.file, url, digest, known is not None)
+
+    def _require_same(self, url: str, digest: str) -> None:
+        """Refuse what differs from an earlier download from there."""
+        entry = self._record.get(url)
+        if entry is not None and entry["digest"] != digest:
+            raise FetchError(
+                f"{url}: the content is not that of {entry['fetched']}; delete {self._record_path} if the change is "
+                f"wanted"
+            )
 
 
-def _from_mirror(download: Download, mirror: Mirror, record: _Record, timeout: float, progress: Progress) -> Fetched:
-    """Fetch from one place, check, unpack if it is an archive, and write down what came."""
-    folder, url, known = record.folder, mirror.url, download.sha256
-    # Everything is received under a hidden name of its own, so that neither mirrors nor broken downloads mix.
-    part = folder / f".{hashlib.sha256(url.encode()).hexdigest()[:12]}-{url.rsplit('/', 1)[-1]}.part"
-    _receive(url, part, timeout, progress)
-    digest = _file_digest(part)
-    if known is not None and digest != known:
-        part.unlink()
-        raise FetchError(f"{url}: the sha256 of what came is not the expected {known[:16]}...; nothing was kept")
-    try:
-        if download.file:
-            record.check(url, digest)
-            files = [download.file]
-            os.replace(part, folder / download.file)
-        else:
-            files = unpack(part, folder, mirror.inside, mirror.only, functools.partial(record.check, url))
-            digest = _folder_digest(folder, files)
-    finally:
-        part.unlink(missing_ok=True)
-    record.add(url, digest, files, known is not None)
-    return Fetched(folder / download.file, url, digest, known is not None)
-
-
-def _receive(url: str, part: Path, timeout: float, progress: Progress) -> None:
+def _receive(url: str, part: Path, timeout: float, progress: Callable[[int, int | None], None]) -> None:
     """Download into ``part``, going on from what is there; three attempts where the connection breaks."""
     if not url.startswith(("http://", "https://")):
         raise FetchError(f"{url}: only http and https addresses are fetched")
@@ -137,7 +175,7 @@ def _receive(url: str, part: Path, timeout: float, progress: Progress) -> None:
             request.add_header("Range", f"bytes={have}-")
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:  # noqa: S310 - scheme checked above
-                total = _append(answer, part, have, functools.partial(progress, url))
+                total = _append(answer, part, have, progress)
         except urllib.error.HTTPError as error:
             error.close()
             if error.code == 416 and have:
@@ -182,48 +220,6 @@ def _append(answer: Any, part: Path, have: int, progress: Callable[[int, int | N
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-class _Record:
-    """What was downloaded into a folder, from where, when, with which digest."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.path = folder, folder / RECORD
-        self.entries: dict[str, dict[str, Any]] = {}
-        if self.path.exists():
-            try:
-                self.entries = json.loads(self.path.read_text())
-            except ValueError as error:
-                raise FetchError(f"{self.path}: not valid JSON; delete it to begin anew") from error
-
-    def whole(self, download: Download) -> Fetched | None:
-        """Return what is already here and whole."""
-        folder, known = self.folder, download.sha256
-        path = folder / download.file
-        if download.file and known is not None and path.is_file() and _file_digest(path) == known:
-            return Fetched(path, download.mirrors[0].url, known, True)  # however it came here
-        for mirror in download.mirrors:
-            entry = self.entries.get(mirror.url)
-            if entry is None or not all((folder / name).is_file() for name in entry["files"]):
-                continue
-            digest = _file_digest(folder / download.file) if download.file else _folder_digest(folder, entry["files"])
-            if digest == entry["digest"] and known in (None, digest):
-                return Fetched(folder / download.file, mirror.url, digest, known is not None)
-        return None
-
-    def check(self, url: str, digest: str) -> None:
-        """Raise FetchError where other content came the first time."""
-        entry = self.entries.get(url)
-        if entry is not None and entry["digest"] != digest:
-            raise FetchError(
-                f"{url}: the content is not that of {entry['fetched']}; delete {self.path} if the change is wanted"
-            )
-
-    def add(self, url: str, digest: str, files: list[str], verified: bool) -> None:
-        """Write down what came, atomically."""
-        day = time.strftime("%Y-%m-%d", time.gmtime())
-        self.entries[url] = {"digest": digest, "verified": verified, "fetched": day, "files": files}
-        write_text(json.dumps(self.entries, indent=1), self.path)
 
 
 def unpack(

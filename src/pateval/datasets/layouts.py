@@ -34,12 +34,8 @@ def smd(folder: Path) -> Contents | None:
         names = [path.stem for path in _machines(original / "test", "machine-*.txt")]
         return Contents(tuple(names), read=lambda: [_smd_machine(original, name) for name in names])
     names = [path.stem.removesuffix("_test") for path in _machines(folder, "machine-*_test.parquet")]
-
-    def read() -> list[Series]:
-        pairs = [(folder / f"{name}_train.parquet", folder / f"{name}_test.parquet", name) for name in names]
-        return [series for pair in pairs for series in tables.read_pair(*pair)]
-
-    return Contents(tuple(names), read=read)
+    pairs = [(folder / f"{name}_train.parquet", folder / f"{name}_test.parquet", name) for name in names]
+    return Contents(tuple(names), read=lambda: [series for pair in pairs for series in tables.read_pair(*pair)])
 
 
 def smd_interpretation(folder: Path) -> dict[str, list[tuple[int, int, tuple[int, ...]]]]:
@@ -89,11 +85,11 @@ def telemanom(folder: Path) -> Contents | None:
     Original layout: ``train/CHANNEL.npy``, ``test/CHANNEL.npy`` and ``labeled_anomalies.csv``, whose intervals include
     both ends. Otherwise ``MSL_{train,test}.parquet`` and ``SMAP_{train,test}.parquet``.
     """
-    both = [found for found in (msl(folder), smap(folder)) if found is not None]
+    both = [contents for contents in (msl(folder), smap(folder)) if contents is not None]
     if not both:
         return None
-    names = tuple(name for found in both for name in found.names)
-    return Contents(names, read=lambda: [series for found in both for series in found.read()])
+    names = tuple(name for contents in both for name in contents.names)
+    return Contents(names, read=lambda: [series for contents in both for series in contents.read()])
 
 
 def _spacecraft(folder: Path, *, spacecraft: str) -> Contents | None:
@@ -118,15 +114,15 @@ smap = functools.partial(_spacecraft, spacecraft="SMAP")
 
 def _telemanom_channels(listed: Path, spacecraft: str) -> dict[str, tuple[str, int]]:
     """Return the anomalies and the number of steps of each channel, by name."""
-    columns = ("chan_id", "spacecraft", "anomaly_sequences", "num_values")
-    table = tables.require_columns(read_table(listed), columns)
-    rows = zip(*(table.columns[name].tolist() for name in columns), strict=True)
-    found = {
+    names = ("chan_id", "spacecraft", "anomaly_sequences", "num_values")
+    columns = tables.require_columns(read_table(listed), names).columns
+    rows = zip(*(columns[name].tolist() for name in names), strict=True)
+    channels = {
         str(channel): (sequences, steps)
         for channel, craft, sequences, steps in rows
         if craft == spacecraft and channel not in LEFT_OUT
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(channels.items()))
 
 
 def _telemanom_read(folder: Path, listed: Path, channels: dict[str, tuple[str, int]]) -> list[Series]:
@@ -161,16 +157,11 @@ def psm(folder: Path) -> Contents | None:
         if (place / "test.csv").is_file() and (place / "test_label.csv").is_file():
             train_rows, test_rows = (_count_rows(place / f"{name}.csv") for name in ("train", "test"))
             return Contents(("PSM",), train_rows, test_rows, functools.partial(_psm_original, place))
-    excerpt = next(iter(sorted(folder.glob("PSM_test_first*.parquet"))), None)
+    excerpt = min(folder.glob("PSM_test_first*.parquet"), default=None)
     if excerpt is None:
         return None
     table = tables.require_columns(read_table(excerpt), ["label"])
-
-    def read() -> list[Series]:
-        names, values = _psm_features(table, "label")
-        return [Series("PSM", values, tables.labels(table, "label"), None, names)]
-
-    return Contents(("PSM",), 0, table.rows, read=read)
+    return Contents(("PSM",), 0, table.rows, read=lambda: [_psm_excerpt(table)])
 
 
 def psm_by_header(folder: Path) -> Contents | None:
@@ -189,6 +180,11 @@ def _psm_original(folder: Path) -> list[Series]:
     if train_names != names:
         raise TableError(f"{training.where}: its features differ from those of test.csv")
     return [Series("PSM", test, labels, train, names)]
+
+
+def _psm_excerpt(table: Table) -> Series:
+    names, test = _psm_features(table, "label")
+    return Series("PSM", test, tables.labels(table, "label"), None, names)
 
 
 def _psm_features(table: Table, *others: str) -> tuple[tuple[str, ...], FloatArray]:
@@ -229,13 +225,14 @@ def swat(folder: Path) -> Contents | None:
 
 
 def _swat_file(folder: Path, word: str, suffix: str) -> Path | None:
-    files = sorted(path for path in folder.iterdir() if path.suffix.lower() == suffix)
-    return next((path for path in reversed(files) if word in path.name.lower()), None)
+    """Return the last file of that suffix, by name, with a word in its name."""
+    files = (path for path in folder.iterdir() if path.suffix.lower() == suffix and word in path.name.lower())
+    return max(files, default=None)
 
 
 def _swat_series(normal: Path, attack: Path) -> Series:
     both = [_swat_table(path) for path in (normal, attack)]
-    (train_names, train), (names, test) = (tables.features(table, drop=_swat_no_features(table)) for table in both)
+    (train_names, train), (names, test) = map(_swat_features, both)
     if train_names != names:
         raise TableError(f"{normal}: its columns differ from those of {attack.name}")
     return Series("SWaT", test, _swat_labels(both[1]), train, names)
@@ -251,9 +248,9 @@ def _swat_table(path: Path) -> Table:
     raise TableError(f"{path}: there is no column 'Normal/Attack' in its first three lines")
 
 
-def _swat_no_features(table: Table) -> set[str]:
-    no_features = ("timestamp", "unnamed")
-    return {name for name in table.columns if name == "Normal/Attack" or name.lower().startswith(no_features)}
+def _swat_features(table: Table) -> tuple[tuple[str, ...], FloatArray]:
+    times = [name for name in table.columns if name.lower().startswith(("timestamp", "unnamed"))]
+    return tables.features(table, drop={*times, "Normal/Attack"})
 
 
 def _swat_labels(table: Table) -> BoolArray:

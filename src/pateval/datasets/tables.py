@@ -44,12 +44,12 @@ def read(folder: Path) -> list[Series]:
         if role in groups.setdefault(name, {}):
             raise TableError(f"{path}: a second {role} file for series {name!r}, beside {groups[name][role].name}")
         groups[name][role] = path
-    found: list[Series] = []
+    series: list[Series] = []
     for name, files in groups.items():
         if "test" not in files:
             raise TableError(f"{next(iter(files.values()))}: there is no test file for series {name!r}")
-        found.extend(read_pair(files.get("train"), files["test"], name, label_file=files.get("label")))
-    return found
+        series.extend(read_pair(files.get("train"), files["test"], name, label_file=files.get("label")))
+    return series
 
 
 def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | None = None) -> list[Series]:
@@ -71,14 +71,14 @@ def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | N
         return [_series(name, table, training, values)]
     if training is not None and key not in training.columns:
         raise TableError(f"{training.where}: there is no column {key!r} to tell series apart")
-    known = {} if training is None else _split(training, key)
-    found = []
+    train_rows = {} if training is None else _split(training, key)
+    series = []
     for own, rows in _split(table, key).items():
-        if training is not None and own not in known:
+        if training is not None and own not in train_rows:
             raise TableError(f"{training.where}: column {key!r} has no rows for {own!r}, which the test file has")
-        mine = None if training is None else _take(training, known[own], key)
-        found.append(_series(own, _take(table, rows, key), mine, values[rows]))
-    return found
+        stretch = None if training is None else _take(training, train_rows[own], key)
+        series.append(_series(own, _take(table, rows, key), stretch, values[rows]))
+    return series
 
 
 def _series(name: str, table: Table, training: Table | None, values: BoolArray) -> Series:
@@ -139,9 +139,7 @@ def _take(table: Table, rows: Rows, key: str) -> Table:
 
 def headless(path: Path, names: Sequence[str] | None = None, *, skip: int = 0) -> Table:
     """Read numbers with commas between them and no header; columns are called ``f00``, ``f01``, ... unless named."""
-    pa = arrow()
-    arrow_csv = arrow("csv")
-
+    pa, arrow_csv = arrow(), arrow("csv")
     require_readable(path)
     try:
         options = arrow_csv.ReadOptions(autogenerate_column_names=True, skip_rows=skip)
@@ -198,9 +196,7 @@ def require_columns(table: Table, names: Sequence[str]) -> Table:
 
 def names_in(path: Path, column: str) -> tuple[str, ...]:
     """Return the different names in a column of a Parquet file, as they come, without reading the other columns."""
-    pa = arrow()
-    pq = arrow("parquet")
-
+    pa, pq = arrow(), arrow("parquet")
     try:
         table = pq.read_table(path, columns=[column])
     except (pa.ArrowException, OSError) as error:
@@ -211,12 +207,12 @@ def names_in(path: Path, column: str) -> tuple[str, ...]:
 def labels(table: Table, column: str, steps: int | None = None) -> BoolArray:
     """Return a column of 0/1, as long as its series, as booleans."""
     try:
-        found = binary_array(table.columns[column], "labels")
+        values = binary_array(table.columns[column], "labels")
     except (TypeError, ValueError) as error:
         raise TableError(f"{table.where}: column {column!r}: {error}") from error
-    if steps is not None and found.size != steps:
-        raise TableError(f"{table.where}: {found.size} labels for {steps} steps")
-    return found
+    if steps is not None and values.size != steps:
+        raise TableError(f"{table.where}: {values.size} labels for {steps} steps")
+    return values
 
 
 def array(path: Path) -> FloatArray:
