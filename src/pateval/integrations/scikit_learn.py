@@ -34,7 +34,11 @@ class DetectorScorer:
         """Score a fitted estimator on steps in order of time; greater is better, whatever the metric's direction."""
         labels = binary_array(y, "y")
         if self.metric.needs_threshold:
-            result = evaluate(labels, predictions=_predictions(estimator, X), metrics=[self.metric])
+            predicted = np.asarray(estimator.predict(X))
+            if estimator_kind(estimator) == "outlier_detector":
+                predicted = predicted == -1
+            predictions = binary_array(predicted, "predictions of the estimator")
+            result = evaluate(labels, predictions=predictions, metrics=[self.metric])
         else:
             result = evaluate(labels, self._scores(estimator, X), metrics=[self.metric])
         value = result[self.metric.id]
@@ -48,11 +52,28 @@ class DetectorScorer:
         return value if self.metric.higher_is_better else -value
 
     def _scores(self, estimator: Any, X: Any) -> npt.NDArray[np.float64]:  # noqa: N803 - scikit-learn's names
+        kind = type(estimator).__name__
         if self.anomalous == "auto" and hasattr(estimator, "predict_proba") and hasattr(estimator, "classes_"):
-            return np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, _positive(estimator)]
-        scores = np.asarray(_score_function(estimator)(X), dtype=np.float64)
-        lower = _lower_is_anomalous(estimator) if self.anomalous == "auto" else self.anomalous == "lower"
-        return -scores if lower else scores
+            probabilities = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+            if len(estimator.classes_) != 2:
+                raise ValueError(f"the estimator must tell two classes apart; it has {len(estimator.classes_)}")
+            return probabilities[:, 1]
+        function = getattr(estimator, "decision_function", getattr(estimator, "score_samples", None))
+        if function is None:
+            raise TypeError(
+                f"{kind} has neither predict_proba, decision_function nor score_samples: "
+                "it gives no scores to evaluate; take a metric on predictions"
+            )
+        scores = np.asarray(function(X), dtype=np.float64)
+        if self.anomalous != "auto":
+            return -scores if self.anomalous == "lower" else scores
+        meaning = high_means(estimator)
+        if meaning is None:
+            raise ValueError(
+                f"it is not known whether high or low scores of {kind} are anomalous; "
+                "say anomalous='higher' or anomalous='lower'"
+            )
+        return -scores if meaning == "normal" else scores
 
 
 def scorer(
@@ -146,36 +167,3 @@ def event_folds(
     cuts = [*middles[chosen].tolist(), checked.size]
     for begin, end in pairwise(cuts):
         yield np.arange(max(0, begin - gap)), np.arange(begin, end)
-
-
-def _score_function(estimator: Any) -> Any:
-    for name in ("decision_function", "score_samples"):
-        if hasattr(estimator, name):
-            return getattr(estimator, name)
-    raise TypeError(
-        f"{type(estimator).__name__} has neither predict_proba, decision_function nor score_samples: "
-        "it gives no scores to evaluate; take a metric on predictions"
-    )
-
-
-def _lower_is_anomalous(estimator: Any) -> bool:
-    meaning = high_means(estimator)
-    if meaning is None:
-        raise ValueError(
-            f"it is not known whether high or low scores of {type(estimator).__name__} are anomalous; "
-            "say anomalous='higher' or anomalous='lower'"
-        )
-    return meaning == "normal"
-
-
-def _positive(estimator: Any) -> int:
-    if len(estimator.classes_) != 2:
-        raise ValueError(f"the estimator must tell two classes apart; it has {len(estimator.classes_)}")
-    return 1
-
-
-def _predictions(estimator: Any, X: Any) -> npt.NDArray[np.bool_]:  # noqa: N803 - scikit-learn's names
-    predicted = np.asarray(estimator.predict(X))
-    if estimator_kind(estimator) == "outlier_detector":
-        return predicted == -1
-    return binary_array(predicted, "predictions of the estimator")
