@@ -114,7 +114,7 @@ class DemoTable:
         """Columns and rows: one detector each, its value of every metric."""
         random = self.evaluations["random"]  # its threshold is chosen, as those of the real detectors are
         columns = ["detector", *map(random.label, metrics)]
-        return columns, [[name, *(found[metric] for metric in metrics)] for name, found in self.evaluations.items()]
+        return columns, [[name, *(values[metric] for metric in metrics)] for name, values in self.evaluations.items()]
 
 
 def demo_board(seed: int = 0, series: int = SERIES) -> Leaderboard:
@@ -188,15 +188,15 @@ def run_demo(seed: int = 0, series: int = SERIES) -> DemoTable:
 
 def what_to_see(table: DemoTable) -> list[str]:
     """Say in a few sentences what the table shows, from its numbers."""
-    found = table.evaluations
-    real = [name for name in found if name not in _NO_DETECTORS]
-    best = max(real, key=lambda name: found[name]["pate_ap"])
-    random, constant = found["random"], found["constant"]
-    beaten = [name for name in real if found[name][ADJUSTED] < random[ADJUSTED]]
+    values = table.evaluations
+    real = [name for name in values if name not in _NO_DETECTORS]
+    best = max(real, key=lambda name: values[name]["pate_ap"])
+    random, constant = values["random"], values["constant"]
+    beaten = [name for name in real if values[name][ADJUSTED] < random[ADJUSTED]]
     by_luck = f": more than {' and '.join(beaten)}." if beaten else "."
     return [
         f"Every value is the mean over {random.series} series.",
-        f"By PATE-AP {best} is the best real detector: {found[best]['pate_ap']:.2f}; random {random['pate_ap']:.2f}.",
+        f"By PATE-AP {best} is the best real detector: {values[best]['pate_ap']:.2f}; random {random['pate_ap']:.2f}.",
         f"Under point adjustment, at its best threshold, random gets F1 {random[ADJUSTED]:.2f}{by_luck}",
         f"The constant gets PATE {constant['pate']:.2f} (trapezoid rule), PATE-AP {constant['pate_ap']:.2f}: see both.",
         "The labels chose the threshold on each series: (oracle) for the best point F1, (best) for the metric itself.",

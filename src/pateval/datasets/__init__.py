@@ -253,8 +253,8 @@ def _find(name: str) -> Dataset | None:
     """Find a data set by its name, or by a folder name that only one of them has."""
     plain = _plain(name)
     named = [dataset for dataset in DATASETS if _plain(dataset.name) == plain]
-    others = [dataset for dataset in DATASETS if plain in map(_plain, dataset.folders)]
-    return named[0] if named else others[0] if len(others) == 1 else None
+    with_folder = [dataset for dataset in DATASETS if plain in map(_plain, dataset.folders)]
+    return named[0] if named else with_folder[0] if len(with_folder) == 1 else None
 
 
 def _plain(name: str) -> str:

@@ -73,11 +73,11 @@ def read_pair(train: Path | None, test: Path, name: str, *, label_file: Path | N
         raise TableError(f"{training.where}: there is no column {key!r} to tell series apart")
     train_rows = {} if training is None else _split(training, key)
     series = []
-    for own, rows in _split(table, key).items():
-        if training is not None and own not in train_rows:
-            raise TableError(f"{training.where}: column {key!r} has no rows for {own!r}, which the test file has")
-        stretch = None if training is None else _take(training, train_rows[own], key)
-        series.append(_series(own, _take(table, rows, key), stretch, values[rows]))
+    for part, rows in _split(table, key).items():
+        if training is not None and part not in train_rows:
+            raise TableError(f"{training.where}: column {key!r} has no rows for {part!r}, which the test file has")
+        stretch = None if training is None else _take(training, train_rows[part], key)
+        series.append(_series(part, _take(table, rows, key), stretch, values[rows]))
     return series
 
 

@@ -26,25 +26,18 @@ from pateval.detectors.windows import (
 )
 
 Kind = Literal["outlier_detector", "density_estimator", "classifier", "pyod", "aeon"]
-Meaning = Literal["normal", "anomalous"]
-
-_HIGH_MEANS: dict[Kind, Meaning] = {
-    "outlier_detector": "normal",
-    "density_estimator": "normal",
-    # The decision function of a classifier is high for the larger class.
-    "classifier": "anomalous",
-    "pyod": "anomalous",
-    "aeon": "anomalous",
-}
 
 
-def high_means(estimator: Any) -> Meaning | None:
+def high_means(estimator: Any) -> Literal["normal", "anomalous"] | None:
     """Say what a high value of an estimator means, or None where its class does not tell.
 
     The estimator is one of scikit-learn, PyOD or aeon, one that follows their rules, or a pipeline or search around it.
     """
     kind = estimator_kind(estimator)
-    return None if kind is None else _HIGH_MEANS[kind]
+    if kind is None:
+        return None
+    # The decision function of a classifier is high for the class with the larger label.
+    return "normal" if kind in ("outlier_detector", "density_estimator") else "anomalous"
 
 
 def estimator_kind(estimator: Any) -> Kind | None:
@@ -178,13 +171,13 @@ class Adapter(SeriesAdapter):
     Settings: ClassVar[type[Any]] = AdapterSettings
 
     def __init__(self, estimator: Any, settings: Any = None) -> None:
-        there = [name for name in ("decision_function", "score_samples") if hasattr(estimator, name)]
-        if not hasattr(estimator, "fit") or not there:
+        methods = [name for name in ("decision_function", "score_samples") if hasattr(estimator, name)]
+        if not hasattr(estimator, "fit") or not methods:
             kind = type(estimator).__name__
             hint = "; LocalOutlierFactor needs novelty=True" if kind == "LocalOutlierFactor" else ""
             raise TypeError(f"an estimator needs fit and decision_function or score_samples; {kind} has not{hint}")
         super().__init__(estimator, settings)
-        self._method = there[0]
+        self._method = methods[0]
         self.window = self._shown.window
 
     def learn(self, scaled: FloatMatrix, boundaries: Boundaries | None) -> None:

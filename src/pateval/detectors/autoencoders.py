@@ -104,15 +104,14 @@ class Autoencoder(DeepDetector):
         matrix, window = self._matrix(train, "train"), self.chosen.window
         scaling = self.scale(matrix)
         series = self._on_device(matrix, scaling, device)
-        mine, held_out = [], []
+        first, last = [], []
         # At least two windows: one to learn from, and one to stop by.
         for starts in window_starts(len(matrix), window + 1, boundaries=boundaries, name="train"):
             every = np.append(starts, starts[-1] + 1)
             split = max(1, int(len(every) * (1 - self.chosen.validation_share)))
-            mine.append(every[:split])
-            held_out.append(every[split:])
-        train_windows, last_windows = (Windows(series, window, np.concatenate(part)) for part in (mine, held_out))
-        return scaling, train_windows, last_windows
+            first.append(every[:split])
+            last.append(every[split:])
+        return scaling, Windows(series, window, np.concatenate(first)), Windows(series, window, np.concatenate(last))
 
     def recipe(self, model: AutoencoderNetwork, windows: Windows, held_out: Any) -> Recipe:
         """Adam on the squared error, windows in their order; the held-out windows stop the training."""

@@ -68,14 +68,14 @@ def split_windows(starts: list[Starts], share: float, *, overlap: int, stride: i
     with the held-out ones, are left out; of the held-out ones every ``stride``-th is taken.
     """
     train, held_out = [], []
-    for mine in starts:
-        count = max(1, round(len(mine) * share))
-        if count >= len(mine):
+    for of_series in starts:
+        count = max(1, round(len(of_series) * share))
+        if count >= len(of_series):
             # One window cannot be on both sides: it is learned from.
-            train.append(mine)
+            train.append(of_series)
             continue
-        train.append(mine[: max(1, len(mine) - count - overlap)])
-        held_out.append(mine[-count:][::stride])
+        train.append(of_series[: max(1, len(of_series) - count - overlap)])
+        held_out.append(of_series[-count:][::stride])
     return np.concatenate(train), np.concatenate(held_out or [np.empty(0, dtype=np.intp)])
 
 
@@ -166,12 +166,12 @@ class DeepDetector(Detector):
         if selects and test is None:
             # Windows that overlap the held-out ones are left out, so that nothing is seen on both sides.
             overlap, stride = (window - 1) // self.stride, max(1, window // self.stride)
-            mine, last = split_windows(starts, chosen.validation_share, overlap=overlap, stride=stride)
+            first, last = split_windows(starts, chosen.validation_share, overlap=overlap, stride=stride)
             if not len(last):
                 raise ValueError(
-                    f"train must hold at least two windows of {window} steps: the last is held out; got {len(mine)}"
+                    f"train must hold at least two windows of {window} steps: the last is held out; got {len(first)}"
                 )
-            return scaling, Windows(series, window, mine), Windows(series, window, last)
+            return scaling, Windows(series, window, first), Windows(series, window, last)
         windows = Windows(series, window, np.concatenate(starts))
         if test is None:
             return scaling, windows, None

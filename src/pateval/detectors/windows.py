@@ -71,24 +71,20 @@ def parts(length: int, boundaries: Boundaries | None, window: int = 1, name: str
             f"boundaries must begin at 0 and ascend below the {length} steps of {name}; got {starts[:5]}"
             + (" ..." if len(starts) > 5 else "")
         )
-    found = [slice(start, stop) for start, stop in itertools.pairwise([*starts, length])]
-    short = next((part for part in found if part.stop - part.start < window), None)
-    if short is not None:
-        raise ValueError(
-            f"{name} must hold at least one window of {window} steps in each series; the one from step {short.start} "
-            f"has {short.stop - short.start}"
-        )
-    return found
+    series = [slice(start, stop) for start, stop in itertools.pairwise([*starts, length])]
+    for part in series:
+        if part.stop - part.start < window:
+            raise ValueError(
+                f"{name} must hold at least one window of {window} steps in each series; the one from step "
+                f"{part.start} has {part.stop - part.start}"
+            )
+    return series
 
 
 def window_starts(
     length: int, window: int, stride: int = 1, *, boundaries: Boundaries | None = None, name: str = "values"
 ) -> list[npt.NDArray[np.intp]]:
-    """Return, for each series, the first steps of its windows.
-
-    >>> [starts.tolist() for starts in window_starts(10, 2, 2, boundaries=(0, 5))]
-    [[0, 2], [5, 7]]
-    """
+    """Return, for each series, the first steps of its windows."""
     return [
         np.arange(part.start, part.stop - window + 1, stride, dtype=np.intp)
         for part in parts(length, boundaries, window, name)
@@ -110,9 +106,6 @@ def lay_tiles(scores: npt.NDArray[Any], length: int, *, boundaries: Boundaries |
     """Lay the scores of the steps of tiles, shape (tiles, window), end to end: one per step, shape (length,).
 
     The tiles are those of `tile_starts`; the steps after the last whole one take the end of the final window.
-
-    >>> lay_tiles(np.array([[0, 1, 2, 3], [4, 5, 6, 7], [60, 70, 80, 90]]), 10).tolist()
-    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 80.0, 90.0]
     """
     window = scores.shape[1]
     steps = tile_starts(length, window, boundaries=boundaries)[:, np.newaxis] + np.arange(window)
@@ -128,11 +121,7 @@ def slide(matrix: npt.NDArray[Any], window: int) -> npt.NDArray[Any]:
 
 
 def lay_last(scores: npt.NDArray[Any], window: int) -> FloatMatrix:
-    """Give each stride-1 window's score to its last step; the first ``window - 1`` steps repeat the first score.
-
-    >>> lay_last(np.array([5.0, 6.0, 7.0]), 3).tolist()
-    [5.0, 5.0, 5.0, 6.0, 7.0]
-    """
+    """Give each stride-1 window's score to its last step; the first ``window - 1`` steps repeat the first score."""
     return np.concatenate([np.repeat(scores[:1], window - 1), scores]).astype(np.float64)
 
 

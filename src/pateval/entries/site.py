@@ -105,8 +105,8 @@ def build(
     held = [name for name in ("index.html", "report.html", PAGES) if (site / name).exists()]
     if held and not (site / HISTORY).exists():
         raise TableError(f"{site}: the folder holds other things ({held[0]}), and no {HISTORY}; name another one")
-    found = read_entries(entries)
-    for entry in found:
+    received = read_entries(entries)
+    for entry in received:
         if (entry.data == entry.folder) != (labels is not None):
             raise TableError(
                 f"{entry.folder}: scores lie in a file for each series where labels lie elsewhere (--labels), and "
@@ -116,13 +116,13 @@ def build(
     before = Leaderboard.load(private) if (private / RUN).is_file() else None
     history = _read_history(site / HISTORY, before)
     cache = private / "cache"
-    board = leaderboard([str(entry.data) for entry in found], cache=cache, **_reading(labels), **options)
+    board = leaderboard([str(entry.data) for entry in received], cache=cache, **_reading(labels), **options)
     differing = next((check.sentence for check in board.checks if check.code == "labels-differ"), None)
     if differing is not None:
         raise TableError(differing)
     if before is not None:
-        known, labelled = (_labels_by_series(one) for one in (before, board))
-        if moved := [name for name, text in labelled.items() if known.get(name, text) != text]:
+        known = _labels_by_series(before)
+        if moved := [name for name, text in _labels_by_series(board).items() if known.get(name, text) != text]:
             raise TableError(
                 f"{entries}: the labels of {len(moved)} series ({listed(moved)}) are not those that {private} was made "
                 f"with; take them back, or build another site"
@@ -142,7 +142,7 @@ def build(
     # First the history: where the board beside it is still the old one, the next build takes the line back.
     write_text(json.dumps(history, indent=1, ensure_ascii=False) + "\n", site / HISTORY)
     board.save(private, overwrite=True)
-    _write_pages(site, board, found, history)
+    _write_pages(site, board, received, history)
     shown = board if labels is None else _without_labels(board)
     shown = replace(shown, run={**shown.run, "made": history[-1]["day"]})
     shown.to_report(site / "report.html", title=entries.resolve().name)
@@ -152,11 +152,11 @@ def build(
 def _require_own(entry: Entry, labels: Path | None) -> None:
     """Refuse scores of other detectors: a column may name any, those of other entries, too."""
     reading = Reading(label="label", score="score", defaults=True, **_reading(labels))
-    found = make_plan([str(entry.data)], reading).detectors
-    if found != (entry.detector_name,):
+    detectors = make_plan([str(entry.data)], reading).detectors
+    if detectors != (entry.detector_name,):
         raise TableError(
-            f"{entry.data}: it has scores of {listed(found)}, and is to have those of {entry.detector_name} alone: one "
-            f"column called score, and none that names detectors"
+            f"{entry.data}: it has scores of {listed(detectors)}, and is to have those of {entry.detector_name} alone: "
+            f"one column called score, and none that names detectors"
         )
 
 
@@ -240,9 +240,13 @@ def _news(before: Leaderboard | None, board: Leaderboard) -> dict[str, Any]:
     }
 
 
+def _means(board: Leaderboard) -> dict[tuple[str, str], Any]:
+    return {(row["detector"], row["metric"]): row["mean"] for row in board.summary_rows}
+
+
 def _changed(before: Leaderboard, board: Leaderboard) -> Iterator[dict[str, Any]]:
-    old, new = ({(row["detector"], row["metric"]): row["mean"] for row in one.summary_rows} for one in (before, board))
-    for (detector, metric), mean in new.items():
+    old = _means(before)
+    for (detector, metric), mean in _means(board).items():
         if (detector, metric) in old and old[detector, metric] != mean:
             yield {
                 "detector": detector,
@@ -255,14 +259,14 @@ def _changed(before: Leaderboard, board: Leaderboard) -> Iterator[dict[str, Any]
 
 def _cause(before: Leaderboard, board: Leaderboard, detector: str, metric: str) -> str:
     """Why a mean is another one: another definition or option, other scores, other series."""
-    texts = [one.own_signatures.get(detector, one.signatures)[metric] for one in (before, board)]
-    old, new = (parse_signature(text) for text in texts)
+    boards = (before, board)
+    old, new = (parse_signature(each.own_signatures.get(detector, each.signatures)[metric]) for each in boards)
     options = [name for name in {**old, **new} if name != "pateval" and old.get(name) != new.get(name)]
     causes = [f"{name} {old.get(name)} became {new.get(name)}" for name in options]
-    contents = [{key[1:]: text for key, text in one.digests.items() if key[0] == detector} for one in (before, board)]
-    if contents[0].keys() != contents[1].keys():
+    was, now = ({key[1:]: text for key, text in each.digests.items() if key[0] == detector} for each in boards)
+    if was.keys() != now.keys():
         causes.append("other series or runs")
-    elif contents[0] != contents[1]:
+    elif was != now:
         causes.append("other scores")
     return "; ".join(causes) or f"pateval {old['pateval']} became {new['pateval']}"
 
@@ -271,7 +275,7 @@ def _write_pages(
     site: Path, board: Leaderboard, entries: Sequence[Entry], history: Sequence[Mapping[str, Any]]
 ) -> None:
     """Write the first page and one for each entry, and take away those of entries that left."""
-    means = {(row["detector"], row["metric"]): row["mean"] for row in board.summary_rows}
+    means = _means(board)
     by_name = {entry.detector_name: entry for entry in entries}
     rows = [
         (place, by_name[name], [means[name, metric] for metric in board.metrics])
@@ -282,17 +286,15 @@ def _write_pages(
         "signatures": board.signatures,
         "history": history[::-1],
         "rows": rows,
+        "series": len(board.series),
+        "labels": history[-1]["labels"],
     }
-    facts |= {"series": len(board.series), "labels": history[-1]["labels"]}
     folder = site / PAGES
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.html"):
         if path.stem not in by_name:
             path.unlink()
-    pages: list[tuple[Path, Entry | None]] = [(site / "index.html", None)]
-    pages += [(folder / f"{name}.html", entry) for name, entry in by_name.items()]
-    for path, entry in pages:
-        page = render_page(
-            asset("site.html", "pateval.entries"), look=asset("look.css"), code="", blocks="", entry=entry, **facts
-        )
-        write_text(page, path)
+    template, look = asset("site.html", "pateval.entries"), asset("look.css")
+    pages = {site / "index.html": None, **{folder / f"{name}.html": entry for name, entry in by_name.items()}}
+    for path, entry in pages.items():
+        write_text(render_page(template, look=look, code="", blocks="", entry=entry, **facts), path)

@@ -19,26 +19,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "ONE_LINERS",
-    "absolute_difference",
-    "distance_to_moving_mean",
-    "distance_to_moving_median",
-    "distance_to_past_median",
-    "moving_deviation",
-    "moving_mean",
-    "moving_variance",
-    "moving_z_score",
-    "nearest_window",
-    "one_liner",
-    "past_variance",
-    "past_z_score",
-    "seasonal_difference",
-    "squared_difference",
-    "usual_window",
-    "window_pca",
-]
-
 FloatArray = npt.NDArray[np.float64]
 
 ONE_LINERS = ("constant", "moving_variance", "squared_difference", "moving_zscore", "moving_median")

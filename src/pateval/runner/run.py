@@ -240,12 +240,12 @@ class _Monitor:
 def _record_failures(folder: Path, result: DetectionResult) -> None:
     """Keep ``failures.json`` up to date: reasons by detector and series; no file where nothing failed."""
     path = folder / FAILURES
-    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    known.pop(result.detector, None)
+    failures: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    failures.pop(result.detector, None)
     if result.failures:
-        known[result.detector] = dict(result.failures)
-    if known:
-        write_text(json.dumps(known, indent=1), path)
+        failures[result.detector] = dict(result.failures)
+    if failures:
+        write_text(json.dumps(failures, indent=1), path)
     else:
         path.unlink(missing_ok=True)
 
