@@ -147,13 +147,7 @@ def save_files(folder: str | os.PathLike[str], seed: int = 0, series: int = SERI
 
 
 def column_name(detector: str) -> str:
-    """The column of a detector in a file.
-
-    Examples
-    --------
-    >>> column_name("moving z-score")
-    'score_moving_z_score'
-    """
+    """The column of a detector in a file."""
     return f"score_{detector.lower().replace(' ', '_').replace('-', '_')}"
 
 

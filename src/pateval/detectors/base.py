@@ -34,16 +34,6 @@ class CheckedSettings:
     positive, seeds may be zero, flags must be True or False, words must be among those listed. Where there is a field
     ``variant``, "paper" means as the PATE paper's table was made and "original" as the detector was published; a field
     that is None then takes the value of the variant, which stands in ``VARIANTS``.
-
-    Examples
-    --------
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class Wish(CheckedSettings):
-    ...     epochs: int | None = None
-    >>> Wish(epochs=0)
-    Traceback (most recent call last):
-        ...
-    ValueError: epochs must be a whole number of at least 1; got 0
     """
 
     VARIANTS: ClassVar[dict[str, dict[str, Any]]] = {}

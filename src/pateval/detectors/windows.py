@@ -92,11 +92,7 @@ def window_starts(
 
 
 def tile_starts(length: int, window: int, *, boundaries: Boundaries | None = None) -> npt.NDArray[np.intp]:
-    """First steps of the tiles, and of the final window of each series where they leave steps over.
-
-    >>> tile_starts(10, 4).tolist(), tile_starts(8, 4).tolist(), tile_starts(10, 4, boundaries=(0, 5)).tolist()
-    ([0, 4, 6], [0, 4], [0, 1, 5, 6])
-    """
+    """First steps of the tiles, and of the final window of each series where they leave steps over."""
     final = [part.stop - window for part in parts(length, boundaries, window)]
     # Where tiles leave nothing over, the final window is a tile itself.
     return np.unique(np.concatenate([*window_starts(length, window, window, boundaries=boundaries), final]))

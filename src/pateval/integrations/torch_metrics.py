@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from torchmetrics.utilities import dim_zero_cat
 from pateval.pate.accumulator import PateAccumulator
 from pateval.pate.score import pate, pate_ap
 from pateval.validation.arrays import Buffers, UndefinedMetricError, buffer_lengths, positive_integer, scored_pair
-
-_KEPT = ("labels", "scores", "lengths")
 
 
 class PateMetric(TorchMetric):
@@ -53,6 +51,10 @@ class PateMetric(TorchMetric):
     full_state_update = False
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
+    # Without thresholds: what was seen, and the lengths of the series.
+    labels: list[Tensor]
+    scores: list[Tensor]
+    lengths: list[Tensor]
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class PateMetric(TorchMetric):
         self.early, self.delay = buffer_lengths(early, "early"), buffer_lengths(delay, "delay")
         self.thresholds: npt.ArrayLike | None = None
         if thresholds is None:
-            for name in _KEPT:
+            for name in ("labels", "scores", "lengths"):
                 self.add_state(name, default=[], dist_reduce_fx="cat")
             return
         self._covered, self._share_beyond = (0.0, 1.0), 0.0
@@ -104,9 +106,9 @@ class PateMetric(TorchMetric):
         labels, scores = scored_pair(tensors[1].cpu().numpy(), tensors[0].cpu().numpy())
         rows, steps = preds.shape if preds.ndim == 2 else (1, preds.shape[0])
         if self.thresholds is None:
-            lengths = torch.full((rows,), steps, device=preds.device)
-            for kept, tensor in zip(self._kept(), (tensors[1].bool(), tensors[0], lengths), strict=True):
-                kept.append(tensor)
+            self.labels.append(tensors[1].bool())
+            self.scores.append(tensors[0])
+            self.lengths.append(torch.full((rows,), steps, device=preds.device))
             return
         self._warn_if_beyond(scores)
         counts = (
@@ -125,14 +127,11 @@ class PateMetric(TorchMetric):
             value = float("nan")
         return torch.tensor(value, dtype=torch.float64)
 
-    def _kept(self) -> list[list[Tensor]]:
-        """Labels, scores and lengths of series, which torchmetrics keeps as attributes of the names of the states."""
-        return [cast(list[Tensor], getattr(self, name)) for name in _KEPT]
-
     def _exact(self) -> float:
-        if not len(self._kept()[-1]):
+        if not len(self.lengths):
             raise UndefinedMetricError("the metric is undefined: no anomaly has been seen yet")
-        labels, scores, lengths = (dim_zero_cat(kept).cpu().numpy() for kept in self._kept())
+        seen = (self.labels, self.scores, self.lengths)
+        labels, scores, lengths = (dim_zero_cat(state).cpu().numpy() for state in seen)
         function = pate if self.area == "trapezoid" else pate_ap
         series = np.repeat(np.arange(lengths.size), lengths)
         return function(labels, scores, early=self.early, delay=self.delay, series=series)

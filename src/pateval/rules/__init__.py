@@ -98,11 +98,6 @@ def past_z_score(values: FloatArray, window: int, floor: float) -> FloatArray:
 
     The values are z-scored, so that the first ``window`` steps, which have too short a past, can be compared with mean
     0 and deviation 1; ``floor`` is the smallest deviation, which keeps quiet stretches from blowing up.
-
-    Examples
-    --------
-    >>> past_z_score(np.array([0.5, 1.0, -1.0, 4.0]), 2, 0.05).tolist()
-    [0.5, 1.0, 7.0, 4.0]
     """
     scores = np.abs(values)
     if len(values) > window:
@@ -159,12 +154,6 @@ def one_liner(name: str, values: FloatArray) -> FloatArray:
     """Score a series by one of `ONE_LINERS`; of several columns, shape (steps, columns), the largest score counts.
 
     Each column is z-scored, and the window is `usual_window`. A value that is missing is the one before it.
-
-    Examples
-    --------
-    >>> values = np.array([0.0, 1.0, np.nan, 1.0, 5.0, 1.0])
-    >>> [int(one_liner(name, values).argmax()) for name in ONE_LINERS]
-    [0, 5, 4, 4, 4]
     """
     columns = values.reshape(len(values), -1).astype(np.float64)
     if name == "constant":
