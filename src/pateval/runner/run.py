@@ -141,9 +141,8 @@ def detect(
             for task in waiting:
                 perform(task, monitor.tell, deadline)
         for store in group:
-            failures = monitor.failures[store]
-            path = store.assemble(failures) if assemble else None
-            results.append(DetectionResult(store.candidate.name, path, failures, monitor.stopped[store]))
+            path = store.assemble() if assemble else None
+            results.append(DetectionResult(store.candidate.name, path, store.failures, store.stopped))
             _record_failures(place, results[-1])
     return results
 
@@ -215,7 +214,7 @@ def _left(store: Store, tell: Tell) -> Iterator[Task]:
 
 
 class _Monitor:
-    """Turns what runs tell into progress, and keeps what failed or was stopped."""
+    """Turns what runs tell into progress."""
 
     def __init__(self, show: Callable[[DetectionProgress], None], stores: Sequence[Store]) -> None:
         self._show = show
@@ -223,16 +222,14 @@ class _Monitor:
         self._runs = {run.key: (store, task.series.name, run.seed) for store, task in tasks for run in task.runs}
         self._several = any(len(task.runs) > 1 for _, task in tasks)
         self._done = 0
-        self.failures: dict[Store, dict[str, str]] = {store: {} for store in stores}
-        self.stopped = dict.fromkeys(stores, 0)
 
     def tell(self, key: str, state: State, message: str = "", **details: Any) -> None:
         """Take note of what happened to a run, and show it."""
         store, series, seed = self._runs[key]
         self._done += state not in ("started", "training")
-        self.stopped[store] += state == "stopped"
+        store.stopped += state == "stopped"
         if state == "failed":
-            self.failures[store][series] = message
+            store.failures[series] = message
         run, name = seed if self._several else None, store.candidate.name
         self._show(DetectionProgress(name, series, state, self._done, len(self._runs), message, run, **details))
 

@@ -59,22 +59,21 @@ class Store:
         self.device = device_of(self.settings)
         self.key = _digest([self._identity(self.settings), self.has_runs])
         self.tasks: list[Task] = []
+        self.failures: dict[str, str] = {}  # reasons by series
+        self.stopped = 0  # runs that were not finished in time
         self.runs: list[dict[str, Any]] = []  # those in the file
         self._place_of_runs: str | None = None
         if self.path.exists():
             known = read_metadata(self.path)
-            data = known.get("data", {}).get("name")
-            same_data = None in (data, self.about_data.get("name")) or data == self.about_data["name"]
+            data, new_data = known.get("data", {}).get("name"), self.about_data.get("name")
+            same_data = None in (data, new_data) or data == new_data
             if known.get("made_by") == self.key and same_data:
                 self.runs = known["runs"]
                 self._place_of_runs = known.get("data", {}).get("place")
             elif not overwrite:
-                what = (
-                    f"scores of other settings ({_difference(known, self)})"
-                    if same_data
-                    else f"scores on another data set ({data}, now {self.about_data['name']})"
-                )
-                raise ValueError(f"{self.path}: holds {what}{_REMEDY}")
+                other = f"on another data set ({data}, now {new_data})"
+                what = f"of other settings ({_difference(known, self)})" if same_data else other
+                raise ValueError(f"{self.path}: holds scores {what}{_REMEDY}")
 
     def _identity(self, settings: Mapping[str, Any]) -> list[Any]:
         version = pateval_version()["version"]
@@ -112,13 +111,12 @@ class Store:
         """Tell whether a run's scores are in the file or among the parts."""
         return any(known["key"] == run.key for known in self.runs) or run.part.exists()
 
-    def assemble(self, failures: Mapping[str, str]) -> Path | None:
+    def assemble(self) -> Path | None:
         """Put the file together: series of this run in its order, then what else the file held.
 
-        The failures are reasons by series. None comes back where nothing succeeded.
+        None comes back where nothing succeeded.
         """
         pa = arrow()
-
         held = {run["key"]: index for index, run in enumerate(self.runs)}
         waiting = {
             run.key: (run, task.series)
@@ -126,7 +124,7 @@ class Store:
             for run in task.runs
             if run.key not in held and run.part.exists()
         }
-        if not waiting and not failures:
+        if not waiting and not self.failures:
             return self.path if self.path.exists() else None
         records = {run["key"]: run for run in self.runs}
         records |= {key: read_part(run.part)[2] for key, (run, _) in waiting.items()}
@@ -161,28 +159,29 @@ class Store:
         else:
             beside.unlink(missing_ok=True)
         pieces = [functools.partial(scores, key) for key in keys]
-        write_score_file(self.path, pieces, self._metadata([records[key] for key in keys], failures))
+        write_score_file(self.path, pieces, self._metadata([records[key] for key in keys]))
         for run, _ in waiting.values():
             run.part.unlink(missing_ok=True)
-        if not failures and not any(self.parts.glob("*.checkpoint")):
+        if not self.failures and not any(self.parts.glob("*.checkpoint")):
             shutil.rmtree(self.parts, ignore_errors=True)
             if self.parts.parent.is_dir() and not any(self.parts.parent.iterdir()):
                 self.parts.parent.rmdir()
         return self.path
 
     def _table(self, series: Series, scores: npt.NDArray[Any], seed: int | None) -> Any:
-        pa = arrow()
+        pa, steps = arrow(), len(scores)
+        runs = {"run": np.full(steps, seed or 0, dtype=np.int64)} if self.has_runs else {}
+        return pa.table(
+            {
+                "series": pa.array(series.part_of_step[:steps]),
+                **runs,
+                "step": series.step_in_part[:steps],
+                "label": series.labels[:steps].astype(np.uint8),
+                "score": scores,
+            }
+        )
 
-        steps = len(scores)
-        columns: dict[str, Any] = {"series": pa.array(series.part_of_step[:steps])}
-        if self.has_runs:
-            columns["run"] = np.full(steps, 0 if seed is None else seed, dtype=np.int64)
-        columns["step"] = series.step_in_part[:steps]
-        columns["label"] = series.labels[:steps].astype(np.uint8)
-        columns["score"] = scores
-        return pa.table(columns)
-
-    def _metadata(self, runs: list[dict[str, Any]], failures: Mapping[str, str]) -> dict[str, Any]:
+    def _metadata(self, runs: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "detector": self.candidate.name,
@@ -198,14 +197,12 @@ class Store:
             "seconds": round(sum(run["fit_seconds"] + run["score_seconds"] for run in runs), 3),
             "made_by": self.key,
             "runs": runs,
-            "failed": dict(failures),
+            "failed": self.failures,
         }
 
 
 def _row_group(path: Path, place: int) -> Any:
-    pq = arrow("parquet")
-
-    with pq.ParquetFile(path) as file:
+    with arrow("parquet").ParquetFile(path) as file:
         return file.read_row_group(place)
 
 
