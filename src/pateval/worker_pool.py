@@ -96,11 +96,12 @@ class WorkerPool:
                     yield [result]
             return
         window = most_in_flight if self.executor is not None else 2 * (self.workers or usable_cores())
-        queue = _Queue(iter(items), window)
+        queue = _Queue(items, window)
         try:
             while True:
                 while (turn := queue.next()) is not None:
-                    queue.in_flight[self._submit(function, turn[0])] = turn
+                    place = self.executor or self._processes or self._start()
+                    queue.in_flight[place.submit(results_of, function, turn[0])] = turn
                 if not queue.in_flight:
                     return
                 done, _ = wait(queue.in_flight, heartbeat, FIRST_COMPLETED)
@@ -125,11 +126,6 @@ class WorkerPool:
             for future in queue.in_flight:
                 future.cancel()
 
-    def _submit(self, function: Callable[[Any], Iterable[Any]], item: Any) -> Future[list[Any]]:
-        if self.executor is not None:
-            return self.executor.submit(results_of, function, item)
-        return (self._processes or self._start()).submit(results_of, function, item)
-
     def _start(self) -> _Processes:
         self._processes = _Processes(self.workers or usable_cores(), self._prepare, self._threads)
         return self._processes
@@ -145,8 +141,8 @@ class WorkerPool:
 class _Queue:
     """What is to be done: new items, and those to be tried again, the last time alone."""
 
-    def __init__(self, items: Iterator[Any], window: int) -> None:
-        self._items, self._window = items, window
+    def __init__(self, items: Iterable[Any], window: int) -> None:
+        self._items, self._window = ((item, 1) for item in items), window
         self.again: deque[tuple[Any, int]] = deque()
         self.in_flight: dict[Future[list[Any]], tuple[Any, int]] = {}
 
@@ -157,10 +153,7 @@ class _Queue:
             return None
         if len(self.in_flight) >= self._window:
             return None
-        if self.again:
-            return self.again.popleft()
-        item = next(self._items, None)
-        return None if item is None else (item, 1)
+        return self.again.popleft() if self.again else next(self._items, None)
 
 
 def results_of(function: Callable[[Any], Iterable[Any]], item: Any) -> list[Any]:

@@ -129,9 +129,7 @@ class GraphStep:
         self._batch_size = batch_size
         self._ran = 0
         self._stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        self._graph: torch.cuda.CUDAGraph | None = None
-        self._batch: Tensor | None = None
-        self._loss: Tensor | None = None
+        self._captured: tuple[torch.cuda.CUDAGraph, Tensor, Tensor] | None = None  # with its batch and its loss
 
     def __call__(self, batch: Tensor) -> Tensor:
         """Take one step on a batch; return its loss."""
@@ -144,11 +142,11 @@ class GraphStep:
                 loss = self._step(batch)
             torch.cuda.current_stream().wait_stream(self._stream)
             return loss
-        if self._graph is None or self._batch is None or self._loss is None:
-            self._batch = batch.clone()
-            self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph, stream=self._stream):
-                self._loss = self._step(self._batch)
-        self._batch.copy_(batch)
-        self._graph.replay()
-        return self._loss
+        if self._captured is None:
+            graph, own_batch = torch.cuda.CUDAGraph(), batch.clone()
+            with torch.cuda.graph(graph, stream=self._stream):
+                self._captured = graph, own_batch, self._step(own_batch)
+        graph, own_batch, loss = self._captured
+        own_batch.copy_(batch)
+        graph.replay()
+        return loss
