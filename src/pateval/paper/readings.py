@@ -18,18 +18,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import kendalltau
 
 from pateval import plots
 from pateval.datasets import data_root
 from pateval.io import read_table
-from pateval.labels.events import find_events
+from pateval.labels.events import Events, count_inside, find_events, first_inside, within
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import score_runs, starts_of
 from pateval.plots.styling import QUIET, legend_above, line_style
-from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 # Which of zones, beside and coverage are read as in the text.
 PROGRAM, TEXT = "program", "text"
@@ -57,20 +56,19 @@ Found = dict[str, dict[str, dict[str, float]]]
 
 
 class Zones(NamedTuple):
-    """Steps ``inside`` events and in their buffers, in the order of events, with the event that each belongs to.
+    """The steps inside events and in their buffers, each in the order of time, with the event that each belongs to.
 
-    A step inside lies ``place`` steps after the beginning of its event, whose steps begin at ``first`` in ``inside``. A
-    step of a buffer that ``needs_event`` lies before it, and counts only where it is detected; it has a TP weight with
-    the zone's own length (``cut``) and with the whole buffer's (``uncut``).
+    A step inside lies ``place`` steps after the beginning of its event. A step of a buffer that ``needs_event`` lies
+    before it, and counts only where it is detected; it has a TP weight with the zone's own length (``cut``) and with
+    the whole buffer's (``uncut``).
     """
 
-    inside: npt.NDArray[np.intp]
-    owner: npt.NDArray[np.intp]
-    place: npt.NDArray[np.intp]
-    first: npt.NDArray[np.intp]
-    length: npt.NDArray[np.intp]
-    buffer: npt.NDArray[np.intp]
-    buffer_owner: npt.NDArray[np.intp]
+    events: Events
+    inside: IntArray
+    owner: IntArray
+    place: IntArray
+    buffer: IntArray
+    buffer_owner: IntArray
     needs_event: BoolArray
     cut: FloatArray
     uncut: FloatArray
@@ -80,69 +78,51 @@ def find_zones(labels: BoolArray, early: int, delay: int) -> Zones:
     """The zones of one series: a delayed zone comes before the early zone of the next event."""
     events = find_events(labels)
     starts, stops = events.starts, events.stops
-    parts: list[tuple[Any, ...]] = []
-    before = -1  # the last step that an earlier event, or its delayed zone, has taken
-    for event, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-        last = stop - 1
-        following = starts[event + 1] if event + 1 < len(starts) else labels.size
-        zone_start, zone_end = max(start - early, before + 1), min(last + delay, following - 1)
-        for steps, end, whole, early_zone in (
-            (np.arange(zone_start, start), zone_start, start - early, True),
-            (np.arange(stop, zone_end + 1), zone_end, last + delay, False),
-        ):
-            away, at_the_end, at_the_whole = (_distances(where, start, last) for where in (steps, end, whole))
-            owner = np.full(steps.size, event)
-            is_early = np.full(steps.size, early_zone)
-            parts.append((steps, owner, is_early, 1 - away / at_the_end, 1 - away / at_the_whole))
-        before = max(zone_end, last)
-    buffer, buffer_owner, needs_event, cut, uncut = (np.concatenate(column) for column in zip(*parts, strict=True))
-    inside, owner = np.flatnonzero(labels), np.repeat(np.arange(len(starts)), stops - starts)
-    first = np.append(0, np.cumsum(stops - starts)[:-1])
-    return Zones(
-        inside, owner, inside - starts[owner], first, stops - starts, buffer, buffer_owner, needs_event, cut, uncut
-    )
+    ends = np.minimum(stops + delay, np.append(starts[1:], labels.size))
+    begins = np.maximum(starts - early, np.append(0, ends[:-1]))
+    # Of every event the early zone and the delayed one, and the step at the outer end of each, cut short or not.
+    zone_starts, zone_stops = np.stack([begins, stops], axis=1).ravel(), np.stack([starts, ends], axis=1).ravel()
+    cut_ends = np.stack([begins, ends - 1], axis=1).ravel()
+    whole_ends = np.stack([starts - early, stops - 1 + delay], axis=1).ravel()
+    zone = np.repeat(np.arange(zone_starts.size), zone_stops - zone_starts)
+    buffer, buffer_owner = within(zone_starts, zone_stops - zone_starts), zone // 2
+
+    def distance(steps: IntArray) -> IntArray:
+        """Sum of the distances to all steps of the event; 1 where a zone has no length and nothing is divided."""
+        twice_from_middle = np.abs(2 * steps - (starts + stops - 1)[buffer_owner])
+        return np.maximum(twice_from_middle * events.lengths[buffer_owner] // 2, 1)
+
+    cut, uncut = (1 - distance(buffer) / distance(zone_ends[zone]) for zone_ends in (cut_ends, whole_ends))
+    owner, place = np.repeat(np.arange(len(events)), events.lengths), within(np.zeros_like(starts), events.lengths)
+    return Zones(events, np.flatnonzero(labels), owner, place, buffer, buffer_owner, zone % 2 == 0, cut, uncut)
 
 
-def _distances(steps: Any, start: int, last: int) -> Any:
-    """Summed distance of steps to all steps of an event; 1 where a zone has no length and nothing is divided."""
-    total = np.abs(np.subtract.outer(steps, np.arange(start, last + 1))).sum(axis=-1)
-    return np.maximum(total, 1)
-
-
-def weighted_counts(zones: Zones, predicted: BoolArray, reading: str) -> tuple[float, float, float]:
-    """True positives, false positives and false negatives of 0/1 predictions under one of the `READINGS`."""
-    uncut, beside, coverage = READINGS[reading]
-    hit = predicted[zones.inside]
-    hits = np.add.reduceat(hit, zones.first, dtype=np.intp)
+def weighted_counts(zones: Zones, predicted: BoolArray) -> dict[str, tuple[float, float, float]]:
+    """True positives, false positives and false negatives of 0/1 predictions under each of the `READINGS`."""
+    starts, stops = zones.events.starts, zones.events.stops
+    hits, first_hit = count_inside(predicted, starts, stops), first_inside(predicted, starts, stops)
+    first_run = first_inside(~predicted, first_hit, stops) - first_hit
     in_buffer = predicted[zones.buffer]
+    is_near = np.bincount(zones.buffer_owner[in_buffer], minlength=hits.size) > 0
     counts = in_buffer & (~zones.needs_event | (hits > 0)[zones.buffer_owner])
-    true_positive = float(hits.sum() + (zones.uncut if uncut else zones.cut)[counts].sum())
-    r = hits if coverage else _first_runs(zones, hit)
-    in_part = hits > 0
-    if beside:
-        in_part = in_part | (np.bincount(zones.buffer_owner[in_buffer], minlength=hits.size) > 0)
-    owner, u = zones.owner[~hit], zones.place[~hit]
-    run, length = r[owner], zones.length[owner]
-    # The sum of |t − y| over the r + 1 first steps of the event, and that of the whole event seen from its end.
-    lighter = ((run + 1) * u - run * (run + 1) / 2) / np.maximum(length * (length - 1) / 2, 1)
-    false_negative = np.where(in_part[owner] & (u > run), 1 - lighter, 1.0).sum()
-    return true_positive, float(np.count_nonzero(predicted)) - true_positive, float(false_negative)
-
-
-def _first_runs(zones: Zones, hit: BoolArray) -> npt.NDArray[np.intp]:
-    """Length of the first run of hits in every event; 0 where there is none."""
-    places, size = np.arange(hit.size), hit.size
-    ends = zones.first + zones.length
-    first_hit = np.minimum.reduceat(np.where(hit, places, size), zones.first)
-    next_miss = np.append(np.minimum.accumulate(np.where(hit, size, places)[::-1])[::-1], size)
-    runs = np.minimum(next_miss[np.minimum(first_hit, size)], ends) - first_hit
-    return np.where(first_hit < ends, runs, 0)
+    is_missed = ~predicted[zones.inside]
+    owner, u = zones.owner[is_missed], zones.place[is_missed]
+    length = zones.events.lengths[owner]
+    found = {}
+    for reading, (uncut, beside, coverage) in READINGS.items():
+        true_positive = float(hits.sum() + (zones.uncut if uncut else zones.cut)[counts].sum())
+        run = (hits if coverage else first_run)[owner]
+        in_part = ((hits > 0) | is_near if beside else hits > 0)[owner]
+        # The sum of |t − y| over the r + 1 first steps of the event, and that of the whole event seen from its end.
+        lighter = ((run + 1) * u - run * (run + 1) / 2) / np.maximum(length * (length - 1) / 2, 1)
+        false_negative = np.where(in_part & (u > run), 1 - lighter, 1.0).sum()
+        found[reading] = true_positive, float(np.count_nonzero(predicted)) - true_positive, float(false_negative)
+    return found
 
 
 def f1_by_reading(labels: BoolArray, predicted: BoolArray, early: int, delay: int) -> dict[str, float]:
     """PATE-F1 under each reading."""
-    zones = find_zones(labels, early, delay)
-    counts = {reading: weighted_counts(zones, predicted, reading) for reading in READINGS}
+    counts = weighted_counts(find_zones(labels, early, delay), predicted)
     return {reading: 2 * hits / (2 * hits + alarms + missed) for reading, (hits, alarms, missed) in counts.items()}
 
 
@@ -157,11 +137,8 @@ def pate_by_reading(
     areas = dict.fromkeys(READINGS, 0.0)
     before = dict.fromkeys(READINGS, (0.0, 1.0))  # recall and precision of the last point kept
     for level in levels:
-        predicted = scores >= level
-        for reading in READINGS:
-            true_positive, false_positive, false_negative = weighted_counts(zones, predicted, reading)
-            recall = true_positive / (true_positive + false_negative) if true_positive else 0.0
-            precision = true_positive / (true_positive + false_positive) if true_positive else 0.0
+        for reading, (hits, alarms, missed) in weighted_counts(zones, scores >= level).items():
+            recall, precision = (hits / (hits + missed), hits / (hits + alarms)) if hits else (0.0, 0.0)
             last_recall, last_precision = before[reading]
             if recall >= last_recall - _ROUNDING:
                 areas[reading] += max(recall - last_recall, 0.0) * (precision + last_precision) / 2

@@ -31,6 +31,7 @@ from pateval.validation.arrays import BoolArray, FloatArray
 SIZES = tuple(10**power for power in range(3, 8))
 SHARES = (0.02, 0.05, 0.10)
 PERFECT, CONTINUOUS = "perfect", "continuous"
+KINDS = {PERFECT: "perfect predictions", CONTINUOUS: "continuous scores"}
 LIMIT = 60.0
 BUFFER = paper.IMPACT_BUFFER
 PATE, AUC_PR, VUS_PR = "PATE", "AUC-PR", "VUS-PR"
@@ -74,20 +75,16 @@ class TimeCell(NamedTuple):
 class Times(tuple[TimeCell, ...]):
     """All cells of made series."""
 
-    @property
-    def sizes(self) -> list[int]:
-        """Lengths that were asked for."""
-        return sorted({cell.steps for cell in self})
-
     def of(self, metric: str, scores: str, share: float) -> dict[int, float]:
         """Times of one metric by series length; NaN where it was not run, or stopped."""
-        found = {cell.steps: cell.seconds for cell in self if cell[:3] == (metric, scores, share)}
-        return {steps: found[steps] if math.isfinite(found.get(steps, math.inf)) else math.nan for steps in self.sizes}
+        seconds = dict.fromkeys(sorted({cell.steps for cell in self}), math.nan)
+        timed = [cell for cell in self if cell[:3] == (metric, scores, share) and math.isfinite(cell.seconds)]
+        return seconds | {cell.steps: cell.seconds for cell in timed}
 
     def slope(self, metric: str, scores: str, share: float) -> float:
         """Slope through the logarithms, from 10⁴ steps on; NaN where fewer than two sizes were timed."""
-        found = {steps: value for steps, value in self.of(metric, scores, share).items() if steps >= _SLOPE_FROM}
-        return fitted_slope(list(found), list(found.values())) if found else math.nan
+        long = {steps: value for steps, value in self.of(metric, scores, share).items() if steps >= _SLOPE_FROM}
+        return fitted_slope(list(long), list(long.values()))
 
 
 def timing(settings: ExperimentSettings) -> Report:
@@ -95,7 +92,7 @@ def timing(settings: ExperimentSettings) -> Report:
     metrics = _metrics(settings)
     times = Times(
         cell
-        for kind in (PERFECT, CONTINUOUS)
+        for kind in KINDS
         for share in SHARES
         for name, function in metrics.items()
         # On continuous scores the authors' package is slow, and the share matters little.
@@ -114,11 +111,10 @@ def timing(settings: ExperimentSettings) -> Report:
             "windows": paper.IMPACT_VUS_WINDOW + 1,
             "limit": LIMIT,
             "skipped": sum(bool(cell.note) for cell in times),
-            "authors": AUTHORS in metrics,
         },
         tables=[
             *([PageTable("benchmarks", "At the benchmarks' sizes, seconds", rows, decimals=3)] if rows else []),
-            *(_made_table(times, kind, names) for kind in (PERFECT, CONTINUOUS)),
+            *(_made_table(times, kind, names) for kind in KINDS),
             _slope_table(times, names),
             PageTable("cells", "Every cell, with a note where it was not run", every_cell, in_page=False),
         ],
@@ -244,9 +240,9 @@ def _benchmark_rows(metrics: dict[str, Timed], settings: ExperimentSettings) -> 
         row: dict[str, Any] = {"data set": dataset, "steps": labels.size, "labels": "its own" if own else "made"}
         for name, value in zip(_IN_TABLE, (printed.auc_pr, printed.vus_pr, printed.pate), strict=True):
             row[f"{name} printed"] = value
-            for kind in (PERFECT, CONTINUOUS):
+            for kind in KINDS:
                 row[f"{name} {kind}"] = _best(metrics[name], labels, made_scores(labels, kind))
-        for kind in ("printed", PERFECT, CONTINUOUS):
+        for kind in ("printed", *KINDS):
             row[f"PATE / AUC-PR {kind}"] = row[f"PATE {kind}"] / row[f"AUC-PR {kind}"]
         rows.append(row)
     return rows
@@ -277,19 +273,19 @@ def _verdicts(times: Times, rows: list[Row], *, with_authors: bool) -> list[Verd
 
 
 def _made_table(times: Times, kind: str, names: list[str]) -> PageTable:
-    seconds = {
-        _percent(share): {steps: {name: times.of(name, kind, share)[steps] for name in names} for steps in times.sizes}
+    seconds = {(name, share): times.of(name, kind, share) for name in names for share in SHARES}
+    rows = [
+        {"anomalous": _percent(share), "steps": steps, **{name: seconds[name, share][steps] for name in names}}
         for share in SHARES
-    }
-    caption = f"Made series, {_kind_in_words(kind)}, seconds (a dash: not run)"
-    return PageTable.of(f"made-{kind}", caption, seconds, "anomalous", "steps", decimals=5)
+        for steps in seconds[PATE, share]
+    ]
+    return PageTable(f"made-{kind}", f"Made series, {KINDS[kind]}, seconds (a dash: not run)", rows, decimals=5)
 
 
 def _slope_table(times: Times, names: list[str]) -> PageTable:
     slopes = {
         name: {
-            kind: {f"{_percent(share)} anomalous": times.slope(name, kind, share) for share in SHARES}
-            for kind in (PERFECT, CONTINUOUS)
+            kind: {f"{_percent(share)} anomalous": times.slope(name, kind, share) for share in SHARES} for kind in KINDS
         }
         for name in names
     }
@@ -300,29 +296,26 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _kind_in_words(kind: str) -> str:
-    return f"{kind} {'predictions' if kind == PERFECT else 'scores'}"
-
-
 def draw(times: Times, names: list[str]) -> Any:
     """Two panels on logarithmic axes, a curve per metric with its slope."""
     axes = plots.panels(1, 2, size=(8.6, 4.2), share_y=True)[0]
-    for ax, kind in zip(axes, (PERFECT, CONTINUOUS), strict=True):
+    for ax, (kind, in_words) in zip(axes, KINDS.items(), strict=True):
         curves = {}
         for name in names:
             slope = times.slope(name, kind, _SHOWN_SHARE)
             shown = name if math.isnan(slope) else f"{name} (slope {slope:.2f})"
-            curves[shown] = list(times.of(name, kind, _SHOWN_SHARE).values())
-        x_label = f"series length (steps), {_kind_in_words(kind)}"
-        plots.line_chart(times.sizes, curves, x_label=x_label, y_label="time (s)", log=("x", "y"), ax=ax)
+            curves[shown] = times.of(name, kind, _SHOWN_SHARE)
+        _draw_times(curves, f"series length (steps), {in_words}", ax)
     return axes
 
 
 def draw_shares(times: Times) -> Any:
     """PATE by anomaly share."""
-    curves = {
-        f"{_percent(share)}, {kind}": list(times.of(PATE, kind, share).values())
-        for kind in (PERFECT, CONTINUOUS)
-        for share in SHARES
-    }
-    return plots.line_chart(times.sizes, curves, x_label="series length (steps)", y_label="time (s)", log=("x", "y"))
+    curves = {f"{_percent(share)}, {kind}": times.of(PATE, kind, share) for kind in KINDS for share in SHARES}
+    return _draw_times(curves, "series length (steps)")
+
+
+def _draw_times(curves: dict[str, dict[int, float]], x_label: str, ax: Any = None) -> Any:
+    sizes = list(next(iter(curves.values())))
+    seconds = {name: list(curve.values()) for name, curve in curves.items()}
+    return plots.line_chart(sizes, seconds, x_label=x_label, y_label="time (s)", log=("x", "y"), ax=ax)
