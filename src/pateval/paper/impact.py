@@ -196,7 +196,7 @@ def impact(settings: ExperimentSettings) -> Report:
     runs = {PAPER: required_runs("impact", settings, DATASETS), HELD_OUT: held_out}
     zscores = {name: squared_zscore(name, settings) for name in DATASETS}
     found = [_on_dataset(name, scored, zscores[name], settings) for name, scored in runs[PAPER].items()]
-    own = own_protocol.compute(held_out, settings, zscores)
+    own, own_missing = own_protocol.compute(held_out, settings, zscores)
     trainings = [
         row
         for protocol, on_datasets in runs.items()
@@ -221,13 +221,13 @@ def impact(settings: ExperimentSettings) -> Report:
             "draws": DRAWS,
             "kept": KEPT_MACHINES,
             "shares": SHARES,
-            "own": bool(own.rows),
+            "own": bool(own),
             "resamples": own_protocol.RESAMPLES,
         },
         tables=[table for table in tables if table.rows],
         figures=[*map(_figure, compared), *own_protocol.figures(own)],
         verdicts=[*map(_verdict, compared), _collapse_verdict(trainings), *own_protocol.verdicts(own)],
-        missing=[*_missing(found, zscores), *absent, *own.missing],
+        missing=[*_missing(found, zscores), *absent, *own_missing],
     )
 
 

@@ -6,13 +6,12 @@ training scores alone. Every series is evaluated by itself; seeds are runs, and 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pateval import plots
 from pateval.detectors.presets import threshold_ratio
@@ -24,23 +23,19 @@ from pateval.plots.styling import PALE, QUIET, line_style
 from pateval.thresholds import quantile_threshold
 from pateval.validation.arrays import BoolArray, FloatArray
 
-BASELINES = ("random", "constant", "squared z-score")
+ZSCORE = "squared z-score"
+BASELINES = ("random", "constant", ZSCORE)
 RESAMPLES = 10_000
 METRICS = tuple(PAPER_METRICS)
 _RANKED_BY = "PATE-AP"
-_BASELINE = "squared z-score"
 
 # One run: labels, scores, and predictions where there are any.
 Run = tuple[BoolArray, FloatArray, BoolArray | None]
 
 
-@dataclass(frozen=True)
-class OwnRow:
+class OwnRow(NamedTuple):
     """One detector on one data set: values of its runs by series by `METRICS`; NaN where a metric is undefined."""
 
-    dataset: str
-    detector: str
-    seeds: tuple[int, ...]
     series: tuple[str, ...]
     values: FloatArray
 
@@ -58,39 +53,35 @@ class OwnRow:
         return float(values.mean()), float(low), float(high)
 
 
-@dataclass(frozen=True)
-class OwnProtocol:
-    """Detectors and baselines, and a sentence for each thing that is not here."""
-
-    rows: tuple[OwnRow, ...]
-    missing: tuple[str, ...]
-
-    @property
-    def datasets(self) -> dict[str, dict[str, OwnRow]]:
-        """Rows by data set and detector."""
-        by_dataset = itertools.groupby(self.rows, key=lambda row: row.dataset)
-        return {name: {row.detector: row for row in rows} for name, rows in by_dataset}
+# By data set, then detector or baseline.
+OwnRows = dict[str, dict[str, OwnRow]]
 
 
 def compute(
     on_datasets: Mapping[str, Runs], settings: ExperimentSettings, zscores: Mapping[str, ZScore | None]
-) -> OwnProtocol:
-    """Evaluate every run of the score files of our protocol, and the baselines on the same series."""
+) -> tuple[OwnRows, list[str]]:
+    """Evaluate every run of our protocol, and baselines on the same series; and say what is missing."""
+    own: OwnRows = {}
+    missing: list[str] = []
     if not on_datasets:
         how = "'pateval reproduce impact --train --scores FOLDER' makes them"
-        return OwnProtocol((), (f"Our own protocol needs score files below {HELD_OUT}/: {how}",))
-    rows: list[OwnRow] = []
-    missing: list[str] = []
+        missing.append(f"Our own protocol needs score files below {HELD_OUT}/: {how}")
     for dataset, scored in on_datasets.items():
+        rows = own[dataset] = {}
         for detector, runs in scored.items():
             settings.tell(f"{dataset}, own protocol: {detector}, {len(runs)} seeds")
             absent = [run.run for run in runs if run.training is None]
             missing += [f"{dataset}, own protocol: {detector}, seed {seed} has no training scores" for seed in absent]
-            rows.append(_row(runs[0], detector, [(run.labels, run.scores, _flagged(run)) for run in runs]))
+            rows[detector] = _row(runs[0].series, [(run.labels, run.scores, _flagged(run)) for run in runs])
         settings.tell(f"{dataset}, own protocol: baselines")
-        first = next(iter(scored.values()))[0]
-        rows += _baselines(first, zscores[dataset], settings, missing)
-    return OwnProtocol(tuple(rows), tuple(missing))
+        first, zscore = next(iter(scored.values()))[0], zscores[dataset]
+        rows |= {name: _row(first.series, runs) for name, runs in _baselines(first, zscore, settings)}
+        if zscore is None:
+            why = ", own protocol, needs the data: name their folder with --root"
+            missing.append(f"The squared z-score on {dataset}{why}")
+        elif ZSCORE not in rows:
+            missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files")
+    return own, missing
 
 
 def _flagged(run: Scored) -> BoolArray | None:
@@ -99,56 +90,48 @@ def _flagged(run: Scored) -> BoolArray | None:
     return None if threshold is None else run.scores > threshold
 
 
-def _row(first: Scored, detector: str, runs: list[Run]) -> OwnRow:
-    starts = starts_of(first.series)
-    parts = [slice(low, high) for low, high in zip(starts, [*starts[1:], first.series.size], strict=True)]
+def _row(series: npt.NDArray[Any], runs: list[Run]) -> OwnRow:
+    starts = starts_of(series)
+    parts = [slice(low, high) for low, high in zip(starts, [*starts[1:], series.size], strict=True)]
     values = [[list(measured(*run, part).values()) for part in parts] for run in runs]
-    names = tuple(map(str, first.series[starts]))
-    return OwnRow(first.dataset, detector, tuple(range(len(runs))), names, np.array(values))
+    return OwnRow(tuple(map(str, series[starts])), np.array(values))
 
 
-def _baselines(
-    first: Scored, zscore: ZScore | None, settings: ExperimentSettings, missing: list[str]
-) -> Iterator[OwnRow]:
+def _baselines(first: Scored, zscore: ZScore | None, settings: ExperimentSettings) -> Iterator[tuple[str, list[Run]]]:
     """Random scores, a constant, and the squared z-score, with thresholds as the detectors have them."""
-    labels, dataset = first.labels, first.dataset
-    share = flagged_percent(dataset) / 100
+    labels, share = first.labels, flagged_percent(first.dataset) / 100
     draws = [np.random.default_rng(seed).random(labels.size) for seed in range(settings.seeds)]
     # What training scores would give: a share of uniform scores lies above one less it.
-    yield _row(first, "random", [(labels, scores, scores > 1 - share) for scores in draws])
-    yield _row(first, "constant", [(labels, np.zeros(labels.size), np.zeros(labels.size, dtype=np.bool_))])
-    if zscore is None:
-        missing.append(f"The squared z-score on {dataset}, own protocol, needs the data: name their folder with --root")
-    elif (scores := zscore.on(labels)) is None:
-        missing.append(f"The squared z-score on {dataset}: the data at hand are not those of the score files")
-    else:
-        threshold = quantile_threshold(zscore.training, fraction=share)
-        yield _row(first, _BASELINE, [(labels, scores, scores > threshold)])
+    yield "random", [(labels, scores, scores > 1 - share) for scores in draws]
+    yield "constant", [(labels, np.zeros(labels.size), np.zeros(labels.size, dtype=np.bool_))]
+    if zscore is not None and (scores := zscore.on(labels)) is not None:
+        yield ZSCORE, [(labels, scores, scores > quantile_threshold(zscore.training, fraction=share))]
 
 
-def tables(own: OwnProtocol) -> list[PageTable]:
+def tables(own: OwnRows) -> list[PageTable]:
     """Means with intervals, differences from the squared z-score, and all values behind them."""
     made = []
-    for dataset, rows in own.datasets.items():
+    for dataset, rows in own.items():
         series = len(next(iter(rows.values())).series)
         over = f"mean over {series} series and all seeds [95 % interval over series] ± deviation over seeds"
         shown = {
-            name: {"seeds": len(row.seeds)} | {one: _cell(row, one) for one in METRICS} for name, row in rows.items()
+            name: {"seeds": len(row.values)} | {metric: _cell(row, metric) for metric in METRICS}
+            for name, row in rows.items()
         }
         caption = f"{dataset}, own protocol: {over}"
         made.append(PageTable.of(f"own-{dataset.lower()}", caption, shown, "detector", in_csv=False))
     differences = [
-        {"detector": name, **{dataset: _difference(rows, name) for dataset, rows in own.datasets.items()}}
+        {"detector": name, **{dataset: _difference(rows, name) for dataset, rows in own.items()}}
         for name in (*paper.DETECTORS, "random")
-        if any(name in rows for rows in own.datasets.values())
+        if any(name in rows for rows in own.values())
     ]
     caption = f"Own protocol: {_RANKED_BY} less that of the squared z-score on the same series [95 % interval]"
-    made += [
+    return [
+        *made,
         PageTable("own-differences", caption, differences, in_csv=False),
         PageTable("own-seeds", "Own protocol: mean over series, for each seed", [*_long(own, "seed")], in_page=False),
         PageTable("own-series", "Own protocol: every series, mean over seeds", [*_long(own, "series")], in_page=False),
     ]
-    return made
 
 
 def _cell(row: OwnRow, metric: str) -> str:
@@ -160,51 +143,52 @@ def _cell(row: OwnRow, metric: str) -> str:
 
 
 def _difference(rows: dict[str, OwnRow], detector: str) -> str:
-    if detector not in rows or _BASELINE not in rows:
+    if detector not in rows or ZSCORE not in rows:
         return "-"
-    mean, low, high = rows[detector].interval(_RANKED_BY, rows[_BASELINE])
+    mean, low, high = rows[detector].interval(_RANKED_BY, rows[ZSCORE])
     return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]" + ("" if low <= 0 <= high else " *")
 
 
-def _long(own: OwnProtocol, unit: str) -> Iterator[Row]:
+def _long(own: OwnRows, unit: str) -> Iterator[Row]:
     """A row per detector and seed, mean over series; or per detector and series, mean over seeds."""
-    for row in own.rows:
-        names, means = (row.seeds, row.values.mean(axis=1)) if unit == "seed" else (row.series, row.values.mean(axis=0))
-        for name, values in zip(names, means.tolist(), strict=True):
-            rounded = {metric: float(f"{value:.6g}") for metric, value in zip(METRICS, values, strict=True)}
-            yield {"data set": row.dataset, "detector": row.detector, unit: name, **rounded}
+    for dataset, rows in own.items():
+        for detector, row in rows.items():
+            names, axis = (range(len(row.values)), 1) if unit == "seed" else (row.series, 0)
+            for name, values in zip(names, row.values.mean(axis=axis).tolist(), strict=True):
+                rounded = {metric: float(f"{value:.6g}") for metric, value in zip(METRICS, values, strict=True)}
+                yield {"data set": dataset, "detector": detector, unit: name, **rounded}
 
 
-def verdicts(own: OwnProtocol) -> Iterator[Verdict]:
+def verdicts(own: OwnRows) -> Iterator[Verdict]:
     """Who is told apart from the squared z-score, by data set."""
-    for dataset, rows in own.datasets.items():
-        if _BASELINE not in rows:
+    for dataset, rows in own.items():
+        if ZSCORE not in rows:
             continue
         told: dict[str, list[str]] = {"above": [], "alike": [], "below": []}
         for name in paper.DETECTORS:
             if name in rows:
-                _, low, high = rows[name].interval(_RANKED_BY, rows[_BASELINE])
+                _, low, high = rows[name].interval(_RANKED_BY, rows[ZSCORE])
                 told["above" if low > 0 else "below" if high < 0 else "alike"].append(name)
-        yield Verdict("own", None, {"dataset": dataset, "series": len(rows[_BASELINE].series), **told})
+        yield Verdict("own", None, {"dataset": dataset, "series": len(rows[ZSCORE].series), **told})
 
 
-def figures(own: OwnProtocol) -> list[Figure]:
+def figures(own: OwnRows) -> list[Figure]:
     """One figure over all data sets."""
     caption = (
         f"Own protocol: {_RANKED_BY}, mean over series with its 95 % interval; small marks are single seeds. Shaded: "
         "not above random scores; the vertical line is the squared z-score."
     )
-    return [Figure("own-protocol", caption, partial(draw, own))] if own.rows else []
+    return [Figure("own-protocol", caption, partial(draw, own))] if own else []
 
 
-def draw(own: OwnProtocol) -> Any:
+def draw(own: OwnRows) -> Any:
     """A panel per data set: detectors as rows, PATE-AP along the axis."""
     names = (*paper.DETECTORS, *BASELINES)
-    axes = plots.panels(1, len(own.datasets), size=(7.2, 2.9), share_y=True)[0]
-    for ax, (dataset, rows) in zip(axes, own.datasets.items(), strict=True):
+    axes = plots.panels(1, len(own), size=(7.2, 2.9), share_y=True)[0]
+    for ax, (dataset, rows) in zip(axes, own.items(), strict=True):
         ax.axvspan(0, rows["random"].interval(_RANKED_BY)[0], color=PALE, linewidth=0, zorder=0.5)
-        if _BASELINE in rows:
-            plain = rows[_BASELINE].interval(_RANKED_BY)[0]
+        if ZSCORE in rows:
+            plain = rows[ZSCORE].interval(_RANKED_BY)[0]
             ax.axvline(plain, color=QUIET, linestyle=(0, (3, 1.5)), linewidth=1.0, zorder=1)
         for place, name in enumerate(names):
             if name not in rows:
