@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval import plots
-from pateval.catalog import find_metrics
 from pateval.detectors.presets import threshold_ratio
 from pateval.evaluation import evaluate
 from pateval.labels.events import find_events
@@ -18,14 +16,14 @@ from pateval.paper import paper_tables as paper
 from pateval.paper.document import ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
 from pateval.paper.inputs import PAPER_METRICS, LabelSet, labels_at_hand, measured, starts_of
 from pateval.plots.styling import ALARM, PALE, QUIET, line_style
-from pateval.validation.arrays import BoolArray, FloatArray
+from pateval.validation.arrays import BoolArray, FloatArray, IntArray
 
 WANTED = ("SMD", "MSL", "SWaT", "PSM", "SMAP", "NAB", "UCR", "MBA_ECG")
 KINDS = ("random", "constant", "one step per event")
 _DEFAULT_PERCENT = 1.0  # flagged by random scores where the paper configures nothing
 
-# By data set and kind of detector, then metric: the mean over draws.
-Means = dict[tuple[str, str], dict[str, float]]
+# By metric, the mean over draws.
+Means = dict[str, float]
 
 
 def chance(settings: ExperimentSettings) -> Report:
@@ -33,13 +31,14 @@ def chance(settings: ExperimentSettings) -> Report:
     at_hand, missing = labels_at_hand(WANTED, settings)
     if not at_hand:
         raise MissingInputError(f"chance needs the labels of at least one data set: {missing[0]}")
-    found: Means = {}
-    everything: Means = {}
+    found: dict[tuple[str, str], Means] = {}  # by data set and kind of detector
+    catalogue: dict[str, dict[str, Means]] = {kind: {} for kind in KINDS}  # then metric and data set
     for name, label_set in at_hand.items():
         for kind in KINDS:
             settings.tell(f"{name}: {kind}")
             found[name, kind] = chance_values(name, kind, label_set.whole_windows(), settings.seeds)
-            everything[name, kind] = _all_metrics(label_set, kind, min(settings.seeds, 2))
+            for metric, value in _all_metrics(label_set, kind, min(settings.seeds, 2)).items():
+                catalogue[kind].setdefault(metric, {})[name] = value
     of_the_paper = [name for name in at_hand if name in paper.DATASETS]
     random = {name: found[name, "random"] for name in of_the_paper}
     below = {metric: not_above(metric, random) for metric in paper.IMPACT_VALUES}
@@ -57,7 +56,7 @@ def chance(settings: ExperimentSettings) -> Report:
         tables=[
             PageTable("big-table", "The big table with the rows it lacks", list(_big_rows(found)), decimals=3),
             PageTable("sizes", "The labels", list(map(_size_row, at_hand.values()))),
-            *(_catalogue_table(everything, kind) for kind in KINDS),
+            *(_catalogue_table(kind, values) for kind, values in catalogue.items()),
         ],
         figures=[Figure("chance", caption, partial(draw, found, of_the_paper))] if of_the_paper else [],
         verdicts=[
@@ -78,7 +77,7 @@ def flagged_percent(dataset: str) -> float:
 
 
 def knowing_nothing(
-    kind: str, labels: BoolArray, starts: npt.NDArray[np.intp], percent: float, seed: int
+    kind: str, labels: BoolArray, starts: IntArray, percent: float, seed: int
 ) -> tuple[FloatArray, BoolArray]:
     """Scores and predictions of one of the detectors on labels whose series begin at ``starts``.
 
@@ -97,14 +96,28 @@ def knowing_nothing(
     return flagged.astype(np.float64), flagged
 
 
-def chance_values(dataset: str, kind: str, labels: BoolArray, seeds: int) -> dict[str, float]:
+def chance_values(dataset: str, kind: str, labels: BoolArray, seeds: int) -> Means:
     """The big table's metrics of one of the detectors, all steps one series, mean over draws."""
-    one_series = np.zeros(1, dtype=np.intp)
-    draws = [
-        measured(labels, *knowing_nothing(kind, labels, one_series, flagged_percent(dataset), seed))
-        for seed in range(1 if kind == "constant" else seeds)
-    ]
-    return {metric: float(np.mean([values[metric] for values in draws])) for metric in PAPER_METRICS}
+    draws = _draws(dataset, kind, labels, np.zeros(1, dtype=np.intp), seeds)
+    return _mean([measured(labels, scores, flagged) for scores, flagged in draws])
+
+
+def _all_metrics(label_set: LabelSet, kind: str, seeds: int) -> Means:
+    """The whole catalogue with default options: means over the series where a metric is defined."""
+    labels, series = label_set.labels, label_set.series
+    draws = _draws(label_set.name, kind, labels, starts_of(series), seeds)
+    return _mean([evaluate(labels, scores, flagged, metrics="all", series=series) for scores, flagged in draws])
+
+
+def _draws(
+    dataset: str, kind: str, labels: BoolArray, starts: IntArray, seeds: int
+) -> Iterator[tuple[FloatArray, BoolArray]]:
+    for seed in range(1 if kind == "constant" else seeds):
+        yield knowing_nothing(kind, labels, starts, flagged_percent(dataset), seed)
+
+
+def _mean(draws: Sequence[Mapping[str, float]]) -> Means:
+    return {metric: float(np.mean([values[metric] for values in draws])) for metric in draws[0]}
 
 
 def not_above(metric: str, random: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
@@ -117,27 +130,6 @@ def not_above(metric: str, random: dict[str, dict[str, float]]) -> list[tuple[st
     ]
 
 
-def _all_metrics(label_set: LabelSet, kind: str, seeds: int) -> dict[str, float]:
-    """The whole catalogue with default options: means over the series where a metric is defined."""
-    catalogue = [metric.id for metric in find_metrics("all")]
-    starts, labels = starts_of(label_set.series), label_set.labels
-    draws = []
-    for seed in range(1 if kind == "constant" else seeds):
-        scores, flagged = knowing_nothing(kind, labels, starts, flagged_percent(label_set.name), seed)
-        values = evaluate(labels, scores, flagged, metrics=catalogue, series=label_set.series)
-        draws.append(list(values.values()))
-    return dict(zip(catalogue, np.mean(draws, axis=0).tolist(), strict=True))
-
-
-def _catalogue_table(everything: Means, kind: str) -> PageTable:
-    rows: dict[str, dict[str, float]] = {}
-    for (dataset, its_kind), values in everything.items():
-        for metric, value in values.items() if its_kind == kind else ():
-            rows.setdefault(metric, {})[dataset] = value
-    caption = f"Every metric of the catalogue: {kind}"
-    return PageTable.of(f"all-metrics-{kind.replace(' ', '-')}", caption, rows, "metric", decimals=3)
-
-
 def _size_row(label_set: LabelSet) -> Row:
     return {
         "data set": label_set.name,
@@ -148,7 +140,12 @@ def _size_row(label_set: LabelSet) -> Row:
     }
 
 
-def _big_rows(found: Means) -> Iterator[Row]:
+def _catalogue_table(kind: str, values: dict[str, Means]) -> PageTable:
+    caption = f"Every metric of the catalogue: {kind}"
+    return PageTable.of(f"all-metrics-{kind.replace(' ', '-')}", caption, values, "metric", decimals=3)
+
+
+def _big_rows(found: dict[tuple[str, str], Means]) -> Iterator[Row]:
     for (dataset, kind), values in found.items():
         yield {"data set": dataset, "detector": kind, "source": "ours", **values}
         for detector in paper.DETECTORS if kind == KINDS[-1] and dataset in paper.DATASETS else ():
@@ -156,7 +153,7 @@ def _big_rows(found: Means) -> Iterator[Row]:
             yield {"data set": dataset, "detector": detector, "source": "printed", **printed}
 
 
-def draw(found: Means, shown: list[str]) -> Any:
+def draw(found: dict[tuple[str, str], Means], shown: list[str]) -> Any:
     """Printed values as markers, chance as lines, a panel per data set of the paper."""
     axes = plots.panels(len(shown), size=(6.6, 0.7 + 1.8 * len(shown)), share_x=True)[:, 0]
     metrics = list(paper.IMPACT_VALUES)

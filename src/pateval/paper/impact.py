@@ -131,17 +131,16 @@ def find_gaps(dataset: str, scored: Runs, cells: Mapping[Place, Cell], spread: M
         far = {metric: cell for (who, metric), cell in cells.items() if who == detector and not cell.agrees}
         shares = _at_shares(first) if set(far) & set(THRESHOLDED) else {}
         for metric, cell in far.items():
-            seeds = np.ravel(cell.found).tolist()
-            gap = Gap(dataset, detector, metric, cell.printed, seeds, spread.get((detector, metric)))
+            tried: dict[str, Any] = {}
             if metric in ("PA-F1", "Standard-F1"):
-                best = best_threshold(first.labels, first.scores, metric=paper.IMPACT_METRICS[metric])
-                gap = gap._replace(best=best.value)
+                tried["best"] = best_threshold(first.labels, first.scores, metric=paper.IMPACT_METRICS[metric]).value
             if metric in THRESHOLDED:
-                configured = threshold_ratio(paper.DETECTOR_NAMES[detector], dataset)
-                gap = gap._replace(configured=configured, shares=shares)
+                tried["configured"] = threshold_ratio(paper.DETECTOR_NAMES[detector], dataset)
+                tried["shares"] = shares
             if metric == "PATE":
-                gap = gap._replace(zero_included=pate(first.labels, first.scores))
-            yield gap
+                tried["zero_included"] = pate(first.labels, first.scores)
+            seeds, machines = np.ravel(cell.found).tolist(), spread.get((detector, metric))
+            yield Gap(dataset, detector, metric, cell.printed, seeds, machines, **tried)
 
 
 def _at_shares(first: Scored) -> dict[float, Values]:
@@ -399,18 +398,18 @@ def _tables(
 def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
     """The median over seeds, with the printed value and the difference where there is one."""
 
-    def cell(detector: str, metric: str, value: float) -> str:
-        printed = paper.impact_cell(one.name, detector, metric)
+    def shown(detector: str, metric: str, value: float) -> str:
         if math.isnan(value):
             return "-"
+        printed = paper.impact_cell(one.name, detector, metric)
         return f"{value:.3f}" if printed is None else f"{value:.3f} ({printed:.2f}; {value - printed:+.3f})"
 
-    shown = {
-        name: {metric: cell(name, metric, value) for metric, value in values.items()}
+    rows = {
+        name: {metric: shown(name, metric, value) for metric, value in values.items()}
         for name, values in (one.medians | one.baselines | on_all_labels).items()
     }
     caption = f"{one.name}, {one.series} series: ours (median over seeds; printed; difference)"
-    return PageTable.of(f"table-{one.name.lower()}", caption, shown, "detector", in_csv=False)
+    return PageTable.of(f"table-{one.name.lower()}", caption, rows, "detector", in_csv=False)
 
 
 def _over_seeds(runs: list[Values]) -> Row:
