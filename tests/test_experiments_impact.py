@@ -15,7 +15,7 @@ from pateval.detectors.presets import threshold_ratio
 from pateval.io.score_files import read_metadata, read_training_scores
 from pateval.paper import ExperimentSettings, MissingInputError, compute, inputs, own_protocol, paper_tables
 from pateval.paper.document import CANNOT, DIFFERS, IN_PART, REPRODUCES, Verdict
-from pateval.paper.impact import Gap
+from pateval.paper.impact import ImpactCell
 from pateval.paper.inputs import read_runs
 
 torch.set_num_threads(1)
@@ -76,11 +76,11 @@ def test_no_scores(tmp_path):
 
 
 def test_gap_in_words():
-    gap = Gap("MSL", "USAD", "PA-F1", 0.91, [0.80, 0.80, 0.95], best=0.85)
-    assert gap.found == 0.80
+    gap = ImpactCell("MSL", "USAD", "PA-F1", 0.91, [0.80, 0.80, 0.95], best=0.85)
+    assert gap.median == 0.80
     assert gap.why == "no threshold on these scores gives it: the best is 0.85"
     assert paper_tables.impact_cell("MSL", "USAD", "PA-F1") == 0.91
-    near = Gap("MSL", "USAD", "AUC-ROC", 0.91, [0.80, 0.80, 0.90])
+    near = ImpactCell("MSL", "USAD", "AUC-ROC", 0.91, [0.80, 0.80, 0.90])
     assert near.why == "1 of 3 seeds come within 0.03"
     assert near._replace(seeds=[0.8]).why == "no seed gives it (1 tried)"
 
@@ -101,11 +101,11 @@ def test_another_share_in_words():
         0.5: {"PA-F1": 0.70, "Standard-F1": 0.09, "PA-AUC-ROC": 0.80},
         1.0: {"PA-F1": 0.75, "Standard-F1": 0.23, "PA-AUC-ROC": 0.87},
     }
-    gap = Gap("SMD", "LSTM", "PA-AUC-ROC", 0.87, [0.80], 0.02, None, 0.5, shares)
+    gap = ImpactCell("SMD", "LSTM", "PA-AUC-ROC", 0.87, [0.80], 0.02, None, 0.5, shares)
     assert gap.why == (
         "flagging 1 % instead of 0.5 % gives 0.87, but then PA-F1 0.75 for 0.80 and Standard-F1 0.23 for 0.14"
     )
-    far = Gap("SMD", "LSTM", "PA-AUC-ROC", 0.99, [0.80], 0.02, None, 0.5, shares)
+    far = ImpactCell("SMD", "LSTM", "PA-AUC-ROC", 0.99, [0.80], 0.02, None, 0.5, shares)
     assert far.why == "none of the shares tried (0.5, 1 %) gives it"
 
 

@@ -26,7 +26,7 @@ from pateval.catalog import PROPERTIES, MetricLike, initials
 from pateval.catalog.metric import BEST, Metric
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.notes import common_interval, require_clock
-from pateval.evaluation.values import Value, mean_value
+from pateval.evaluation.values import Value, mean_values
 from pateval.labels.events import find_events
 from pateval.output.results import Result, columns_of_records
 from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, plain, render
@@ -343,4 +343,4 @@ def _draw(fake: Fake, draw: int, parts: list[Recording], measures: Measures) -> 
             values = judged(part, detection, replace(measures, metrics=tuple(own)))
             detection = detection._replace(predictions=as_many_as(labels, detection.scores))
         by_series.append(judged(part, detection, measures) | values)
-    return {metric: mean_value([values[metric] for values in by_series]) for metric in measures.ids}
+    return mean_values(by_series)

@@ -15,14 +15,13 @@ from pateval.auditing.fakes import CHOICES, DAMAGES, SKILL_FREE
 from pateval.auditing.label_audit import MetricRows
 from pateval.catalog.metric import Metric
 from pateval.leaderboards.statistics import kendall, rank_table
-from pateval.output.text_table import TERMINAL_WIDTH, folded, hanging, plain, render
+from pateval.output.text_table import TERMINAL_WIDTH, cell_text, folded, hanging, plain, render
 from pateval.validation.arrays import BoolArray, FloatArray
 from pateval.validation.wording import counted
 
 MIN_VOTERS = 3  # fewer metrics make no consensus
 MIN_SERIES = 4  # fewer cannot be halved
 _SPLITS = 100
-_TIE = 1e-9
 NEAR = 0.9
 """Share of the best real detector's value from which on a fake counts as near it."""
 GAMED = 0.5
@@ -168,11 +167,11 @@ class MetricTrial:
             "minimal": _per_cent(self.minimal.share),
             "blind wins": len(self.blind.won) if self.is_judged else None,
             "minimal wins": len(self.minimal.won) if self.is_judged else None,
-            **{kind: _two(value) for kind, value in self.orders.items()},
-            "order": _two(self.order),
+            **{kind: cell_text(value, 2) for kind, value in self.orders.items()},
+            "order": cell_text(self.order, 2),
             "weakest": self.weakest or "-",
             "alone": _per_cent(self.alone),
-            "halves": _two(self.halves),
+            "halves": cell_text(self.halves, 2),
             "faults": ", ".join(self.faults),
         }
 
@@ -268,12 +267,13 @@ class ScoreAudit(MetricRows):
 
     def verdict(self) -> list[str]:
         """One sentence per fault that some metric has."""
-        lines = []
-        for code, text in FAULTS.items():
-            found = [row.short_label for row in self._one_per_function if code in row.faults]
-            if found:
-                lines.append(f"{code} ({len(found)} of {len(self._one_per_function)}; {text}): {', '.join(found)}")
-        return lines
+        rows = self._one_per_function
+        faulty = {code: [row.short_label for row in rows if code in row.faults] for code in FAULTS}
+        return [
+            f"{code} ({len(names)} of {len(rows)}; {FAULTS[code]}): {', '.join(names)}"
+            for code, names in faulty.items()
+            if names
+        ]
 
     def advice(self, questions: Iterable[str] | str | None = None) -> list[str]:
         """One line per question, with the metrics that answered it well on these data."""
@@ -359,10 +359,6 @@ class ScoreAudit(MetricRows):
 
 def _per_cent(share: float) -> int | None:
     return None if math.isnan(share) else round(100 * share)
-
-
-def _two(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.2f}"
 
 
 def agreement_with_order(qualities: FloatArray, values: FloatArray) -> FloatArray:

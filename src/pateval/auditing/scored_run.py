@@ -38,7 +38,7 @@ from pateval.catalog.metric import ORACLE, Metric
 from pateval.evaluation.files import LabelsRead, binary_detectors, binary_note, series_by_series
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.threshold_rules import threshold_rule, uses_training_scores
-from pateval.evaluation.values import Value, defined_mean, mean_value, values_of
+from pateval.evaluation.values import Value, defined_mean, mean_values, values_of
 from pateval.io import Reading, TableError
 from pateval.io.plan import Plan, make_plan
 from pateval.leaderboards.cache import labels_digest
@@ -260,7 +260,10 @@ def try_series(
         return defined_mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])
 
     few = range(max(1, round(ORDER_DRAWS_PER_SEED * draws)))
-    real = {name: _of_runs(runs, measures.of_detector(name)) for name, runs in recordings.items()}
+    real = {}
+    for name, runs in recordings.items():
+        own = measures.of_detector(name)
+        real[name] = _row(mean_values([values_of(run, own, keep_going=True) for run in runs]), measures)
     return SeriesTrial(
         series,
         np.array([real.get(name, undefined) for name in detectors]),
@@ -316,12 +319,6 @@ def summarised(
 def _digest(recording: Recording) -> int:
     """Tell labels apart, of the steps that count."""
     return int(labels_digest(replace(recording, labels=counted_labels(recording), ignore=None)), 16)
-
-
-def _of_runs(runs: Sequence[Recording], measures: Measures) -> FloatArray:
-    """Values of a detector on one series: the mean over its runs."""
-    by_run = [values_of(run, measures, keep_going=True) for run in runs]
-    return _row({metric: mean_value([values[metric] for values in by_run]) for metric in measures.ids}, measures)
 
 
 def _row(found: Mapping[str, Value], measures: Measures) -> FloatArray:
