@@ -66,7 +66,7 @@ _RULES: dict[str, Callable[[Any, Any, float], bool]] = {
     "rounds": lambda printed, found, _: round(found, 2) == printed,
     "within": lambda printed, found, limit: abs(found - printed) <= limit,
     "seeds": lambda printed, found, limit: (
-        abs(median(found) - printed) <= limit and sum(abs(one - printed) <= limit for one in found) > 1
+        abs(median(found) - printed) <= limit and sum(abs(value - printed) <= limit for value in found) > 1
     ),
     "above": lambda printed, found, _: found > printed,
     "below": lambda printed, found, _: found < printed,
@@ -79,11 +79,6 @@ class Cell(NamedTuple):
     They agree where they are equal; where ours "rounds" to the two printed decimals; where they lie "within" ``limit``
     of each other; for "seeds", where ours are several, where their median and two of them at least do; or where ours is
     "above", or "below", the other.
-
-    Examples
-    --------
-    >>> Cell(0.63, 0.6163, "rounds").agrees, Cell(0.63, 0.6163, "within", 0.03).agrees
-    (False, True)
     """
 
     printed: Any
@@ -98,8 +93,8 @@ class Cell(NamedTuple):
 
     def row(self) -> Row:
         """The cell as part of a row of a table."""
-        away = self.found - self.printed
-        return {"printed": self.printed, "ours": self.found, "difference": away, "agrees": self.agrees}
+        difference = self.found - self.printed
+        return {"printed": self.printed, "ours": self.found, "difference": difference, "agrees": self.agrees}
 
 
 @dataclass(frozen=True)
@@ -110,11 +105,6 @@ class Verdict:
     why it is so; ``values`` are what it speaks of, beside the cells and how many of them agree. The status follows from
     the ``cells``: there are none where what they need cannot be had, and they are None where the paper has no such
     number. Where ours comes from ``one_seed`` alone it reproduces in part at most.
-
-    Examples
-    --------
-    >>> [Verdict("", [Cell(1, found) for found in ours]).status for ours in ([1, 1], [1, 2], [2, 3], [])]
-    ['reproduces', 'in part', 'differs', 'cannot be had']
     """
 
     name: str
@@ -218,8 +208,8 @@ class Report:
 
     def __post_init__(self) -> None:
         """Append what is missing to the statements."""
-        said = ({"sentence": capitalised(sentence).rstrip(".")} for sentence in self.missing)
-        self.verdicts = [*self.verdicts, *(Verdict("missing", (), values) for values in said)]
+        sentences = (capitalised(sentence).rstrip(".") for sentence in self.missing)
+        self.verdicts = [*self.verdicts, *(Verdict("missing", (), {"sentence": sentence}) for sentence in sentences)]
 
     @property
     def title(self) -> str:
@@ -287,7 +277,7 @@ def overview_text(folder: Path) -> str:
     """The page over all experiments whose results a folder holds: what reproduces, what does not, and why."""
     from pateval.paper import EXPERIMENTS
 
-    listed, absent, said = [], [], []
+    listed, absent, statements = [], [], []
     for name, experiment in EXPERIMENTS.items():
         path = folder / name / RECORD
         record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -296,16 +286,9 @@ def overview_text(folder: Path) -> str:
             continue
         linked = Markup(f"[{name}]({name}/{PAGE})")
         listed.append({"experiment": linked, "of the paper": experiment.place, "result": record["summary"]})
-        said += [(name, verdict) for verdict in record["verdicts"]]
-    return _rendered(
-        "overview.md",
-        listed=PageTable("", "", listed).markdown(),
-        absent=PageTable("", "", absent).markdown() if absent else "",
-        chosen={
-            status: [(name, verdict) for name, verdict in said if verdict["status"] == status]
-            for status in (DIFFERS, IN_PART, REPRODUCES, CANNOT, ADDED)
-        },
-    )
+        statements += [verdict | {"experiment": name} for verdict in record["verdicts"]]
+    missing = PageTable("", "", absent).markdown() if absent else ""
+    return _rendered("overview.md", listed=PageTable("", "", listed).markdown(), absent=missing, statements=statements)
 
 
 def _rows_of(nested: Mapping[Any, Any], columns: Sequence[str]) -> Iterator[Row]:
