@@ -31,16 +31,16 @@ def chance(settings: ExperimentSettings) -> Report:
     at_hand, missing = labels_at_hand(WANTED, settings)
     if not at_hand:
         raise MissingInputError(f"chance needs the labels of at least one data set: {missing[0]}")
-    found: dict[tuple[str, str], Means] = {}  # by data set and kind of detector
+    values: dict[tuple[str, str], Means] = {}  # by data set and kind of detector
     catalogue: dict[str, dict[str, Means]] = {kind: {} for kind in KINDS}  # then metric and data set
     for name, label_set in at_hand.items():
         for kind in KINDS:
             settings.tell(f"{name}: {kind}")
-            found[name, kind] = chance_values(name, kind, label_set.whole_windows(), settings.seeds)
+            values[name, kind] = chance_values(name, kind, label_set.whole_windows(), settings.seeds)
             for metric, value in _all_metrics(label_set, kind, min(settings.seeds, 2)).items():
                 catalogue[kind].setdefault(metric, {})[name] = value
     of_the_paper = [name for name in at_hand if name in paper.DATASETS]
-    random = {name: found[name, "random"] for name in of_the_paper}
+    random = {name: values[name, "random"] for name in of_the_paper}
     below = {metric: not_above(metric, random) for metric in paper.IMPACT_VALUES}
     caption = "Printed values of the five detectors, and what knows nothing."
     return Report(
@@ -54,11 +54,11 @@ def chance(settings: ExperimentSettings) -> Report:
             "draws": settings.seeds,
         },
         tables=[
-            PageTable("big-table", "The big table with the rows it lacks", list(_big_rows(found)), decimals=3),
+            PageTable("big-table", "The big table with the rows it lacks", list(_big_rows(values)), decimals=3),
             PageTable("sizes", "The labels", list(map(_size_row, at_hand.values()))),
-            *(_catalogue_table(kind, values) for kind, values in catalogue.items()),
+            *(_catalogue_table(kind, by_metric) for kind, by_metric in catalogue.items()),
         ],
-        figures=[Figure("chance", caption, partial(draw, found, of_the_paper))] if of_the_paper else [],
+        figures=[Figure("chance", caption, partial(draw, values, of_the_paper))] if of_the_paper else [],
         verdicts=[
             Verdict("metric", None, {"metric": metric, "random": random, "below": datasets})
             for metric, datasets in below.items()
@@ -140,28 +140,28 @@ def _size_row(label_set: LabelSet) -> Row:
     }
 
 
-def _catalogue_table(kind: str, values: dict[str, Means]) -> PageTable:
+def _catalogue_table(kind: str, by_metric: dict[str, Means]) -> PageTable:
     caption = f"Every metric of the catalogue: {kind}"
-    return PageTable.of(f"all-metrics-{kind.replace(' ', '-')}", caption, values, "metric", decimals=3)
+    return PageTable.of(f"all-metrics-{kind.replace(' ', '-')}", caption, by_metric, "metric", decimals=3)
 
 
-def _big_rows(found: dict[tuple[str, str], Means]) -> Iterator[Row]:
-    for (dataset, kind), values in found.items():
-        yield {"data set": dataset, "detector": kind, "source": "ours", **values}
+def _big_rows(values: dict[tuple[str, str], Means]) -> Iterator[Row]:
+    for (dataset, kind), by_metric in values.items():
+        yield {"data set": dataset, "detector": kind, "source": "ours", **by_metric}
         for detector in paper.DETECTORS if kind == KINDS[-1] and dataset in paper.DATASETS else ():
             printed = {metric: paper.impact_cell(dataset, detector, metric) for metric in PAPER_METRICS}
             yield {"data set": dataset, "detector": detector, "source": "printed", **printed}
 
 
-def draw(found: dict[tuple[str, str], Means], shown: list[str]) -> Any:
+def draw(values: dict[tuple[str, str], Means], shown: list[str]) -> Any:
     """Printed values as markers, chance as lines, a panel per data set of the paper."""
     axes = plots.panels(len(shown), size=(6.6, 0.7 + 1.8 * len(shown)), share_x=True)[:, 0]
     metrics = list(paper.IMPACT_VALUES)
     dashed: dict[str, Any] = {"color": ALARM, "linestyle": (0, (3, 1.5)), "linewidth": 2.2, "zorder": 2}
     for ax, dataset in zip(axes, shown, strict=True):
-        shade_chance(ax, found[dataset, "random"], dataset)
+        shade_chance(ax, values[dataset, "random"], dataset)
         for place, metric in enumerate(metrics):
-            value = found[dataset, "one step per event"][metric]
+            value = values[dataset, "one step per event"][metric]
             label = "one step per event" if place == 0 else None
             ax.hlines(value, place - 0.42, place + 0.42, label=label, **dashed)
         for detector in paper.DETECTORS:

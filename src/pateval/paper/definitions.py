@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -77,57 +77,59 @@ def properties(_: ExperimentSettings) -> Report:
         for row, functions in PROPERTY_ROWS.items()
         for function in functions
     }
-    found = {metric: result.properties for metric, result in probe(list(named)).items()}
+    measured = {metric: result.properties for metric, result in probe(list(named)).items()}
     claimed = {metric: known[metric].paper_properties or frozenset() for metric in named}
     buffered = {metric: "delayed" in result.properties for metric, result in probe(_WITH_BUFFER).items()}
-    differing = [metric for metric in named if claimed[metric] != found[metric]]
-    why = {metric: _why(claimed[metric], found[metric]) for metric in differing}
-    cells = [Cell(name in claimed[metric], name in found[metric]) for metric in named for name in PROPERTIES]
+    differing = [metric for metric in named if claimed[metric] != measured[metric]]
+    why = {metric: _why(claimed[metric], measured[metric]) for metric in differing}
+    cells = [Cell(name in claimed[metric], name in measured[metric]) for metric in named for name in PROPERTIES]
     return Report(
         "properties",
         {"metrics": len(named), "differing": len(differing), "properties": PROPERTIES, "buffered": buffered},
         tables=[
-            PageTable("properties", "Claimed and measured", [_table_row(named, claimed, found, m) for m in named]),
-            PageTable("probes", "The probes behind every difference", list(_probes(claimed, found)), decimals=4),
+            PageTable("properties", "Claimed and measured", list(_table_rows(named, claimed, measured))),
+            PageTable("probes", "The probes behind every difference", list(_probes(claimed, measured)), decimals=4),
         ],
         figures=[
             Figure("situations", "Four situations that a metric of time series should tell apart.", draw_situations),
-            Figure("properties", "Claimed and measured properties.", partial(draw_properties, claimed, found)),
+            Figure("properties", "Claimed and measured properties.", partial(draw_properties, claimed, measured)),
         ],
         verdicts=[Verdict("table", cells, {"differing": why})],
     )
 
 
-def _probes(claimed: dict[str, Any], found: dict[str, Any]) -> Iterator[Row]:
-    differing = [(metric, name) for metric in found for name in PROPERTIES if name in claimed[metric] ^ found[metric]]
-    for metric, name, pair in [(*place, pair) for place in differing for pair in PAIRS.get(place[1], ())]:
-        better, worse = pair_values(metric, pair)
-        yield {
-            "metric": metric,
-            "property": name,
-            "claimed": name in claimed[metric],
-            "measured": name in found[metric],
-            "flagged, should be worth more": _stretches(pair.better),
-            "flagged, should be worth less": _stretches(pair.worse),
-            "value of the first": better,
-            "value of the second": worse,
-        }
+def _probes(claimed: dict[str, Any], measured: dict[str, Any]) -> Iterator[Row]:
+    for metric, name in product(measured, PAIRS):
+        is_claimed, is_measured = name in claimed[metric], name in measured[metric]
+        for pair in PAIRS[name] if is_claimed != is_measured else ():
+            better, worse = pair_values(metric, pair)
+            yield {
+                "metric": metric,
+                "property": name,
+                "claimed": is_claimed,
+                "measured": is_measured,
+                "flagged, should be worth more": _stretches(pair.better),
+                "flagged, should be worth less": _stretches(pair.worse),
+                "value of the first": better,
+                "value of the second": worse,
+            }
 
 
 def _stretches(stretches: tuple[tuple[int, int], ...]) -> str:
     return " and ".join(f"{start}..{stop - 1}" for start, stop in sorted(stretches))
 
 
-def _table_row(named: dict[str, str], claimed: dict[str, Any], found: dict[str, Any], metric: str) -> Row:
-    said, has = claimed[metric], found[metric]
-    either = dict.fromkeys(said - has, "claimed, not measured") | dict.fromkeys(has - said, "measured, not claimed")
-    cells = {name: either.get(name, "✓" if name in said else "") for name in PROPERTIES}
-    return {"row of the paper": named[metric], "metric": metric, **cells, "as claimed": said == has}
+def _table_rows(named: dict[str, str], claimed: dict[str, Any], measured: dict[str, Any]) -> Iterator[Row]:
+    for metric, row in named.items():
+        said, has = claimed[metric], measured[metric]
+        either = dict.fromkeys(said - has, "claimed, not measured") | dict.fromkeys(has - said, "measured, not claimed")
+        cells = {name: either.get(name, "✓" if name in said else "") for name in PROPERTIES}
+        yield {"row of the paper": row, "metric": metric, **cells, "as claimed": said == has}
 
 
-def _why(claimed: frozenset[str], found: frozenset[str]) -> str:
-    more = ", ".join(name for name in PROPERTIES if name in found - claimed)
-    less = ", ".join(name for name in PROPERTIES if name in claimed - found)
+def _why(claimed: frozenset[str], measured: frozenset[str]) -> str:
+    more = ", ".join(name for name in PROPERTIES if name in measured - claimed)
+    less = ", ".join(name for name in PROPERTIES if name in claimed - measured)
     parts = [f"has {more} beyond the claim" if more else "", f"lacks {less}, which is claimed" if less else ""]
     return " and ".join(part for part in parts if part)
 
@@ -140,27 +142,27 @@ def draw_situations() -> Any:
     return ax
 
 
-def draw_properties(claimed: dict[str, Any], found: dict[str, Any]) -> Any:
+def draw_properties(claimed: dict[str, Any], measured: dict[str, Any]) -> Any:
     """A grid of claims and measurements: outline for a claim, dot for a measurement."""
-    ax = plots.panels(size=(6.6, 0.9 + 0.27 * len(found)))[0, 0]
+    ax = plots.panels(size=(6.6, 0.9 + 0.27 * len(measured)))[0, 0]
     names = list(PROPERTIES)
     for held, label, looks in (
         (claimed, "claimed", {"marker": "s", "markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}),
-        (found, "measured", {"marker": "o", "markersize": 6, "color": CATEGORY_COLOURS["early"]}),
+        (measured, "measured", {"marker": "o", "markersize": 6, "color": CATEGORY_COLOURS["early"]}),
     ):
-        places = [(x, y) for y, metric in enumerate(found) for x, name in enumerate(names) if name in held[metric]]
+        places = [(x, y) for y, metric in enumerate(measured) for x, name in enumerate(names) if name in held[metric]]
         ax.plot(*zip(*places, strict=True), linestyle="none", label=label, **looks)
-    agrees = [claimed[metric] == found[metric] for metric in found]
+    agrees = [claimed[metric] == measured[metric] for metric in measured]
     for y, same in enumerate(agrees):
         ax.axhline(y + 0.5, color=PALE, linewidth=0.6, zorder=0.5)
         if not same:
             ax.axhspan(y - 0.5, y + 0.5, color="#FBE3D6", linewidth=0, zorder=0.2)
     ax.set_xticks(range(len(names)), [name.replace("_", "-") for name in names])
-    ax.set_yticks(range(len(found)), list(found))
+    ax.set_yticks(range(len(measured)), list(measured))
     for label, same in zip(ax.get_yticklabels(), agrees, strict=True):
         label.set_color(INK if same else ALARM)
     ax.set_xlim(-0.5, len(names) - 0.5)
-    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.set_ylim(len(measured) - 0.5, -0.5)
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.set_xlabel("property (shaded: a metric of which one is not as claimed)")

@@ -111,14 +111,14 @@ def read_labels(name: str, settings: ExperimentSettings) -> LabelSet:
 
 def labels_at_hand(names: Sequence[str], settings: ExperimentSettings) -> tuple[dict[str, LabelSet], list[str]]:
     """Labels of the data sets that are there, by name, and a sentence for each one that is not."""
-    found, absent = {}, []
+    at_hand, absent = {}, []
     for name in names:
         settings.tell(f"reading the labels of {name}")
         try:
-            found[name] = read_labels(name, settings)
+            at_hand[name] = read_labels(name, settings)
         except MissingInputError as error:
             absent.append(str(error))
-    return found, absent
+    return at_hand, absent
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +185,10 @@ def required_runs(name: str, settings: ExperimentSettings, wanted: Sequence[str]
             f"{name} needs score files of trained detectors, and there are none: run in a checkout of the project, or "
             "give --scores FOLDER with DATASET/DETECTOR.parquet, as 'pateval detect' writes them"
         )
-    found = dict(score_runs(settings, wanted))
-    if not found:
+    runs = dict(score_runs(settings, wanted))
+    if not runs:
         raise MissingInputError(f"{name} needs score files of {', '.join(wanted)}; the folder has none of them")
-    return found
+    return runs
 
 
 def _protocol_folder(settings: ExperimentSettings, protocol: str) -> Path | None:

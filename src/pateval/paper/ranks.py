@@ -84,9 +84,9 @@ def _our_values(settings: ExperimentSettings) -> dict[str, dict[str, dict[str, f
             settings.tell(f"{dataset}: not all five detectors with their thresholds are here; left out")
             continue
         settings.tell(f"scoring {dataset}")
-        found = {detector: [run.measured() for run in runs] for detector, runs in scored.items()}
+        by_run = {detector: [run.measured() for run in runs] for detector, runs in scored.items()}
         for metric, by_dataset in values.items():
-            by_dataset[dataset] = {name: median(run[metric] for run in found[name]) for name in paper.DETECTORS}
+            by_dataset[dataset] = {name: median(run[metric] for run in by_run[name]) for name in paper.DETECTORS}
     return {metric: by_dataset for metric, by_dataset in values.items() if by_dataset}
 
 
@@ -98,9 +98,9 @@ def _rank_verdict(test: Significance) -> Verdict:
         rule: tuple(rankdata(table, method=method, axis=1).mean(axis=0)[places].tolist())
         for rule, method in TIES.items()
     }
-    stated, found = paper.MEAN_RANKS[test.metric], mean_ranks(test)
-    cells = [Cell(rank, found[detector], "rounds") for detector, rank in stated.items()]
-    return Verdict("stated", cells, {"metric": test.metric, "stated": stated, "found": found, "by_rule": by_rule})
+    stated, ranks = paper.MEAN_RANKS[test.metric], mean_ranks(test)
+    cells = [Cell(rank, ranks[detector], "rounds") for detector, rank in stated.items()]
+    return Verdict("stated", cells, {"metric": test.metric, "stated": stated, "ranks": ranks, "by_rule": by_rule})
 
 
 def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> Iterator[Row]:

@@ -13,6 +13,7 @@ Written from the equations, threshold by threshold, and used for nothing but thi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -52,7 +53,7 @@ EXAMPLES: dict[str, tuple[str, list[tuple[int, int]], list[tuple[int, int]]]] = 
 
 
 # PATE by data set, detector and reading.
-Found = dict[str, dict[str, dict[str, float]]]
+Values = dict[str, dict[str, dict[str, float]]]
 
 
 class Zones(NamedTuple):
@@ -108,7 +109,7 @@ def weighted_counts(zones: Zones, predicted: BoolArray) -> dict[str, tuple[float
     is_missed = ~predicted[zones.inside]
     owner, u = zones.owner[is_missed], zones.place[is_missed]
     length = zones.events.lengths[owner]
-    found = {}
+    by_reading = {}
     for reading, (uncut, beside, coverage) in READINGS.items():
         true_positive = float(hits.sum() + (zones.uncut if uncut else zones.cut)[counts].sum())
         run = (hits if coverage else first_run)[owner]
@@ -116,8 +117,8 @@ def weighted_counts(zones: Zones, predicted: BoolArray) -> dict[str, tuple[float
         # The sum of |t − y| over the r + 1 first steps of the event, and that of the whole event seen from its end.
         lighter = ((run + 1) * u - run * (run + 1) / 2) / np.maximum(length * (length - 1) / 2, 1)
         false_negative = np.where(in_part & (u > run), 1 - lighter, 1.0).sum()
-        found[reading] = true_positive, float(np.count_nonzero(predicted)) - true_positive, float(false_negative)
-    return found
+        by_reading[reading] = true_positive, float(np.count_nonzero(predicted)) - true_positive, float(false_negative)
+    return by_reading
 
 
 def f1_by_reading(labels: BoolArray, predicted: BoolArray, early: int, delay: int) -> dict[str, float]:
@@ -149,8 +150,8 @@ def pate_by_reading(
 def readings(settings: ExperimentSettings) -> Report:
     """Compute PATE under each reading on the scenarios and on NAB, SMD and MSL."""
     scenarios = list(_scenario_rows())
-    found, missing = _on_datasets(settings)
-    parted = list(_parted(found))
+    values, missing = _on_datasets(settings)
+    parted = list(_parted(values))
     of_every_detector = "PATE of every detector, mean over series"
     cells = {reading: [Cell(row["printed"], row[reading], "rounds") for row in scenarios] for reading in READINGS}
     return Report(
@@ -160,9 +161,9 @@ def readings(settings: ExperimentSettings) -> Report:
             PageTable("examples", "PATE-F1 of a small case for each place", list(_example_rows()), decimals=3),
             PageTable("scenarios", "The paper's scenarios under each reading", scenarios, decimals=3),
             PageTable("parted", "How far values and orders part from the program's", parted, decimals=4),
-            PageTable.of("detectors", of_every_detector, found, "data set", "detector", decimals=4),
+            PageTable.of("detectors", of_every_detector, values, "data set", "detector", decimals=4),
         ],
-        figures=[Figure("readings", "PATE as the text reads against PATE as it was run.", partial(draw, found))],
+        figures=[Figure("readings", "PATE as the text reads against PATE as it was run.", partial(draw, values))],
         verdicts=[
             *(Verdict("scenarios", cells[reading], {"whose": f"the {reading}"}) for reading in (PROGRAM, TEXT)),
             *(Verdict("parted", None, {"row": row}) for row in parted if row["reading"] == TEXT),
@@ -186,59 +187,59 @@ def _scenario_rows() -> Iterator[Row]:
             yield {"scenario": name, "metric": metric, "printed": printed, **values}
 
 
-def _on_datasets(settings: ExperimentSettings) -> tuple[Found, list[str]]:
+def _on_datasets(settings: ExperimentSettings) -> tuple[Values, list[str]]:
     """By data set and detector: PATE under each reading, mean over the series that hold an anomaly."""
-    found: Found = {}
+    values: Values = {}
     missing = []
     published = (settings.root or data_root()) / "scores" / "NAB"
     if files := sorted(published.glob("*.parquet")):
         settings.tell("NAB: published scores of its detectors")
-        found["NAB"] = {path.stem: _mean(read_table(path).columns) for path in files}
+        values["NAB"] = {path.stem: _mean(read_table(path).columns) for path in files}
     else:
         missing.append("NAB's published scores are not below the data folder, in scores/NAB")
     for dataset, runs in score_runs(settings, _WANTED):
         settings.tell(f"{dataset}: five detectors")
-        found[dataset] = {
+        values[dataset] = {
             detector: _mean({"label": run.labels, "score": run.scores, "series": run.series})
             for detector, (run, *_) in runs.items()
         }
-    missing += [f"{dataset}: there are no score files" for dataset in _WANTED if dataset not in found]
-    return found, missing
+    missing += [f"{dataset}: there are no score files" for dataset in _WANTED if dataset not in values]
+    return values, missing
 
 
 def _mean(columns: Any) -> dict[str, float]:
     labels, scores = columns["label"].astype(np.bool_), columns["score"].astype(np.float64)
     parts = np.split(np.arange(labels.size), starts_of(columns["series"])[1:])
-    found = [pate_by_reading(labels[part], scores[part], BUFFER, BUFFER) for part in parts if labels[part].any()]
-    return {reading: float(np.mean([values[reading] for values in found])) for reading in READINGS}
+    by_series = [pate_by_reading(labels[part], scores[part], BUFFER, BUFFER) for part in parts if labels[part].any()]
+    return {reading: float(np.mean([areas[reading] for areas in by_series])) for reading in READINGS}
 
 
-def _parted(found: Found) -> Iterator[Row]:
+def _parted(values: Values) -> Iterator[Row]:
     """How far each reading parts from the program's: differences of values, and of the order of detectors."""
-    for dataset, by_detector in found.items():
-        program, *others = (np.array([values[one] for values in by_detector.values()]) for one in READINGS)
-        for reading, other in zip(list(READINGS)[1:], others, strict=True):
-            pairs = np.triu_indices(program.size, 1)
-            orders = [np.sign(np.subtract.outer(one, one))[pairs] for one in (program, other)]
+    for dataset, by_detector in values.items():
+        by_reading = {name: np.array([areas[name] for areas in by_detector.values()]) for name in READINGS}
+        program = by_reading.pop(PROGRAM)
+        for reading, other in by_reading.items():
+            orders = [np.sign(np.subtract.outer(areas, areas)) for areas in (program, other)]
             yield {
                 "data set": dataset,
                 "reading": reading,
                 "mean difference": float(np.mean(other - program)),
                 "largest difference": float(np.max(np.abs(other - program))),
-                "pairs that change places": int(np.count_nonzero(orders[0] * orders[1] < 0)),
-                "pairs": pairs[0].size,
+                "pairs that change places": int(np.count_nonzero(orders[0] * orders[1] < 0)) // 2,
+                "pairs": math.comb(program.size, 2),
                 "Kendall's tau": float(kendalltau(program, other).statistic),
                 "leader": "the same" if int(np.argmax(program)) == int(np.argmax(other)) else "another",
             }
 
 
-def draw(found: Found) -> Any:
+def draw(values: Values) -> Any:
     """A point per detector, the data sets apart, over the diagonal."""
     ax = plots.panels(size=(4.6, 4.2))[0, 0]
     ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8, zorder=1)
-    for place, (dataset, by_detector) in enumerate(found.items()):
+    for place, (dataset, by_detector) in enumerate(values.items()):
         looks = line_style(place)
-        points = [(values[PROGRAM], values[TEXT]) for values in by_detector.values()]
+        points = [(areas[PROGRAM], areas[TEXT]) for areas in by_detector.values()]
         shape = {"linestyle": "none", "marker": looks.marker, "markersize": 5.5, "color": looks.colour}
         ax.plot(*zip(*points, strict=True), label=dataset, **shape)
     ax.set_xlabel("PATE as the program runs")

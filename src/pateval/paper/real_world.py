@@ -26,7 +26,7 @@ from pateval.labels.events import find_events, runs
 from pateval.metrics.ranking import auc_pr, auc_roc, average_precision
 from pateval.metrics.vus import vus_pr, vus_roc
 from pateval.paper import paper_tables as paper
-from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
+from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Verdict
 from pateval.validation.arrays import BoolArray, FloatArray, binary_array
 
 WEATHER_SERIES = "005_UCR_Anomaly_DISTORTEDCIMIS44AirTemperature1"
@@ -73,19 +73,24 @@ class Example:
         return title if self.first is None else f"{title}, the stand-in's stretch at {self.first:,}"
 
     @cached_property
-    def found(self) -> dict[str, dict[str, float]]:
+    def measured(self) -> dict[str, dict[str, float]]:
         """By detector: the values of `measure`."""
         return {detector: measure(self.labels, scores, self.buffer) for detector, scores in self.scores.items()}
 
     @cached_property
-    def cells(self) -> dict[str, dict[str, Cell]]:
+    def cells(self) -> dict[tuple[str, str], Cell]:
         """By detector and metric: the printed value and ours."""
-        return {detector: _cells(self.printed_as, detector, found) for detector, found in self.found.items()}
+        return {
+            (detector, metric): cell
+            for detector, values in self.measured.items()
+            for metric, cell in _cells(self.printed_as, detector, values).items()
+        }
 
     @property
     def away(self) -> float:
         """How far MVN is from its printed row, at most."""
-        return max(abs(cell.found - cell.printed) for cell in self.cells["mvn"].values())
+        cells = [self.cells["mvn", metric] for metric in _METRICS]
+        return max(abs(cell.found - cell.printed) for cell in cells)
 
 
 def real_world(settings: ExperimentSettings) -> Report:
@@ -116,17 +121,18 @@ def real_world(settings: ExperimentSettings) -> Report:
     papers = [example for example in examples if example.first is None]
     stand_ins = [example for example in examples if example.first is not None]
     nearest = min(stand_ins, key=lambda example: example.away, default=None)
-    whole = [
-        Verdict(one.name, [cell for row in one.cells.values() for cell in row.values()], {"title": one.title})
-        for one in papers
+    whole = [Verdict(example.name, list(example.cells.values()), {"title": example.title}) for example in papers]
+    every_cell = [
+        {"series": example.name, "detector": detector, "metric": _METRICS[metric], **cell.row()}
+        for example in examples
+        for (detector, metric), cell in example.cells.items()
     ]
-    tables = [*map(_table, examples), PageTable("cells", "All cells", list(_long_rows(examples)), in_page=False)]
     drawn = "the series, its event with the buffers around it, and the scores of the detectors"
     named = {"segment": ECG_SEGMENT, "stand_in": ECG_STAND_IN, "beat": ECG_BEAT}
     return Report(
         "real-world",
         {"whole": whole, "stand_ins": len(stand_ins), **named},
-        tables=tables,
+        tables=[*map(_table, examples), PageTable("cells", "All cells", every_cell, in_page=False)],
         figures=[
             Figure(example.name.replace(" ", "-"), f"{example.title}: {drawn}.", partial(draw, example))
             for example in examples
@@ -134,7 +140,7 @@ def real_world(settings: ExperimentSettings) -> Report:
         ],
         verdicts=[
             *whole,
-            *(verdict for one in papers if one.name == "weather" for verdict in _weather_cells(one)),
+            *(verdict for example in papers if example.name == "weather" for verdict in _weather_cells(example)),
             *(_label_verdicts(starts, nearest) if starts else ()),
             *([_stand_in_verdict(stand_ins, nearest)] if nearest else ()),
         ],
@@ -266,7 +272,7 @@ def places_of_the_beat() -> list[int]:
     """
     printed = dict(zip(paper.REAL_WORLD_METRICS, paper.REAL_WORLD_VALUES["ecg"]["Random Score"], strict=True))
     scores = random_scores()
-    found = []
+    places = []
     for start in range(ECG_STEPS - ECG_BEAT + 1):
         labels = beat(start)
         # The cheap metric first: it leaves few places.
@@ -274,8 +280,8 @@ def places_of_the_beat() -> list[int]:
             continue
         values = measure(labels, scores, ECG_BUFFER)
         if all(round(values[metric], 2) == value for metric, value in printed.items() if metric != "pate"):
-            found.append(start)
-    return found
+            places.append(start)
+    return places
 
 
 def stretches_alike(labels: npt.ArrayLike, starts: Sequence[int]) -> list[int]:
@@ -293,7 +299,7 @@ def stretches_alike(labels: npt.ArrayLike, starts: Sequence[int]) -> list[int]:
     truth = np.asarray(labels, dtype=np.bool_)
     events = find_events(truth)
     counted = np.append(0, np.cumsum(truth))
-    found = []
+    chosen = []
     for begin in events.starts[events.lengths == ECG_BEAT].tolist():
         fitting = [
             first
@@ -302,8 +308,8 @@ def stretches_alike(labels: npt.ArrayLike, starts: Sequence[int]) -> list[int]:
             and first + ECG_STEPS <= truth.size
             and counted[first + ECG_STEPS] - counted[first] == ECG_BEAT
         ]
-        found += fitting[:1]
-    return found
+        chosen += fitting[:1]
+    return chosen
 
 
 def _weather_values(settings: ExperimentSettings) -> FloatArray:
@@ -349,23 +355,20 @@ def _absent(what: str, dataset: str) -> MissingInputError:
     )
 
 
-def _cells(printed_as: str, detector: str, found: dict[str, float]) -> dict[str, Cell]:
+def _cells(printed_as: str, detector: str, values: dict[str, float]) -> dict[str, Cell]:
     """The printed cells of one detector beside ours, by metric."""
-    printed = paper.REAL_WORLD_VALUES[printed_as][_ROWS[detector]]
-    return {
-        metric: Cell(value, found[metric], "rounds")
-        for metric, value in zip(paper.REAL_WORLD_METRICS, printed, strict=True)
-    }
+    printed = zip(paper.REAL_WORLD_METRICS, paper.REAL_WORLD_VALUES[printed_as][_ROWS[detector]], strict=True)
+    return {metric: Cell(value, values[metric], "rounds") for metric, value in printed}
 
 
 def _weather_cells(example: Example) -> Iterator[Verdict]:
     """The cells that differ: areas under the precision-recall curve where one step is anomalous."""
-    for detector, metric, cell in _named_cells(example):
+    for (detector, metric), cell in example.cells.items():
         if not cell.agrees:
             scores = example.scores[detector]
             values = {
                 "detector": _DETECTORS.get(detector, detector),
-                "metric": metric,
+                "metric": _METRICS[metric],
                 "rank": int(np.count_nonzero(scores >= scores[example.labels].max())),
                 "precision": average_precision(example.labels, scores),
             }
@@ -376,23 +379,19 @@ def _label_verdicts(starts: list[int], nearest: Example | None) -> Iterator[Verd
     """Rows that need no series, only labels, which the printed numbers give away."""
     truth, random = beat(starts[0]), random_scores()
     perfect = _cells("ecg", "perfect", measure(truth, truth.astype(float), ECG_BUFFER))
-    found = measure(truth, random, ECG_BUFFER)
-    drawn = _cells("ecg", "random", found)
+    measured = measure(truth, random, ECG_BUFFER)
+    drawn = _cells("ecg", "random", measured)
     yield Verdict("labels", [*perfect.values(), *drawn.values()], {"beat": ECG_BEAT, "starts": starts})
-    yield Verdict("random", [drawn["pate"]], {"found": found, "nearest": nearest and nearest.found["mvn"]})
+    yield Verdict("random", [drawn["pate"]], {"measured": measured, "nearest": nearest and nearest.measured["mvn"]})
 
 
 def _stand_in_verdict(stand_ins: list[Example], nearest: Example) -> Verdict:
-    trained = {_DETECTORS[one]: [each.found[one]["pate"] for each in stand_ins] for one in ("mvn", "autoencoder")}
+    trained = {
+        _DETECTORS[detector]: [example.measured[detector]["pate"] for example in stand_ins]
+        for detector in ("mvn", "autoencoder")
+    }
     places = [example.first for example in stand_ins]
     return Verdict("stand_in", (), {"trained": trained, "places": places, "away": nearest.away})
-
-
-def _named_cells(example: Example) -> Iterator[tuple[str, str, Cell]]:
-    """Detector, name of the metric, and cell."""
-    for detector, cells in example.cells.items():
-        for metric, cell in cells.items():
-            yield detector, _METRICS[metric], cell
 
 
 def _table(example: Example) -> PageTable:
@@ -400,20 +399,14 @@ def _table(example: Example) -> PageTable:
         return f"{cell.found:.3f}{printed}" + ("" if cell.agrees else " *")
 
     rows = {}
-    for detector, cells in example.cells.items():
+    for detector, values in example.measured.items():
+        cells = {metric: example.cells[detector, metric] for metric in _METRICS}
         row = {_METRICS[metric]: shown(cell, f" ({cell.printed:.2f})") for metric, cell in cells.items()}
         if example.printed_as == "ecg":
-            zero = cells["pate"]._replace(found=example.found[detector][ZERO_INCLUDED])
-            row["PATE, zero buffer included"] = shown(zero, "")
+            row["PATE, zero buffer included"] = shown(cells["pate"]._replace(found=values[ZERO_INCLUDED]), "")
         rows[_DETECTORS.get(detector, detector)] = row
     caption = f"{example.title}: ours (printed; * differs)"
     return PageTable.of(example.name.replace(" ", "-"), caption, rows, "detector", in_csv=False)
-
-
-def _long_rows(examples: list[Example]) -> Iterator[Row]:
-    for example in examples:
-        for detector, metric, cell in _named_cells(example):
-            yield {"series": example.name, "detector": detector, "metric": metric, **cell.row()}
 
 
 def draw(example: Example) -> Any:
