@@ -183,12 +183,12 @@ def _preference(evidence: Evidence, row: MetricTrial, question: Question) -> tup
     )
 
 
-def answers_text(found: ScoreAudit, names: Sequence[str], style: str, width: int | None) -> str:
+def answers_text(reference: ScoreAudit, names: Sequence[str], style: str, width: int | None) -> str:
     """Show which metrics answer some questions, by a trial on made-up series, and the command that asks them."""
     columns = ["question", "metric", "order", "gamed"]
     rows = [
         [answer.question, evidence.metric, evidence.order, evidence.gamed]
-        for answer in found.answered(names)
+        for answer in reference.answered(names)
         for evidence in answer.found
     ]
     words = "; ".join(f"{name}: to {QUESTIONS[name].text}" for name in names)
@@ -198,21 +198,21 @@ def answers_text(found: ScoreAudit, names: Sequence[str], style: str, width: int
         "question where it competes with another one. 'pateval audit FILE...' measures all of it on your series."
     )
     table = render(columns, rows, style, width=width)
-    command = board_command(["FILE..."], found.advised_metrics(names))
+    command = board_command(["FILE..."], reference.advised_metrics(names))
     return "\n\n".join([table, folded(about, width), command]) if style == "table" else table
 
 
-def audit_text(found: ScoreAudit, files: Sequence[str], questions: str | None, style: str, width: int | None) -> str:
+def audit_text(audit: ScoreAudit, files: Sequence[str], questions: str | None, style: str, width: int | None) -> str:
     """Show a trial on real scores, and the command for a leaderboard of the files by the metrics that are advised."""
     if style == "json":
-        return found.to_json()
+        return audit.to_json()
     if style in ("csv", "latex"):
-        return render(*(found.records() if style == "csv" else found.table(wide=True)), style)
+        return render(*(audit.records() if style == "csv" else audit.table(wide=True)), style)
     named = [shlex.quote(file) for file in files] if len(files) <= _MAX_FILES_NAMED else ["FILE..."]
-    advised = found.advised_metrics(questions)
+    advised = audit.advised_metrics(questions)
     if style == "markdown":
-        return found.markdown(questions=questions) + (f"\n\n`{board_command(named, advised)}`" if advised else "")
-    shown = found.text(questions=questions, width=width)
+        return audit.markdown(questions=questions) + (f"\n\n`{board_command(named, advised)}`" if advised else "")
+    shown = audit.text(questions=questions, width=width)
     return shown + (f"\n\n{board_command(named, advised, width)}" if advised else "")
 
 

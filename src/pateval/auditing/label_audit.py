@@ -302,30 +302,29 @@ def audit(
     parts = series_with_anomalies(recording)
     findings = probe(measures.metrics, interval=common_interval([recording]), **measures.options)
 
-    total, found = sum(len(fake.draws(seeds)) for fake in BATTERY), dict[str, list[dict[str, Value]]]()
-    for fake in BATTERY:
-        for draw in fake.draws(seeds):
-            found.setdefault(fake.name, []).append(_draw(fake, draw, parts, measures))
-            if progress is not None:
-                progress(sum(map(len, found.values())), total)
+    draws: dict[str, list[dict[str, Value]]] = {fake.name: [] for fake in BATTERY}
+    all_draws = [(fake, draw) for fake in BATTERY for draw in fake.draws(seeds)]
+    for done, (fake, draw) in enumerate(all_draws, start=1):
+        draws[fake.name].append(_draw(fake, draw, parts, measures))
+        if progress is not None:
+            progress(done, len(all_draws))
 
     rows = []
     for metric in measures.metrics:
-        drawn = {name: [values[metric.id] for values in several] for name, several in found.items()}
-        defined = {name: [one.value for one in several if not one.reason] for name, several in drawn.items()}
+        drawn = {name: [values[metric.id] for values in of_fake] for name, of_fake in draws.items()}
+        defined = {name: [value.value for value in values if not value.reason] for name, values in drawn.items()}
         rows.append(
             AuditRow(
                 metric,
                 values={name: float(np.mean(values)) if values else math.nan for name, values in defined.items()},
                 spreads={name: float(np.std(values)) if values else math.nan for name, values in defined.items()},
-                reasons={name: several[0].reason for name, several in drawn.items() if not defined[name]},
+                reasons={name: values[0].reason for name, values in drawn.items() if not defined[name]},
                 findings=findings[metric.id],
             )
         )
-    counted = [counted_labels(part) for part in parts]
-    steps, anomalous = sum(truth.size for truth in counted), sum(int(np.count_nonzero(truth)) for truth in counted)
-    events = sum(len(find_events(truth)) for truth in counted)
-    return Audit(tuple(rows), steps, events, anomalous, seeds, measures.seed)
+    truth = [counted_labels(part) for part in parts]
+    events, anomalous = sum(len(find_events(labels)) for labels in truth), sum(map(np.count_nonzero, truth))
+    return Audit(tuple(rows), sum(map(len, truth)), events, anomalous, seeds, measures.seed)
 
 
 def _draw(fake: Fake, draw: int, parts: list[Recording], measures: Measures) -> dict[str, Value]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pateval.catalog import PROPERTIES, MetricLike
 from pateval.evaluation.measures import Measures
@@ -120,18 +119,18 @@ def probe(
     if interval is not None:
         clock = {"times": np.arange(STEPS) * round(nanoseconds(interval, "interval")), "time_unit": "ns"}
     wanted, labels = measures.metrics, _flag(_EVENT)
+    on_channels = replace(measures, metrics=tuple(metric for metric in wanted if metric.channels))
 
     def values(detection: BoolArray, order: slice | IntArray = slice(None)) -> FloatArray:
         """Values of all metrics, a row for 0/1 scores and one for graded ones, higher being better."""
         rows = []
         for scores in (detection.astype(np.float64), np.where(detection, 1.0, np.resize(_LEVELS, STEPS))):
             given = [labels[order], scores[order], detection[order]]
-            found = values_of(read_recording(*given, **clock), measures)
-            if any(metric.channels for metric in wanted):
-                beside = read_recording(*map(_beside_a_quiet_channel, given), channels=True)
-                channels = replace(measures, metrics=tuple(metric for metric in wanted if metric.channels))
-                found |= values_of(beside, channels)
-            rows.append([found[metric.id].value for metric in wanted])
+            by_metric = values_of(read_recording(*given, **clock), measures)
+            if on_channels.metrics:
+                beside = [np.stack([array, np.zeros_like(array)], axis=1) for array in given]
+                by_metric |= values_of(read_recording(*beside, channels=True), on_channels)
+            rows.append([by_metric[metric.id].value for metric in wanted])
         return measures.signs * np.array(rows)
 
     def gains(pairs: tuple[Pair, ...]) -> BoolArray:
@@ -172,21 +171,18 @@ def pair_values(metric: MetricLike, pair: Pair) -> tuple[float, float]:
     [0.857, 0.667]
     """
     measures = Measures.of(metrics=[metric])
-    both = []
-    for stretches in pair:
+
+    def value(stretches: Stretches) -> float:
         flagged = _flag(*stretches)
-        (found,) = values_of(read_recording(_flag(_EVENT), flagged.astype(np.float64), flagged), measures).values()
-        both.append(found.value)
-    return both[0], both[1]
+        (of_metric,) = values_of(read_recording(_flag(_EVENT), flagged.astype(np.float64), flagged), measures).values()
+        return of_metric.value
+
+    return value(pair.better), value(pair.worse)
 
 
 def _flag(*stretches: tuple[int, int]) -> BoolArray:
     starts, stops = np.array(stretches).T
     return marked(starts, stops, STEPS)
-
-
-def _beside_a_quiet_channel(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.stack([values, np.zeros_like(values)], axis=1)
 
 
 def _differ(first: FloatArray, second: FloatArray) -> BoolArray:

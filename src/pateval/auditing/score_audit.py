@@ -149,7 +149,7 @@ class MetricTrial:
     def faults(self) -> tuple[str, ...]:
         """Codes of what is wrong with it on these data; `pateval.auditing.FAULTS` explains them."""
         known = self._known_orders.values()
-        found = {
+        has = {
             "gamed": self.blind.share >= GAMED,
             "minimal": self.minimal.share >= GAMED,
             "silent": bool(known) and max(map(abs, known)) <= _SILENT,
@@ -157,7 +157,7 @@ class MetricTrial:
             "alone": self.alone >= _ALONE,
             "unstable": self.halves < _UNSTABLE,
         }
-        return tuple(code for code in FAULTS if found[code])
+        return tuple(code for code in FAULTS if has[code])
 
     def cells(self) -> dict[str, Any]:
         """What tables for people show of it, by the name of the column."""
@@ -415,7 +415,7 @@ def halves_agreement(values: FloatArray, *, seed: int = 0) -> FloatArray:
     Mean Kendall's tau of the mean ranks over 100 random ways to halve the series, 0 where a half tells no two detectors
     apart; NaN with fewer than four series or two detectors. Values are detectors by series by metrics.
     """
-    found = np.full(values.shape[2], np.nan)
+    agreement = np.full(values.shape[2], np.nan)
     for m in range(values.shape[2]):
         ranks = rank_table(values[:, :, m].T).per_series
         if ranks.shape[0] < MIN_SERIES or ranks.shape[1] < 2:
@@ -427,8 +427,8 @@ def halves_agreement(values: FloatArray, *, seed: int = 0) -> FloatArray:
             order = chance.permutation(ranks.shape[0])
             both = [ranks[order[:half]].mean(axis=0), ranks[order[half:]].mean(axis=0)]
             taus.append(np.nan_to_num(kendall(np.round(both, 9))[0, 1]))
-        found[m] = float(np.mean(taus))
-    return found
+        agreement[m] = float(np.mean(taus))
+    return agreement
 
 
 def voters(metrics: Sequence[Metric]) -> list[int]:

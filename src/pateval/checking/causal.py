@@ -71,18 +71,18 @@ class CausalCheck(Result):
         if self.causal:
             return [f"no look-ahead: no score of an earlier step changed over {tried}"]
         first = f"step {self.first:,} from {self.before:.4g} to {self.after:.4g}"
-        found = [
+        sentences = [
             f"look-ahead: the scores of {self.changed:,} of {self.steps:,} steps changed when later steps came",
             f"the first is {first}; the largest change of all is {self.largest:.4g}",
             f"steps up to {self.reach:,} later still changed a score ({tried})",
         ]
         if not np.isnan(self.pate_ap):
             what = "beginning that ends with it" if self.every_step else "shortest beginning tried that holds it"
-            found.append(
+            sentences.append(
                 f"pate_ap {self.pate_ap:.4f} with the whole series, {self.pate_ap_causal:.4f} where each step has the "
                 f"score of the {what}"
             )
-        return found
+        return sentences
 
     def __repr__(self) -> str:
         return "\n".join(folded(line, TERMINAL_WIDTH) for line in self.sentences())

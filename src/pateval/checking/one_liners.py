@@ -68,6 +68,11 @@ class RuleResult:
     # events, that all episodes of a score happen to lie in them.
     luck: float
 
+    @property
+    def merit(self) -> tuple[float, float]:
+        """How good the rule is; margins beyond one are as good as each other."""
+        return self.f1, min(self.margin, 1.0)
+
     def text(self, name: str) -> str:
         """The rule with its threshold, for a named column."""
         sign = ">=" if self.rule.sign > 0 else "<="

@@ -196,28 +196,24 @@ def check_values(series: Series) -> tuple[list[DataFault], str, float]:
     from scipy.fft import next_fast_len
 
     events = find_events(series.labels)
-    best: RuleResult | None = None
-    shift: _Shift | None = None
-    tries = 0
+    results: list[RuleResult] = []
+    shifts: list[_Shift] = []
     size = next_fast_len(2 * series.steps, real=True)
     spectrum = np.fft.rfft(series.labels.astype(np.float64), size)
     for column in range(series.test.shape[1]):
         values = np.asarray(series.test[:, column], dtype=np.float64)
         if np.ptp(values) == 0:
             continue
-        tries += KINDS
         for rule in RULES:
             scores = rule.score(values)
-            found = try_rule(rule, column, scores, events)
-            if best is None or _merit(found) > _merit(best):  # of equal ones the simplest, which comes first
-                best = found
-            moved = _best_shift(scores, series.labels, spectrum, size) if len(events) > 1 else None
-            if moved is not None and (shift is None or moved.area > shift.area):
-                shift = moved._replace(rule=rule.expression.format(x=series.features[column]))
-    if best is None:
+            results.append(try_rule(rule, column, scores, events))
+            if len(events) > 1 and (shift := _best_shift(scores, series.labels, spectrum, size)) is not None:
+                shifts.append(shift._replace(rule=rule.expression.format(x=series.features[column])))
+    if not results:
         return [], "", 0.0
-    text = best.text(series.features[best.column])
-    faults = [*_moved(series, shift, tries, len(events))]
+    best = max(results, key=lambda result: result.merit)  # of equal ones the simplest, which comes first
+    text, tries = best.text(series.features[best.column]), KINDS * len(results) // len(RULES)
+    faults = [*_moved(series, shifts, tries, len(events))]
     if best.luck * tries <= LUCK:
         if best.f1 >= SOLVED:
             what = "the event" if len(events) == 1 else f"{len(events)} events"
@@ -227,14 +223,10 @@ def check_values(series: Series) -> tuple[list[DataFault], str, float]:
     return faults, text, best.f1
 
 
-def _merit(found: RuleResult) -> tuple[float, float]:
-    """How good a rule is; margins beyond one are as good as each other."""
-    return found.f1, min(found.margin, 1.0)
-
-
-def _moved(series: Series, shift: _Shift | None, tries: int, events: int) -> Iterator[DataFault]:
-    if shift is None:
+def _moved(series: Series, shifts: Sequence[_Shift], tries: int, events: int) -> Iterator[DataFault]:
+    if not shifts:
         return
+    shift = max(shifts, key=lambda shift: shift.area)
     # An event at a random place of a smooth score lies in its highest 2 (1 - area) with that probability.
     luck = (2 * (1 - shift.area)) ** events
     if luck * tries * _INDEPENDENT_SHIFTS <= LUCK:
@@ -251,13 +243,13 @@ def _trained(series: Series, best: RuleResult) -> Iterator[DataFault]:
     if series.train is None or not series.train_steps or best.margin <= 0 or best.f1 < HALF_FOUND:
         return
     scores = best.rule.score(np.asarray(series.train[:, best.column], dtype=np.float64))
-    found = runs(np.asarray(scores >= best.rule.sign * best.threshold))[0].size
-    if found:
+    flagged = runs(np.asarray(scores >= best.rule.sign * best.threshold))[0].size
+    if flagged:
         text = (
-            f"{best.text(series.features[best.column])} flags {found} stretch{'es' if found > 1 else ''} of the "
+            f"{best.text(series.features[best.column])} flags {flagged} stretch{'es' if flagged > 1 else ''} of the "
             "training data, and no normal step of the test"
         )
-        yield DataFault("train", series.name, text, float(found))
+        yield DataFault("train", series.name, text, float(flagged))
 
 
 def _best_shift(
