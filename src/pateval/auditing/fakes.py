@@ -64,7 +64,7 @@ class Truth(NamedTuple):
         """Flag the steps of runs, which may overlap, be empty, or end with the series."""
         return marked(starts, np.minimum(starts + lengths, self.size), self.size)
 
-    def some_normal(self, number: int) -> IntArray:
+    def normal_steps(self, number: int) -> IntArray:
         """Draw normal steps, at most so many."""
         normal = np.flatnonzero(~self.labels)
         return self.chance.choice(normal, size=min(normal.size, number), replace=False)
@@ -233,8 +233,8 @@ def _events(truth: Truth) -> Graded:
     events = truth.events
     order = truth.chance.permutation(len(events))
     for number in dict.fromkeys(max(1, round(share * len(events))) for share in _SHARES):
-        found = order[:number]
-        yield float(number), truth.marked(events.starts[found], events.lengths[found])
+        chosen = order[:number]
+        yield float(number), truth.marked(events.starts[chosen], events.lengths[chosen])
 
 
 @_on_background
@@ -259,7 +259,7 @@ def _delay(truth: Truth) -> Graded:
 @_on_background
 def _alarms(truth: Truth) -> Graded:
     events = len(truth.events)
-    places = truth.some_normal(_ALARMS[-1] * events)
+    places = truth.normal_steps(_ALARMS[-1] * events)
     for per_event in _ALARMS:
         starts = places[: per_event * events]
         yield -float(starts.size), truth.marked(starts, max(1, truth.typical // _ALARM_PART)) | truth.labels
@@ -287,7 +287,7 @@ def _early_or_coverage(truth: Truth) -> Graded:
 
 @_on_background
 def _alarms_or_steps(truth: Truth) -> Graded:
-    many = truth.some_normal(8 * len(truth.events))
+    many = truth.normal_steps(8 * len(truth.events))
     few = truth.marked(many[: len(truth.events)], 16) | truth.labels
     short = truth.marked(many, 1) | truth.labels
     yield float(np.count_nonzero(few) > np.count_nonzero(short)), few  # else few alarms cost no more steps

@@ -368,14 +368,14 @@ def agreement_with_order(qualities: FloatArray, values: FloatArray) -> FloatArra
     in the wrong one; a pair that they leave level counts for neither, so a constant gets 0. Pairs where a value is not
     defined are left out; NaN where none is left. Values are detectors by metrics, higher being better.
     """
-    one, other = np.triu_indices(qualities.size, 1)
-    truth = np.sign(qualities[one] - qualities[other])
-    one, other, truth = one[truth != 0], other[truth != 0], truth[truth != 0]
+    first, second = np.triu_indices(qualities.size, 1)
+    is_apart = qualities[first] != qualities[second]
+    first, second = first[is_apart], second[is_apart]
+    truth = np.sign(qualities[first] - qualities[second])
     with np.errstate(invalid="ignore"):
-        gaps = values[one] - values[other]
-    defined = ~np.isnan(gaps)
-    signs = np.where(np.abs(np.nan_to_num(gaps)) > _TIE, np.sign(np.nan_to_num(gaps)), 0.0)
-    pairs = defined.sum(axis=0)
+        gaps = values[first] - values[second]
+    pairs = np.count_nonzero(~np.isnan(gaps), axis=0)
+    signs = np.where(np.abs(gaps) > _TIE, np.sign(gaps), 0.0)  # 0 where a value is not defined
     return np.asarray(np.where(pairs > 0, (signs * truth[:, None]).sum(axis=0) / np.maximum(pairs, 1), np.nan))
 
 

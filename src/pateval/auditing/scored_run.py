@@ -234,9 +234,10 @@ def try_series(
     The recordings are those of the real detectors that have scores there. None where the labels that most of them have
     hold no anomaly.
     """
-    every = [run for runs in recordings.values() for run in runs]
-    usual, _ = Counter(_digest(one) for one in every).most_common(1)[0]
-    truth = series_with_anomalies(next(one for one in every if _digest(one) == usual))
+    every_run = [run for runs in recordings.values() for run in runs]
+    digests = [_digest(run) for run in every_run]
+    usual, _ = Counter(digests).most_common(1)[0]
+    truth = series_with_anomalies(every_run[digests.index(usual)])
     if not truth:
         return None
     (steps,) = truth
@@ -250,11 +251,11 @@ def try_series(
         return _row(judged(steps, detection, measures), measures)
 
     def agreement(fake: Fake, draw: int) -> FloatArray:
-        made = fake.detections(labels, chance(draw))
-        if not made:
+        detections = fake.detections(labels, chance(draw))
+        if not detections:
             return undefined
-        qualities = np.array([each.quality for each in made])
-        return agreement_with_order(qualities, measures.signs * np.array([values(each) for each in made]))
+        qualities = np.array([detection.quality for detection in detections])
+        return agreement_with_order(qualities, measures.signs * np.array(list(map(values, detections))))
 
     def mean_of(fake: Fake) -> FloatArray:
         return defined_mean([values(*fake.detections(labels, chance(draw))) for draw in fake.draws(draws)])

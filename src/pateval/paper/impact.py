@@ -225,7 +225,7 @@ def impact(settings: ExperimentSettings) -> Report:
     return Report(
         "impact",
         {
-            "compared": [(one.name, one.within(CLOSE)[0], len(one.printed)) for one in compared],
+            "compared": [(data.name, data.within(CLOSE)[0], len(data.printed)) for data in compared],
             "close": CLOSE,
             "draws": DRAWS,
             "kept": KEPT_MACHINES,
@@ -276,16 +276,16 @@ def _over_subsets(scored: Scored) -> Values:
     return {metric: float(np.std([values[metric] for values in subsets], ddof=1)) for metric in PAPER_METRICS}
 
 
-def _figure(one: OnDataset) -> Figure:
+def _figure(data: OnDataset) -> Figure:
     hollow = "printed values (hollow) and ours (filled: the median over seeds, bars: all)"
-    caption = f"{one.name}: {hollow}; shaded: not above random scores."
-    return Figure(f"impact-{one.name.lower()}", caption, partial(draw, one))
+    caption = f"{data.name}: {hollow}; shaded: not above random scores."
+    return Figure(f"impact-{data.name.lower()}", caption, partial(draw, data))
 
 
-def _verdict(one: OnDataset) -> Verdict:
-    one_seed = one.most_runs == 1
-    values = {"one": one, "close": CLOSE, "reached": one.within(CLOSE), "one_seed": one_seed}
-    return Verdict("dataset", [cell.compared for cell in one.printed], values, one_seed=one_seed)
+def _verdict(data: OnDataset) -> Verdict:
+    one_seed = data.most_runs == 1
+    values = {"data": data, "close": CLOSE, "reached": data.within(CLOSE), "one_seed": one_seed}
+    return Verdict("dataset", [cell.compared for cell in data.printed], values, one_seed=one_seed)
 
 
 def _training_row(protocol: str, run: Scored, zscore: ZScore | None) -> Row:
@@ -313,22 +313,22 @@ def _collapse_verdict(trainings: list[Row]) -> Verdict:
 
 
 def _missing(on_datasets: list[OnDataset], zscores: dict[str, ZScore | None]) -> Iterator[str]:
-    for one in on_datasets:
+    for data in on_datasets:
         for detector, name in paper.DETECTOR_NAMES.items():
-            runs = one.scored.get(detector, [])
+            runs = data.scored.get(detector, [])
             if not runs:
-                how = f"'pateval detect {name} --data {one.name} --protocol {PAPER}' makes one"
-                yield f"{one.name}: no score file of {detector}; {how}"
-            elif len(runs) < one.most_runs:
-                yield f"{one.name}: {len(runs)} of {one.most_runs} seeds of {detector} are here"
+                how = f"'pateval detect {name} --data {data.name} --protocol {PAPER}' makes one"
+                yield f"{data.name}: no score file of {detector}; {how}"
+            elif len(runs) < data.most_runs:
+                yield f"{data.name}: {len(runs)} of {data.most_runs} seeds of {detector} are here"
             if any(run.threshold is None for run in runs):
-                yield f"{one.name}: {detector} has no training scores, and so no threshold"
-        if "squared z-score" not in one.baselines:
+                yield f"{data.name}: {detector} has no training scores, and so no threshold"
+        if "squared z-score" not in data.baselines:
             why = "needs the data: name their folder with --root"
-            if zscores[one.name] is not None:
+            if zscores[data.name] is not None:
                 why = "the data at hand are not those of the score files"
-            yield f"The squared z-score on {one.name}: {why}"
-    present = {one.name: one.series for one in on_datasets}
+            yield f"The squared z-score on {data.name}: {why}"
+    present = {data.name: data.series for data in on_datasets}
     if "SWaT" not in present:
         yield "SWaT is given out on request only; where you have it, 'pateval detect' makes its score files"
     if "PSM" not in present:
@@ -340,32 +340,32 @@ def _missing(on_datasets: list[OnDataset], zscores: dict[str, ZScore | None]) ->
 def _tables(
     on_datasets: list[OnDataset], on_all_labels: dict[str, dict[str, Values]], trainings: list[Row]
 ) -> list[PageTable]:
-    present = [one.name for one in on_datasets]
+    present = [data.name for data in on_datasets]
     others = {name: by_kind for name, by_kind in on_all_labels.items() if name not in present}
     others_caption = "Chance where there are labels and no features"
     named = ("data set", "detector")
-    counts = [row for one in on_datasets if one.printed for row in _count_rows(one)]
-    gaps = [_gap_row(gap) for one in on_datasets for gap in one.gaps]
+    counts = [row for data in on_datasets if data.printed for row in _count_rows(data)]
+    gaps = [_gap_row(gap) for data in on_datasets for gap in data.gaps]
     gaps_caption = f"Cells that are not within {CLOSE:.2f}, and what experiments with seed 0 say"
-    shares = {one.name: {gap.detector: gap.shares for gap in one.gaps if gap.shares} for one in on_datasets}
+    shares = {data.name: {gap.detector: gap.shares for gap in data.gaps if gap.shares} for data in on_datasets}
     shares_caption = "Metrics of predictions where other shares are flagged, seed 0"
     seeds = {
-        one.name: {
-            detector: {"seeds": len(one.scored[detector])}
+        data.name: {
+            detector: {"seeds": len(data.scored[detector])}
             | {metric: _over_seeds(cell) for metric, cell in cells.items()}
-            for detector, cells in one.cells.items()
+            for detector, cells in data.cells.items()
         }
-        for one in on_datasets
+        for data in on_datasets
     }
     machines = [
         {"detector": detector} | {metric: _over_machines(cell) for metric, cell in cells.items()}
-        for one in on_datasets
-        for detector, cells in one.cells.items()
+        for data in on_datasets
+        for detector, cells in data.cells.items()
         if all(cell.machines is not None for cell in cells.values())
     ]
     subsets = f"{DRAWS} subsets of {KEPT_MACHINES} machines"
     return [
-        *(_big_table(one, on_all_labels.get(one.name, {})) for one in on_datasets),
+        *(_big_table(data, on_all_labels.get(data.name, {})) for data in on_datasets),
         PageTable.of("chance-only", others_caption, others, *named, decimals=3, in_csv=False),
         PageTable("counts", "Printed cells within three limits, and how many chance gets", counts),
         PageTable("gaps", gaps_caption, gaps, decimals=3),
@@ -377,7 +377,7 @@ def _tables(
     ]
 
 
-def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
+def _big_table(data: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
     """The median over seeds, with the printed value and the difference where there is one; and baselines."""
 
     def shown(value: float, printed: float | None = None) -> str:
@@ -387,28 +387,28 @@ def _big_table(one: OnDataset, on_all_labels: dict[str, Values]) -> PageTable:
 
     rows = {
         detector: {metric: shown(cell.median, cell.printed) for metric, cell in cells.items()}
-        for detector, cells in one.cells.items()
+        for detector, cells in data.cells.items()
     }
-    for kind, values in (one.baselines | on_all_labels).items():
+    for kind, values in (data.baselines | on_all_labels).items():
         rows[kind] = {metric: shown(value) for metric, value in values.items()}
-    caption = f"{one.name}, {one.series} series: ours (median over seeds; printed; difference)"
-    return PageTable.of(f"table-{one.name.lower()}", caption, rows, "detector", in_csv=False)
+    caption = f"{data.name}, {data.series} series: ours (median over seeds; printed; difference)"
+    return PageTable.of(f"table-{data.name.lower()}", caption, rows, "detector", in_csv=False)
 
 
-def _count_rows(one: OnDataset) -> Iterator[Row]:
+def _count_rows(data: OnDataset) -> Iterator[Row]:
     """Printed cells within each limit: of every seed, of the median over seeds, and of what has not seen the data."""
-    away: dict[str, list[float]] = {f"seed {seed}": [] for seed in range(one.most_runs)}
-    for cell in one.printed:
+    away: dict[str, list[float]] = {f"seed {seed}": [] for seed in range(data.most_runs)}
+    for cell in data.printed:
         values = {f"seed {seed}": value for seed, value in enumerate(cell.seeds)}
         values["median over seeds"] = cell.median
-        values |= {kind: one.baselines[kind][cell.metric] for kind in PLAIN if kind in one.baselines}
+        values |= {kind: data.baselines[kind][cell.metric] for kind in PLAIN if kind in data.baselines}
         for run, value in values.items():
             away.setdefault(run, []).append(abs(value - cell.printed))
     for run, distances in away.items():
         counted = {f"within {limit}": sum(distance <= limit for distance in distances) for limit in LIMITS}
-        yield {"data set": one.name, "run": run, "cells": len(distances), **counted}
-    too = {f"within {limit}": one.within(limit)[1] for limit in LIMITS}
-    yield {"data set": one.name, "run": "median, and chance too", "cells": len(one.printed), **too}
+        yield {"data set": data.name, "run": run, "cells": len(distances), **counted}
+    too = {f"within {limit}": data.within(limit)[1] for limit in LIMITS}
+    yield {"data set": data.name, "run": "median, and chance too", "cells": len(data.printed), **too}
 
 
 def _gap_row(gap: ImpactCell) -> Row:
@@ -434,12 +434,12 @@ def _over_machines(cell: ImpactCell) -> str:
 
 def _value_rows(on_datasets: list[OnDataset], on_all_labels: dict[str, dict[str, Values]]) -> Iterator[Row]:
     runs = [
-        (one.name, detector, f"seed {run.run}", {metric: cell.seeds[place] for metric, cell in cells.items()})
-        for one in on_datasets
-        for detector, cells in one.cells.items()
-        for place, run in enumerate(one.scored[detector])
+        (data.name, detector, f"seed {run.run}", {metric: cell.seeds[place] for metric, cell in cells.items()})
+        for data in on_datasets
+        for detector, cells in data.cells.items()
+        for place, run in enumerate(data.scored[detector])
     ]
-    baselines = [*((one.name, one.baselines) for one in on_datasets), *on_all_labels.items()]
+    baselines = [*((data.name, data.baselines) for data in on_datasets), *on_all_labels.items()]
     runs += [(name, kind, "", values) for name, by_kind in baselines for kind, values in by_kind.items()]
     for dataset, detector, run, values in runs:
         for metric, value in values.items():
@@ -449,11 +449,11 @@ def _value_rows(on_datasets: list[OnDataset], on_all_labels: dict[str, dict[str,
             yield {**named, "ours": value, "printed": printed, "difference": away}
 
 
-def draw(one: OnDataset) -> Any:
+def draw(data: OnDataset) -> Any:
     """Printed and found values of one data set, metric by metric."""
     (ax,) = plots.panels(size=(7.0, 3.2))[0]
-    shade_chance(ax, one.baselines["random"], f"value on {one.name}")
-    for detector, by_metric in one.cells.items():
+    shade_chance(ax, data.baselines["random"], f"value on {data.name}")
+    for detector, by_metric in data.cells.items():
         cells = [by_metric[metric] for metric in paper.IMPACT_VALUES]
         values = np.array([cell.seeds for cell in cells])
         x, looks = marks_of(detector)
