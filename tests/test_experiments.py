@@ -12,7 +12,7 @@ import pytest
 
 import pateval as pv
 from conftest import CHECKOUT
-from pateval.paper import EXPERIMENTS, ExperimentSettings, MissingInputError, chance, compute, consistency, timing
+from pateval.paper import EXPERIMENTS, ExperimentSettings, MissingInputError, compute, from_labels, timing
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import CANNOT, DIFFERS, IN_PART, REPRODUCES, Cell, Verdict
 from support.cases import SCENARIOS
@@ -127,7 +127,7 @@ class TestRanks:
         assert set(by_rule.values()) == {(1.25, 2.25)}
 
     def test_groups_join_neighbours_in_rank(self):
-        from pateval.paper.ranks import rank_test
+        from pateval.paper.from_scores import rank_test
 
         test = rank_test("PATE", paper.impact_table("PATE"))
         for group in test.nemenyi_groups:
@@ -193,7 +193,7 @@ class TestConsistency:
                     if all(abs(value - cell) <= 0.005 for value, cell in zip(values, printed, strict=True)):
                         shares.append((hits + alarms) / (anomalous + normal))
                         precisions.append(hits / (hits + alarms))
-        found = consistency.triple_bounds(printed, anomalous, normal)
+        found = from_labels.triple_bounds(printed, anomalous, normal)
         assert found.possible == bool(shares) == possible
         if possible:
             assert found.flagged == (min(shares), max(shares))
@@ -213,7 +213,7 @@ class TestConsistency:
                 pv.point(labels, predictions).f1,
             )
         )
-        found = consistency.triple_bounds(printed, 25, 175)
+        found = from_labels.triple_bounds(printed, 25, 175)
         assert found.possible
         assert found.flagged[0] <= flagged / 200 <= found.flagged[1]
 
@@ -250,13 +250,13 @@ class TestChance:
         labels = np.zeros(1000, dtype=bool)
         labels[100:150] = labels[600:700] = True
         start = np.zeros(1, dtype=np.intp)
-        scores, flagged = chance.knowing_nothing("random", labels, start, 2.0, 0)
+        scores, flagged = from_labels.knowing_nothing("random", labels, start, 2.0, 0)
         assert np.unique(scores).size == 1000
         assert flagged.sum() == 20
-        scores, flagged = chance.knowing_nothing("constant", labels, start, 2.0, 0)
+        scores, flagged = from_labels.knowing_nothing("constant", labels, start, 2.0, 0)
         assert np.unique(scores).size == 1
         assert not flagged.any()
-        scores, flagged = chance.knowing_nothing("one step per event", labels, start, 2.0, 0)
+        scores, flagged = from_labels.knowing_nothing("one step per event", labels, start, 2.0, 0)
         assert flagged.sum() == (flagged & labels).sum() == 2
         assert pv.point_adjusted(labels, flagged).f1 == 1
 
@@ -281,7 +281,7 @@ class TestChance:
         # 300 of the 2000 steps in whole windows are anomalous
         expected = pv.pate(labels[:2000], np.zeros(2000), early=100, delay=100)
         assert constant["PATE"] == pytest.approx(expected, abs=1e-12)
-        assert len([one for one in made.verdicts if one.status == CANNOT]) == len(chance.WANTED) - 1
+        assert len([one for one in made.verdicts if one.status == CANNOT]) == len(from_labels.WANTED) - 1
         assert len(made.table("all-metrics-random").rows) == len(pv.catalog.find_metrics("all"))
 
     def test_real_labels_are_whole(self, real_data):

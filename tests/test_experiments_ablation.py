@@ -11,8 +11,8 @@ import pateval as pv
 from conftest import CHECKOUT
 from pateval.paper import ExperimentSettings, MissingInputError, compute
 from pateval.paper.document import IN_PART, REPRODUCES, Verdict
+from pateval.paper.from_scores import LEADERS, SIZES, SPIKY
 from pateval.paper.inputs import read_runs
-from pateval.paper.ranks import LEADERS, SIZES, SPIKY
 from pateval.pate.score import pate_at_sizes
 
 SCORES = CHECKOUT / "results" / "scores" / "paper"

@@ -36,13 +36,13 @@ EXPERIMENTS = {
     "readings": Experiment("readings", "equations 2, 5 and 8", "PATE as the text reads, and as it was run."),
     "real-world": Experiment("real_world", "table and figure of two series", "Weather and ECG, four detectors each."),
     "impact": Experiment("impact", "big table", "Five trained detectors, each run, with the paper's protocol."),
-    "ranks": Experiment("ranks", "rank figure", "Mean ranks under each metric, with critical differences."),
-    "ablation": Experiment("ranks", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
+    "ranks": Experiment("from_scores", "rank figure", "Mean ranks under each metric, with critical differences."),
+    "ablation": Experiment("from_scores", "figure of buffer sizes", "PATE at every buffer size from 0 to 200."),
     "lengths": Experiment("definitions", "appendix figure", "Weights beside an event against its length."),
     "early-late": Experiment("definitions", "appendix figure", "Too early and too late are not the same."),
-    "segments": Experiment("segments", "figure of score segments", "Stretches of the scores of trained detectors."),
-    "chance": Experiment("chance", "a row the big table lacks", "What detectors without knowledge get."),
-    "consistency": Experiment("consistency", "big table, times", "Printed numbers held against labels and each other."),
+    "segments": Experiment("from_scores", "figure of score segments", "Stretches of the scores of trained detectors."),
+    "chance": Experiment("from_labels", "a row the big table lacks", "What detectors without knowledge get."),
+    "consistency": Experiment("from_labels", "big table, times", "Printed numbers held against labels and each other."),
     "timing": Experiment("timing", "times, table and figure", "Computing times from 10³ to 10⁷ steps."),
 }
 

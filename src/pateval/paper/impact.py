@@ -24,8 +24,8 @@ from pateval.evaluation.threshold_search import best_threshold
 from pateval.io.score_files import ZSCORE_CORRELATION, judge_record, training_verdict
 from pateval.paper import own_protocol
 from pateval.paper import paper_tables as paper
-from pateval.paper.chance import chance_values, flagged_percent, marks_of, shade_chance
 from pateval.paper.document import Cell, ExperimentSettings, Figure, PageTable, Report, Row, Verdict
+from pateval.paper.from_labels import chance_values, flagged_percent, marks_of, shade_chance
 from pateval.paper.inputs import (
     HELD_OUT,
     PAPER,

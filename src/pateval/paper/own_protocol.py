@@ -16,8 +16,8 @@ import numpy.typing as npt
 from pateval import plots
 from pateval.detectors.presets import threshold_ratio
 from pateval.paper import paper_tables as paper
-from pateval.paper.chance import flagged_percent
 from pateval.paper.document import ExperimentSettings, Figure, PageTable, Row, Verdict
+from pateval.paper.from_labels import flagged_percent
 from pateval.paper.inputs import HELD_OUT, PAPER_METRICS, Runs, Scored, ZScore, measured, starts_of
 from pateval.plots.styling import PALE, QUIET, line_style
 from pateval.thresholds import quantile_threshold

@@ -1,4 +1,8 @@
-"""Who leads: mean ranks of the five detectors under each metric, and under PATE at every buffer size from 0 to 200."""
+"""What follows from scores of trained detectors: who leads, under each metric and buffer size, and what they look like.
+
+Mean ranks are those of the five detectors on the printed table, and on our scores; PATE is computed at every buffer
+size from 0 to 200; and segments are what the detectors say around a few events, under their numbers.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 from pateval import plots
+from pateval.labels.events import count_inside, find_events
 from pateval.leaderboards.significance import Significance, compare_detectors
+from pateval.metrics import point_adjusted
 from pateval.paper import paper_tables as paper
 from pateval.paper.document import Cell, ExperimentSettings, Figure, MissingInputError, PageTable, Report, Row, Verdict
-from pateval.paper.inputs import required_runs, score_runs
-from pateval.pate.score import pate_at_sizes
+from pateval.paper.inputs import Scored, required_runs, score_runs, starts_of
+from pateval.pate.score import pate, pate_at_sizes
 from pateval.plots.styling import line_style
 from pateval.validation.arrays import BoolArray, FloatArray
 
@@ -28,8 +34,18 @@ SPIKY = ("AnomalyTrans", "DCDetector")
 _EXTRA = ("SMAP",)  # not in the paper's mean
 _IN_PAGE = tuple(range(0, 201, 25))
 
+# Segments: the paper draws SWaT and SMD; SWaT is not public, and MSL stands in for it.
+DRAWN = ("SWaT", "SMD", "MSL")
+DRAWN_IN_PAPER = ("SWaT", "SMD")
+SEGMENT_STEPS = 3000
+STRETCHES = 2
+_LONG = 30  # steps: shorter events cannot be seen in the figure
+_CUT = 4.0  # times the threshold
+_INSIDE = "share of alarms in events"
+
 # By detector, random scores among them: PATE at each of `SIZES`.
 Curves = dict[str, FloatArray]
+Stretches = list[tuple[int, int]]
 
 
 def rank_test(metric: str, table: Sequence[Sequence[float]]) -> Significance:
@@ -54,7 +70,7 @@ def ranks(settings: ExperimentSettings) -> Report:
     rows = list(_rank_rows(printed, stated=True))
     tables = [PageTable("printed", "Mean ranks from the printed table", rows, decimals=3)]
     caption = "Mean ranks from the printed table; the metric decides who leads."
-    figures = [Figure("ranks", caption, partial(draw, printed))]
+    figures = [Figure("ranks", caption, partial(draw_mean_ranks, printed))]
     for metric in ("PATE", "PA-F1"):
         diagram = partial(plots.critical_difference, printed[metric], test="nemenyi")
         figures.append(Figure(f"critical-difference-{metric.lower()}", f"{metric}, printed table.", diagram))
@@ -64,7 +80,7 @@ def ranks(settings: ExperimentSettings) -> Report:
             PageTable("ours", caption, list(_rank_rows(ours, stated=False)), decimals=3),
             PageTable.of("our-values", "The values behind our ranks", values, "metric", "data set", decimals=3),
         ]
-        figures.append(Figure("ranks-ours", f"{caption}.", partial(draw, ours)))
+        figures.append(Figure("ranks-ours", f"{caption}.", partial(draw_mean_ranks, ours)))
     verdicts = [_rank_verdict(printed[metric]) for metric in paper.MEAN_RANKS]
     return Report(
         "ranks",
@@ -114,7 +130,7 @@ def _rank_rows(tests: dict[str, Significance], *, stated: bool) -> Iterator[Row]
             yield {"metric": metric, "ranks": "difference", **away}
 
 
-def draw(tests: dict[str, Significance]) -> Any:
+def draw_mean_ranks(tests: dict[str, Significance]) -> Any:
     """Heat map of mean ranks: metrics by detectors."""
     return plots.heat_map(
         [[mean_ranks(test)[detector] for detector in paper.DETECTORS] for test in tests.values()],
@@ -266,3 +282,120 @@ def draw_ranks(ranked: Curves) -> Any:
     )
     ax.invert_yaxis()
     return ax
+
+
+def segments(settings: ExperimentSettings) -> Report:
+    """Choose the stretches with most events and look at them."""
+    scored = {
+        name: {detector: first for detector, (first, *_) in runs.items()}
+        for name, runs in required_runs("segments", settings, DRAWN).items()
+    }
+    limits = {name: choose_stretches(_shortest(detectors)) for name, detectors in scored.items()}
+    rows = [_segment_row(run, limits[name]) for name, detectors in scored.items() for run in detectors.values()]
+    inside = {name: {row["detector"]: row[_INSIDE] for row in rows if row["data set"] == name} for name in scored}
+    drawn = [
+        {"data set": name, "first step": start, "last step": stop - 1}
+        for name, stretches in limits.items()
+        for start, stop in stretches
+    ]
+    shown = "stretches of the scores of the five detectors"
+    return Report(
+        "segments",
+        {"inside": inside, "length": SEGMENT_STEPS, "long": _LONG, "stretches": STRETCHES, "cut": _CUT},
+        tables=[
+            PageTable("segments", "The detectors in the stretches drawn", rows, decimals=3),
+            PageTable("stretches", "The stretches", drawn),
+        ],
+        figures=[
+            Figure(f"segments-{name.lower()}", f"{name}: {shown}.", partial(draw_segments, detectors, limits[name]))
+            for name, detectors in scored.items()
+        ],
+        verdicts=[_segment_verdict(name, inside[name]) for name in scored],
+        missing=[] if "SWaT" in scored else ["SWaT's stretch: the data are given out on request only"],
+    )
+
+
+def _shortest(detectors: dict[str, Scored]) -> Scored:
+    """Detectors with other windows drop other tails: the stretches lie where all of them have scores."""
+    return min(detectors.values(), key=lambda run: run.labels.size)
+
+
+def choose_stretches(scored: Scored) -> Stretches:
+    """The stretches that hold most whole events of at least 30 steps, one per series, in order of time.
+
+    Each begins a tenth of its length before an event; among equals the first is taken.
+    """
+    starts = starts_of(scored.series)
+    ends = np.append(starts[1:], scored.labels.size)
+    candidates = []
+    for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
+        events = find_events(scored.labels[low:high])
+        long = events.lengths >= _LONG
+        best = (0, 0)
+        for begin in events.starts[long].tolist():
+            first = max(0, min(begin - SEGMENT_STEPS // 10, high - low - SEGMENT_STEPS))
+            held = int(np.count_nonzero(long & (events.starts >= first) & (events.stops <= first + SEGMENT_STEPS)))
+            best = max(best, (held, -first))
+        if best[0] and high - low >= SEGMENT_STEPS // 3:
+            candidates.append((best[0], low - best[1], min(low - best[1] + SEGMENT_STEPS, high)))
+    candidates.sort(key=lambda candidate: (-candidate[0], candidate[1]))
+    return sorted((start, stop) for _, start, stop in candidates[:STRETCHES])
+
+
+def _segment_row(scored: Scored, stretches: Stretches) -> Row:
+    """Values of a detector over the stretches drawn: alarms are runs of flagged steps."""
+    steps = np.concatenate([np.arange(start, stop) for start, stop in stretches])
+    pieces = np.repeat(np.arange(len(stretches)), [stop - start for start, stop in stretches])
+    labels = scored.labels[steps]
+    events = find_events(labels, starts_of(pieces))
+    adjusted = share = length = inside = float("nan")
+    touched = 0
+    if scored.flagged is not None:
+        flagged = scored.flagged[steps]
+        alarms = find_events(flagged, starts_of(pieces))
+        adjusted, share = point_adjusted(labels, flagged).f1, float(flagged[labels].mean())
+        touched = int(np.count_nonzero(count_inside(flagged, events.starts, events.stops)))
+        if len(alarms):
+            length = float(alarms.lengths.mean())
+            inside = float(np.mean(count_inside(labels, alarms.starts, alarms.stops) > 0))
+    return {
+        "data set": scored.dataset,
+        "detector": scored.detector,
+        "PATE": pate(labels, scored.scores[steps], early=paper.IMPACT_BUFFER, delay=paper.IMPACT_BUFFER, series=pieces),
+        "PA-F1": adjusted,
+        "events touched": touched,
+        "events": len(events),
+        "share of event steps flagged": share,
+        "steps per alarm": length,
+        _INSIDE: inside,
+    }
+
+
+def _segment_verdict(dataset: str, inside: dict[str, float]) -> Verdict:
+    """Whether the alarms of the two spiky detectors miss events more often than those of each other detector."""
+    cells = [
+        Cell(share, inside[spiky], "below")
+        for spiky in SPIKY
+        for other, share in inside.items()
+        if spiky in inside and other not in SPIKY
+    ]
+    drawn = dataset in DRAWN_IN_PAPER
+    values = {"dataset": dataset, "inside": inside, "spiky": SPIKY, "drawn": drawn}
+    return Verdict("aligned", cells if drawn else None, values, one_seed=True)
+
+
+def draw_segments(detectors: dict[str, Scored], stretches: Stretches) -> Any:
+    """Detectors by stretches; scores in units of the threshold, where there is a positive one."""
+    first = _shortest(detectors)
+    steps = first.labels.size
+    scaled = {name: at for name, run in detectors.items() if (at := run.threshold) is not None and at > 0}
+    return plots.segments(
+        first.labels,
+        {
+            name: np.minimum(run.scores[:steps] / scaled[name], _CUT) if name in scaled else run.scores[:steps]
+            for name, run in detectors.items()
+        },
+        limits=stretches,
+        threshold=dict.fromkeys(scaled, 1.0),
+        series=first.series,
+    )
