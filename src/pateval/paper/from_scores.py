@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from pateval import plots
 from pateval.labels.events import count_inside, find_events
+from pateval.labels.events import runs as runs_of
 from pateval.leaderboards.significance import Significance, compare_detectors
 from pateval.metrics import point_adjusted
 from pateval.paper import paper_tables as paper
@@ -217,13 +218,8 @@ def _all_curves(settings: ExperimentSettings) -> tuple[dict[str, Curves], set[in
 
 def _changes(ranked: Curves) -> list[str]:
     """Sizes at which a rank differs from that of the size before, and whose."""
-    names, table = list(ranked), np.array(list(ranked.values()))
-    changed = table[:, 1:] != table[:, :-1]
-    return [
-        f"{size} ({' and '.join(names[row] for row in np.flatnonzero(changed[:, size - 1]))})"
-        for size in SIZES[1:]
-        if changed[:, size - 1].any()
-    ]
+    moved = {size: [name for name, ranks in ranked.items() if ranks[size] != ranks[size - 1]] for size in SIZES[1:]}
+    return [f"{size} ({' and '.join(names)})" for size, names in moved.items() if names]
 
 
 def _size_tables(
@@ -234,15 +230,16 @@ def _size_tables(
         size: {name: f"{row[size]:.3f}" + "*" * bool(row[size] < mean[RANDOM][size]) for name, row in mean.items()}
         for size in _IN_PAGE
     }
-    by_size = {
-        name: {size: {who: float(row[size]) for who, row in rows.items()} for size in SIZES}
-        for name, rows in {"ranked": ranked, **curves}.items()
-    }
+
+    def by_size(rows: Curves) -> dict[int, Row]:
+        return {size: {name: float(row[size]) for name, row in rows.items()} for size in SIZES}
+
+    values = {name: by_size(rows) for name, rows in curves.items()}
     return [
         PageTable.of("mean", f"{shown} (* below random scores)", marked, "buffer size", in_csv=False),
-        PageTable.of("ranks", "Ranks of the mean", by_size.pop("ranked"), "buffer size", in_page=False),
+        PageTable.of("ranks", "Ranks of the mean", by_size(ranked), "buffer size", in_page=False),
         PageTable.of("below-random", "Sizes at which a detector lies below random scores", below, "data set"),
-        PageTable.of("values", "All values", by_size, "data set", "buffer size", in_page=False),
+        PageTable.of("values", "All values", values, "data set", "buffer size", in_page=False),
     ]
 
 
@@ -258,11 +255,9 @@ def in_words(marked: BoolArray) -> str:
     """
     if marked.all():
         return "all sizes"
-    places = np.flatnonzero(marked)
-    if not places.size:
-        return "no size"
-    stretches = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
-    return ", ".join(str(part[0]) if part.size == 1 else f"{part[0]}-{part[-1]}" for part in stretches)
+    starts, stops = runs_of(marked)
+    stretches = zip(starts, stops - 1, strict=True)
+    return ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in stretches) or "no size"
 
 
 def draw_sizes(curves: Curves, y_label: str) -> Any:
