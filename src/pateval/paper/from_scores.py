@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -320,21 +321,17 @@ def choose_stretches(scored: Scored) -> Stretches:
 
     Each begins a tenth of its length before an event; among equals the first is taken.
     """
-    starts = starts_of(scored.series)
-    ends = np.append(starts[1:], scored.labels.size)
+    edges = [*starts_of(scored.series).tolist(), scored.labels.size]
     candidates = []
-    for low, high in zip(starts.tolist(), ends.tolist(), strict=True):
+    for low, high in pairwise(edges):
         events = find_events(scored.labels[low:high])
-        long = events.lengths >= _LONG
-        best = (0, 0)
-        for begin in events.starts[long].tolist():
-            first = max(0, min(begin - SEGMENT_STEPS // 10, high - low - SEGMENT_STEPS))
-            held = int(np.count_nonzero(long & (events.starts >= first) & (events.stops <= first + SEGMENT_STEPS)))
-            best = max(best, (held, -first))
-        if best[0] and high - low >= SEGMENT_STEPS // 3:
-            candidates.append((best[0], low - best[1], min(low - best[1] + SEGMENT_STEPS, high)))
-    candidates.sort(key=lambda candidate: (-candidate[0], candidate[1]))
-    return sorted((start, stop) for _, start, stop in candidates[:STRETCHES])
+        starts, stops = (low + places[events.lengths >= _LONG] for places in (events.starts, events.stops))
+        firsts = np.clip(starts - SEGMENT_STEPS // 10, low, max(low, high - SEGMENT_STEPS)).tolist()
+        held = [np.count_nonzero((starts >= first) & (stops <= first + SEGMENT_STEPS)) for first in firsts]
+        if any(held) and high - low >= SEGMENT_STEPS // 3:
+            first = firsts[held.index(max(held))]
+            candidates.append((-max(held), first, min(first + SEGMENT_STEPS, high)))
+    return sorted((start, stop) for _, start, stop in sorted(candidates)[:STRETCHES])
 
 
 def _segment_row(scored: Scored, stretches: Stretches) -> Row:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +93,7 @@ def _flagged(run: Scored) -> BoolArray | None:
 
 def _row(series: npt.NDArray[Any], runs: list[Run]) -> OwnRow:
     starts = starts_of(series)
-    parts = [slice(low, high) for low, high in zip(starts, [*starts[1:], series.size], strict=True)]
+    parts = [slice(low, high) for low, high in pairwise([*starts, series.size])]
     values = [[list(measured(*run, part).values()) for part in parts] for run in runs]
     return OwnRow(tuple(map(str, series[starts])), np.array(values))
 
