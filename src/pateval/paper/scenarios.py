@@ -47,15 +47,18 @@ def scenarios(_: ExperimentSettings) -> Report:
     """Score the ten scenarios, and look into what differs."""
     cases = paper.scenarios()
     cells = _cells()
-    under = {
-        title: {name: pate(*case, early=buffers, delay=buffers) for name, case in cases.items()}
-        for title, buffers in _BUFFERS.items()
-    }
     whole = Verdict("tables", list(cells.values()))
+    printed = dict(zip(cases, paper.SCENARIO_VALUES["pate"], strict=True))
+    under = {
+        title: {name: Cell(printed[name], pate(*cases[name], early=size, delay=size), "rounds") for name in cases}
+        for title, size in _BUFFERS.items()
+    }
     buffers = [
-        {"scenario": name, "printed": printed, **{title: values[name] for title, values in under.items()}}
-        for name, printed in zip(cases, paper.SCENARIO_VALUES["pate"], strict=True)
+        {"scenario": name, "printed": printed[name], **{title: row[name].found for title, row in under.items()}}
+        for name in cases
     ]
+    given = {title: (row["S4"].found, sum(cell.agrees for cell in row.values())) for title, row in under.items()}
+    every_size = list(under["every size"].values())
     every_cell = [
         {"scenario": scenario, "metric": METRICS[metric][0], **cell.row()} for (scenario, metric), cell in cells.items()
     ]
@@ -77,7 +80,8 @@ def scenarios(_: ExperimentSettings) -> Report:
         verdicts=[
             whole,
             *(_difference(*place, cell) for place, cell in cells.items() if not cell.agrees),
-            _buffer_verdict(under),
+            # Whether the mean over all buffer sizes, which the text defines, gives the printed PATE values.
+            Verdict("buffers", every_size, {"buffer": BUFFER, "s4": printed["S4"], "under": given}),
         ],
     )
 
@@ -103,17 +107,6 @@ def _difference(scenario: str, metric: str, cell: Cell) -> Verdict:
         # VUS-ROC of S1 and of S5, and how many of the printed cells this version gives.
         said[variant] = (values[0, 0], values[0, 4], np.count_nonzero(np.round(values, 2) == printed))
     return Verdict("cell", [cell], {"scenario": scenario, "metric": METRICS[metric][1], "cell": cell, "variants": said})
-
-
-def _buffer_verdict(under: dict[str, dict[str, float]]) -> Verdict:
-    """Whether the mean over all buffer sizes, which the text defines, gives the printed PATE values."""
-    printed = dict(zip(paper.SCENARIO_FLAGGED, paper.SCENARIO_VALUES["pate"], strict=True))
-    cells = {
-        title: [Cell(printed[name], value, "rounds") for name, value in values.items()]
-        for title, values in under.items()
-    }
-    values = {title: (under[title]["S4"], sum(cell.agrees for cell in row)) for title, row in cells.items()}
-    return Verdict("buffers", cells["every size"], {"buffer": BUFFER, "s4": printed["S4"], "under": values})
 
 
 def _table(cells: Cells, name: str, caption: str, metrics: tuple[str, ...]) -> PageTable:
