@@ -170,11 +170,11 @@ def event_places(labels: BoolArray) -> FloatArray:
     return np.asarray((events.starts + events.stops) / (2 * labels.size))
 
 
-def check_places(name: str, places: Sequence[float] | FloatArray) -> Iterator[DataFault]:
+def check_places(name: str, places: FloatArray) -> Iterator[DataFault]:
     """Yield a fault where more events lie in the last third than chance explains."""
     from scipy.stats import binom
 
-    late, total = int(np.count_nonzero(np.asarray(places) >= 2 / 3)), len(places)
+    late, total = int(np.count_nonzero(places >= 2 / 3)), places.size
     if total and late >= END_SHARE * total and binom.sf(late - 1, total, 1 / 3) < END_PROBABILITY:
         yield DataFault("end", name, f"{late} of {total} events lie in the last third", late / total)
 

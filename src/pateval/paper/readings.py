@@ -127,14 +127,12 @@ def f1_by_reading(labels: BoolArray, predicted: BoolArray, early: int, delay: in
     return {reading: 2 * hits / (2 * hits + alarms + missed) for reading, (hits, alarms, missed) in counts.items()}
 
 
-def pate_by_reading(
-    labels: BoolArray, scores: FloatArray, early: int, delay: int, *, thresholds: int = THRESHOLDS
-) -> dict[str, float]:
-    """PATE of one series under each reading; where there are more scores, at so many percentiles of them."""
+def pate_by_reading(labels: BoolArray, scores: FloatArray, early: int, delay: int) -> dict[str, float]:
+    """PATE of one series under each reading; where there are more scores than thresholds, at percentiles of them."""
     zones = find_zones(labels, early, delay)
     levels = np.unique(scores)[::-1]
-    if levels.size > thresholds:
-        levels = np.percentile(levels, np.linspace(100, 0, thresholds))
+    if levels.size > THRESHOLDS:
+        levels = np.percentile(levels, np.linspace(100, 0, THRESHOLDS))
     areas = dict.fromkeys(READINGS, 0.0)
     before = dict.fromkeys(READINGS, (0.0, 1.0))  # recall and precision of the last point kept
     for level in levels:
