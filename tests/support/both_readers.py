@@ -6,27 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from pateval.io import TableError, formats
+from pateval.io import TableError, text_tables
 
 _MOST_BYTES = 1 << 20  # of tables that are read twice, since the second reader takes its time
-_with_arrow, _parsed = formats._with_arrow, formats._parsed
+_with_arrow, _parsed = text_tables._with_arrow, text_tables._parsed
 
 
 def hold_together() -> None:
     """From now on read each text table both ways, and fail where that is not the same."""
-    formats._parsed = read_both_ways
+    text_tables._parsed = read_both_ways
 
 
 def read_both_ways(where: str, data: bytes, delimiter: str, decimal_point: str) -> dict[str, Any]:
     """What is read with pyarrow, or the error of that; without it it must be the same."""
-    if len(data) > _MOST_BYTES or not formats.has_arrow():
+    if len(data) > _MOST_BYTES or not text_tables.has_arrow():
         return _parsed(where, data, delimiter, decimal_point)
     found = _outcome(where, data, delimiter, decimal_point)
-    formats._with_arrow = formats._without_arrow
+    text_tables._with_arrow = text_tables._without_arrow
     try:
         other = _outcome(where, data, delimiter, decimal_point)
     finally:
-        formats._with_arrow = _with_arrow
+        text_tables._with_arrow = _with_arrow
     if isinstance(found, TableError):
         # What a damaged file is called is up to the reader.
         same = "perhaps truncated or damaged" in str(found) or str(other) == str(found)

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from pateval.datasets.series import Series
 from pateval.io import Table, TableError, expand, guesses, read_table
-from pateval.io.arrow import arrow
-from pateval.io.content import require_readable
+from pateval.io.content import arrow, require_readable
 from pateval.io.files import FILE_COLUMN
 from pateval.time.dates import time_numbers
 from pateval.time.windows import windows_in_a_row

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pateval.io.arrow import arrow
+from pateval.io.content import arrow
 from pateval.output.harmless import csv_cell
 
 

@@ -1,21 +1,26 @@
 """The bytes of a file or of standard input: decompressed, decoded, and told apart by how they begin.
 
 Every failure, here and wherever a table is read, is a `TableError`: one sentence that names the file and, where there
-is one, the column.
+is one, the column. A pyarrow that cannot be imported counts as absent, and only Parquet and Arrow do not work.
 """
 
 from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import re
 import sys
 import zlib
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pateval.validation.wording import in_words, shortened
+import numpy as np
+
+from pateval.validation.wording import in_words, one_line, shortened
 
 STANDARD_INPUT = "-"
 PACKED = {".gz": "gzip", ".zst": "zstd"}
@@ -59,6 +64,37 @@ class NoRowsError(TableError):
     """A table has a header and nothing below it; a list of events may well be empty."""
 
 
+class NoArrowError(TableError, ImportError):
+    """Something needs pyarrow, which is not there; the message is one sentence that says what to install."""
+
+
+def arrow(module: str = "", what: str = "this") -> Any:
+    """Import pyarrow, or a module of it; where that is not possible the message begins with what needs it."""
+    if fault := _fault():
+        raise NoArrowError(f"{what} needs pyarrow, which {fault}")
+    return import_module(f"pyarrow.{module}" if module else "pyarrow")
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow can be imported."""
+    return not _fault()
+
+
+@cache
+def _fault() -> str:
+    """Say why pyarrow cannot be imported and which version can, or nothing where it can be."""
+    # NumPy 2 came with pyarrow 16, and pyarrow 24 and later refuse NumPy 1.
+    wanted = "'pyarrow>=16,<24'" if np.__version__.startswith("1.") else "'pyarrow>=16'"
+    try:
+        import_module("pyarrow")
+    except Exception as error:  # an extension that was built for another NumPy raises anything
+        if isinstance(error, ModuleNotFoundError) and error.name == "pyarrow":
+            return f"is not installed; install it with: pip install {wanted}"
+        beside = f"cannot be imported beside NumPy {np.__version__} ({one_line(error, 100)})"
+        return f"{beside}; install one that can: pip install {wanted}"
+    return ""
+
+
 class Content(NamedTuple):
     """The bytes of a file, decompressed, what messages call it, and a line for each liberty taken in decoding it."""
 
@@ -74,16 +110,15 @@ def read_content(path: Path) -> Content:
         where, data = "standard input", sys.stdin.buffer.read()
         if not data:
             raise TableError(f"{where}: nothing came in; give a file, or pipe one in")
-        kind = begins_like(data)
-        is_packed = kind is not None and kind in PACKED.values()
-        return Content(where, _unpacked(where, data, str(kind)) if is_packed else data, stored=len(data))
-    require_readable(path)
-    packed = PACKED.get(path.suffix.lower())
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise TableError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
-    return Content(str(path), data if packed is None else _unpacked(path, data, packed), stored=len(data))
+        packed = next((kind for kind in PACKED.values() if kind == begins_like(data)), None)
+    else:
+        require_readable(path)
+        where, packed = str(path), PACKED.get(path.suffix.lower())
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise TableError(f"{path}: {reason(error)}") from error
+    return Content(where, data if packed is None else _unpacked(where, data, packed), stored=len(data))
 
 
 def require_readable(path: Path) -> None:
@@ -231,23 +266,17 @@ def most_unpacked() -> int:
     return int(number[1]) * (10**6 if number[2].upper() == "MB" else 10**9)
 
 
-def _unpacked(path: Path | str, data: bytes, packed: str) -> bytes:
+def _unpacked(where: str, data: bytes, packed: str) -> bytes:
     import gzip
-    import io
 
     most = most_unpacked()
+    opened: Any = gzip.open
     if packed != "gzip":
-        from pateval.io.arrow import arrow
-
-        opened = arrow(what=f"{path}: text compressed by {packed}")
+        opened = partial(arrow(what=f"{where}: text compressed by {packed}").input_stream, compression=packed)
     try:
-        if packed == "gzip":
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                content = file.read(most + 1)
-        else:
-            with opened.input_stream(io.BytesIO(data), compression=packed) as stream:
-                content = bytes(stream.read(most + 1))
+        with opened(io.BytesIO(data)) as stream:
+            content = bytes(stream.read(most + 1))
     except (OSError, EOFError, ValueError, zlib.error) as error:  # those of Arrow are of these
-        raise damaged(path, packed, error, data) from error
-    require_bounded(path, len(data), len(content))
+        raise damaged(where, packed, error, data) from error
+    require_bounded(where, len(data), len(content))
     return content

@@ -19,15 +19,15 @@ from pateval.io.content import (
     STANDARD_INPUT,
     NoRowsError,
     TableError,
-    begins_like,
     read_content,
     read_text,
     reason,
     require_readable,
 )
 from pateval.io.source import (
-    Column,
+    Columns,
     ParquetFiles,
+    Piece,
     Table,
     concatenated,
     missing_column,
@@ -35,6 +35,7 @@ from pateval.io.source import (
     object_array,
     require_equal_lengths,
 )
+from pateval.io.text_tables import TEXT_TABLES, read_text_table
 from pateval.validation.containers import in_zone, index_of, require_same_index, zone_of
 from pateval.validation.wording import in_words, listed
 
@@ -57,7 +58,7 @@ SUFFIXES = {
     ".npz": "npz",
     ".npy": "npy",
 }
-_COMPRESSIBLE = (*formats.TEXT_TABLES, "json", "jsonl")
+_COMPRESSIBLE = (*TEXT_TABLES, "json", "jsonl")
 # In a folder these are licences, notes and settings as often as tables; they are read where they are named.
 _ONLY_BY_NAME = ("txt", "json", "npy")
 _READABLE = (
@@ -65,19 +66,13 @@ _READABLE = (
     "and NumPy (.npz, .npy)"
 )
 _MOST_FOLDERS = 1000  # that are looked into for what a folder without tables holds
-_NO_ROWS = "there are no rows; at least one time step is needed"
 _NOT_READ = {
-    ".xlsx": "spreadsheets are not read; save the sheet as CSV UTF-8",
-    ".xls": "spreadsheets are not read; save the sheet as CSV UTF-8",
-    ".ods": "spreadsheets are not read; save the sheet as CSV",
-    ".pkl": "pickles can run code and are never read; write the table as Parquet, with frame.to_parquet",
-    ".pickle": "pickles can run code and are never read; write the table as Parquet, with frame.to_parquet",
-    ".h5": "HDF5 is not read; write the table as Parquet",
-    ".hdf5": "HDF5 is not read; write the table as Parquet",
-    ".mat": "MATLAB files are not read; write the arrays as CSV, or as NPZ with numpy.savez",
-    **dict.fromkeys(
-        (".zip", ".tar", ".tgz", ".tar.gz", ".7z"), "archives are not read; unpack it, and name the folder"
-    ),
+    (".xlsx", ".xls"): "spreadsheets are not read; save the sheet as CSV UTF-8",
+    (".ods",): "spreadsheets are not read; save the sheet as CSV",
+    (".pkl", ".pickle"): "pickles can run code and are never read; write the table as Parquet, with frame.to_parquet",
+    (".h5", ".hdf5"): "HDF5 is not read; write the table as Parquet",
+    (".mat",): "MATLAB files are not read; write the arrays as CSV, or as NPZ with numpy.savez",
+    (".zip", ".tar", ".tgz", ".tar.gz", ".7z"): "archives are not read; unpack it, and name the folder",
 }
 
 
@@ -91,15 +86,13 @@ def expand(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> 
     Nothing is opened: what cannot be read, a folder without data files or a pattern without a match stays in the list,
     and `open_table` says what is wrong with it, so that the other files can go on. Only an empty path is refused here.
     """
-    found: list[Path] = []
+    tables: list[Path] = []
     for item in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
         path = _path(item)
-        if not os.path.exists(path) and glob.has_magic(str(item)):
-            matches = [Path(match) for match in sorted(glob.glob(str(item), recursive=True))] or [path]
-        else:
-            matches = [path]
-        found.extend(path for match in matches for path in _expand_one(match))
-    return found
+        matches = [] if os.path.exists(path) else sorted(glob.glob(str(item), recursive=True))
+        for match in matches or [str(path)]:
+            tables += _expand_one(Path(match))
+    return tables
 
 
 def open_table(path: str | os.PathLike[str]) -> Source:
@@ -111,16 +104,13 @@ def open_table(path: str | os.PathLike[str]) -> Source:
     return open_pieces(path, tuple(_pieces(path)))
 
 
-def open_pieces(
-    path: Path, pieces: tuple[tuple[Path, dict[str, str]], ...], folder_layout: str = "", notes: tuple[str, ...] = ()
-) -> Source:
+def open_pieces(path: Path, pieces: tuple[Piece, ...], folder_layout: str = "", notes: tuple[str, ...] = ()) -> Source:
     """Open the files behind a path as one table."""
     if any(file_format(piece) != "parquet" for piece, _ in pieces):
         table = _in_memory(pieces, stem_of(path), str(path))
         return replace(table, notes=(*notes, *table.notes), folder_layout=folder_layout)
     source = ParquetFiles(stem_of(path), pieces, str(path), notes, folder_layout=folder_layout)
-    if source.rows == 0:
-        raise NoRowsError(f"{path}: {_NO_ROWS}")
+    _require_rows(source)
     return source
 
 
@@ -183,7 +173,7 @@ def visible(folder: Path) -> list[Path]:
         raise TableError(f"{folder}: {reason(error)}") from error
 
 
-def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
+def _pieces(path: Path) -> list[Piece]:
     """List the files behind a path, each with the constants its folders name."""
     if not os.path.isdir(path):
         if glob.has_magic(str(path)) and not os.path.exists(path):
@@ -193,7 +183,7 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
             if file_format(path) is None:
                 suffix = f"the suffix {path.suffix!r} is not known" if path.suffix else "the file has no suffix"
                 raise TableError(f"{path}: {_why_not_read(path) or f'{suffix}; {_READABLE} are read'}")
-        return [(path, {})]
+        return [Piece(path, {})]
     if is_leaderboard(path):
         if (path / "run.json").is_file():
             remedy = f"'pateval report {path}' shows it, and the command that made it prints it in another --format"
@@ -209,14 +199,15 @@ def _pieces(path: Path) -> list[tuple[Path, dict[str, str]]]:
     pieces = list(_walk(path, {})) if is_partitioned else []
     if not pieces:
         raise _without_tables(path)
-    several = len(pieces) > 1
-    return [(file, constants | ({FILE_COLUMN: stem_of(file)} if several else {})) for file, constants in pieces]
+    if len(pieces) == 1:
+        return pieces
+    return [Piece(file, constants | {FILE_COLUMN: stem_of(file)}) for file, constants in pieces]
 
 
 def _why_not_read(path: Path) -> str:
     """Say why files of a known kind are not read; nothing where the suffix says nothing."""
     name = path.name.lower()
-    return next((why for suffix, why in _NOT_READ.items() if name.endswith(suffix)), "")
+    return next((why for suffixes, why in _NOT_READ.items() if name.endswith(suffixes)), "")
 
 
 def _without_tables(folder: Path) -> TableError:
@@ -241,7 +232,7 @@ def _without_tables(folder: Path) -> TableError:
     return TableError(f"{folder}: the folder holds no data files; {_READABLE} are read")
 
 
-def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
+def _walk(folder: Path, constants: dict[str, str]) -> Iterator[Piece]:
     # Not by pyarrow.dataset, which guesses types (the detectors 007 and 7 become one number) and knows no NPZ files.
     # Only folders that name a constant are entered, so that a folder that is no table is not searched through.
     for entry in visible(folder):
@@ -249,7 +240,7 @@ def _walk(folder: Path, constants: dict[str, str]) -> Iterator[tuple[Path, dict[
         if equals and entry.is_dir():
             yield from _walk(entry, constants | {unquote(key): unquote(value)})
         elif file_format(entry) not in (None, *_ONLY_BY_NAME) and entry.is_file():
-            yield entry, constants
+            yield Piece(entry, constants)
 
 
 def file_format(path: Path) -> str | None:
@@ -273,7 +264,7 @@ def _read_file(path: Path) -> Table:
     content = read_content(path)
     name, kind = stem_of(path), file_format(path)
     if str(path) == STANDARD_INPUT:
-        name, kind = "stdin", _format_of(content.data)
+        name, kind = "stdin", formats.format_of(content.data)
     if kind in ("npz", "npy"):
         columns, notes = formats.read_numpy(content, kind)
     elif kind in ("arrow", "parquet"):
@@ -282,32 +273,25 @@ def _read_file(path: Path) -> Table:
         text = read_text(content, "JSON", guess_encoding=False)
         columns, notes = formats.read_json(text) if kind == "json" else formats.read_json_lines(text)
     else:
-        columns, notes = formats.read_text_table(read_text(content, "a text table"), str(kind))
+        columns, notes = read_text_table(read_text(content, "a text table"), str(kind))
     table = Table(name, columns, content.where, notes, from_file=True)
-    if table.rows == 0:
-        raise NoRowsError(f"{table.where}: {_NO_ROWS}")
+    _require_rows(table)
     return table
 
 
-def _format_of(data: bytes) -> str:
-    """Say which format data without a name are in."""
-    found = begins_like(data)
-    if found is not None:
-        return found
-    begin = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if begin.startswith(b"["):
-        return "json"
-    return ("jsonl" if formats.is_record(begin.partition(b"\n")[0]) else "json") if begin.startswith(b"{") else "csv"
+def _require_rows(source: Source) -> None:
+    if source.rows == 0:
+        raise NoRowsError(f"{source.where}: there are no rows; at least one time step is needed")
 
 
-def _in_memory(pieces: tuple[tuple[Path, dict[str, str]], ...], name: str, where: str) -> Table:
+def _in_memory(pieces: tuple[Piece, ...], name: str, where: str) -> Table:
     """Read all files behind a path, of whatever format, into one table."""
     tables = []
     for piece, constants in pieces:
         table = _read_file(piece)
         of_folders = {column: np.full(table.rows, value) for column, value in constants.items()}
         tables.append(replace(table, columns=table.columns | of_folders))
-    if str(pieces[0][0]) == where:
+    if str(pieces[0].path) == where:
         return tables[0]
     names = list(tables[0].columns)
     for table, (_, constants) in zip(tables, pieces, strict=True):
@@ -342,17 +326,16 @@ def as_table(data: object, *, name: str | None = None) -> Source:
         raise TableError(f"{where}: there are no columns; labels and scores are needed")
     require_equal_lengths(columns, where, "columns")
     table = Table(name, columns, where)
-    if table.rows == 0:
-        raise NoRowsError(f"{where}: {_NO_ROWS}")
+    _require_rows(table)
     return table
 
 
-def _from_mapping(data: Mapping[Any, Any], where: str) -> dict[str, Column]:
+def _from_mapping(data: Mapping[Any, Any], where: str) -> Columns:
     try:
         require_same_index(**{repr(str(name)): values for name, values in data.items()})
     except ValueError as error:
         raise TableError(f"{where}: {error}") from error
-    columns: dict[str, Column] = {}
+    columns: Columns = {}
     for name, values in data.items():
         column = np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else object_array(values.tolist())
         column = in_zone(column, zone_of(values))
@@ -362,7 +345,7 @@ def _from_mapping(data: Mapping[Any, Any], where: str) -> dict[str, Column]:
     return columns
 
 
-def _from_frame(data: object, where: str) -> dict[str, Column]:
+def _from_frame(data: object, where: str) -> Columns:
     import narwhals as nw
 
     try:
@@ -372,7 +355,7 @@ def _from_frame(data: object, where: str) -> dict[str, Column]:
             f"{where}: a path, a data frame or a mapping of arrays is needed, not {type(data).__name__}"
         ) from error
     frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
-    columns: dict[str, Column] = {}
+    columns: Columns = {}
     for name in frame.columns:
         series = frame[name]
         if nw.get_native_namespace(frame).__name__ == "pyarrow":

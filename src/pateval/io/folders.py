@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from pateval.io import formats, guesses
+from pateval.io import guesses
 from pateval.io.content import TableError, read_content, read_text
 from pateval.io.files import (
     TIMEEVAL_SCORES,
@@ -25,7 +25,8 @@ from pateval.io.files import (
     stem_of,
     visible,
 )
-from pateval.io.source import Column, Table, concatenated, missing_column
+from pateval.io.source import Column, Columns, Piece, Table, concatenated, missing_column
+from pateval.io.text_tables import TEXT_TABLES, is_number, read_text_table
 from pateval.time.dates import is_time
 from pateval.validation.wording import listed
 
@@ -34,13 +35,6 @@ _DEEPEST_TABLES = 3  # of those with tables that hold their labels
 _MOST_FOLDERS = 20_000  # that are looked through for these
 _OF_LABELS = ("label", "labels", "truth", "groundtruth")  # names of folders that are no detector's
 _OTHER_WAY = {"detector/series": "series/detector", "series/detector": "detector/series"}
-
-
-class _Found(NamedTuple):
-    """A file of scores, and what its place says: some of detector, series and run."""
-
-    path: Path
-    names: dict[str, str]
 
 
 def is_tree(path: str | os.PathLike[str], others: Collection[str] = ()) -> bool:
@@ -55,12 +49,12 @@ def is_tree(path: str | os.PathLike[str], others: Collection[str] = ()) -> bool:
         inside = _folders_in(folder)
         if is_one_table(folder) or (inside and all(map(is_one_table, inside))):
             return False
-        return bool(_tables_below(folder)[0]) or _flat_shape(_but(others, data_files(folder))) is not None
+        return bool(_tables_below(folder)[0]) or _flat_shape(_without_others(data_files(folder), others)) is not None
     except TableError:
         return False
 
 
-def _but(others: Collection[str], files: Sequence[Path]) -> list[Path]:
+def _without_others(files: Sequence[Path], others: Collection[str]) -> list[Path]:
     return [file for file in files if os.path.realpath(file) not in others]
 
 
@@ -86,7 +80,7 @@ def open_folder(
         paths = [file for file in _score_files(folder) if not _is_within(file, Path(labels), folder)]
     else:
         paths, passed_over = _tables_below(folder)
-        top = _but(others, data_files(folder))
+        top = _without_others(data_files(folder), others)
         if paths and top and layout is None:
             raise TableError(
                 f"{folder}: tables lie in it ({listed([file.name for file in top])}) and in its folders "
@@ -97,36 +91,38 @@ def open_folder(
         for entry in _folders_in(folder):
             if guesses.plain(entry.name) in _OF_LABELS:
                 raise TableError(f"{folder}: labels seem to lie in {entry}; say so with --labels {entry}")
-    paths = _but(others, paths)
+    paths = _without_others(paths, others)
     if not paths:
         raise TableError(
             f"{folder}: the folder holds no files of scores, such as .csv, .parquet or .npy; name one with a file for "
             "each series, or a folder for each detector"
         )
     if any(path.name == TIMEEVAL_SCORES for path in paths):
-        found, shape = _of_timeeval(folder, [path for path in paths if path.name == TIMEEVAL_SCORES]), "timeeval"
+        pieces, shape = _of_timeeval(folder, [path for path in paths if path.name == TIMEEVAL_SCORES]), "timeeval"
     else:
-        found, shape = _named(folder, paths, layout, truth)
-    note = _announcement(folder, found, shape, layout)
+        pieces, shape = _named(folder, paths, layout, truth)
+    note = _announcement(folder, pieces, shape, layout)
     if passed_over:
         note += f"; passed over, without tables: {listed([entry.name for entry in passed_over])}"
     known: dict[tuple[str, ...], Path] = {}
-    for each, names in found:
-        if (other := known.setdefault(tuple(names.values()), each)) != each:
+    for path, names in pieces:
+        if (other := known.setdefault(tuple(names.values()), path)) != path:
             raise TableError(
-                f"{other} and {each} are one series of one detector by their names; rename one of the two, or take it "
+                f"{other} and {path} are one series of one detector by their names; rename one of the two, or take it "
                 "out"
             )
     if truth is not None:
-        return _joined(folder, found, truth, str(labels), label, shape, note)
-    first, names = found[0]
+        columns = _joined(pieces, truth, str(labels), label)
+        table = Table(folder.name, columns, str(folder), (note,), from_file=True)
+        return replace(table, pieces=tuple(pieces), folder_layout=shape)
+    first, names = pieces[0]
     if twice := names.keys() & open_table(first).kinds().keys():
         role = min(twice)
         raise TableError(
             f"{first}: its place names the {role}, and so does its column {role!r}; name the files one by one, or "
             "take the column out"
         )
-    return open_pieces(folder, tuple((one.path, one.names) for one in found), shape, (note,))
+    return open_pieces(folder, tuple(pieces), shape, (note,))
 
 
 def _folders_in(folder: Path) -> list[Path]:
@@ -184,7 +180,7 @@ def _label_files(folder: Path, scores: Path) -> dict[str, list[Path]]:
     return names
 
 
-def _of_timeeval(folder: Path, paths: Sequence[Path]) -> list[_Found]:
+def _of_timeeval(folder: Path, paths: Sequence[Path]) -> list[Piece]:
     places = []
     for path in paths:
         parts = path.relative_to(folder.parent).parts[-6:-1]
@@ -195,25 +191,25 @@ def _of_timeeval(folder: Path, paths: Sequence[Path]) -> list[_Found]:
     datasets = {(collection, dataset) for _, _, collection, dataset, _ in places}
     several = len({algorithm for algorithm, _ in settings}) < len(settings)
     alike = len({dataset for _, dataset in datasets}) < len(datasets)
-    found = []
+    pieces = []
     for path, (algorithm, parameters, collection, dataset, repetition) in zip(paths, places, strict=True):
         names = {
             "detector": f"{algorithm} {parameters}" if several else algorithm,
             "series": f"{collection}/{dataset}" if alike else dataset,
             "run": repetition,
         }
-        found.append(_Found(path, names))
-    return found
+        pieces.append(Piece(path, names))
+    return pieces
 
 
 def _named(
     folder: Path, paths: Sequence[Path], layout: str | None, truth: Mapping[str, list[Path]] | None
-) -> tuple[list[_Found], str]:
+) -> tuple[list[Piece], str]:
     """Name detector and series of each file, and say which of them the folders are."""
     pairs = _pairs(folder, paths, truth)
     shape = layout or _decided(folder, paths, pairs, truth)
     roles = shape.split("/")
-    return [_Found(path, dict(zip(roles, pair, strict=False))) for path, pair in zip(paths, pairs, strict=True)], shape
+    return [Piece(path, dict(zip(roles, pair, strict=False))) for path, pair in zip(paths, pairs, strict=True)], shape
 
 
 def _pairs(folder: Path, paths: Sequence[Path], truth: Mapping[str, list[Path]] | None) -> list[tuple[str, str]]:
@@ -324,10 +320,10 @@ def _labels_in(path: Path) -> bytes | None:
     return "".join(f"{value}," for value in table.columns[names[0]].tolist()).encode() if names else None
 
 
-def _announcement(folder: Path, found: Sequence[_Found], shape: str, layout: str | None) -> str:
+def _announcement(folder: Path, pieces: Sequence[Piece], shape: str, layout: str | None) -> str:
     counts = []
     for role in ("detector", "series", "run"):
-        names = list(dict.fromkeys(one.names[role] for one in found if role in one.names))
+        names = list(dict.fromkeys(piece.constants[role] for piece in pieces if role in piece.constants))
         if names:
             word = role if len(names) == 1 or role == "series" else f"{role}s"
             counts.append(f"{len(names)} {word} ({listed(names)})")
@@ -339,19 +335,11 @@ def _announcement(folder: Path, found: Sequence[_Found], shape: str, layout: str
     return f"{folder}: taken as {kind}: {', '.join(counts)}{hint}"
 
 
-def _joined(
-    folder: Path,
-    found: Sequence[_Found],
-    truth: Mapping[str, list[Path]],
-    where: str,
-    label: str,
-    shape: str,
-    note: str,
-) -> Table:
+def _joined(pieces: Sequence[Piece], truth: Mapping[str, list[Path]], where: str, label: str) -> Columns:
     """Put scores beside the labels of their series."""
-    known: dict[Path, dict[str, Column]] = {}
-    parts: list[dict[str, Column]] = []
-    for path, names in found:
+    known: dict[Path, Columns] = {}
+    parts: list[Columns] = []
+    for path, names in pieces:
         series = names.get("series", "")
         if series not in truth:
             raise TableError(f"{where}: there are no labels of series {series!r}, of which {path} has scores")
@@ -372,12 +360,10 @@ def _joined(
         constants = {name: np.full(scores.size, value) for name, value in names.items()}
         parts.append(constants | {"score": scores} | labels)
     shared = [name for name in parts[0] if all(name in part for part in parts)]
-    columns = {name: concatenated([part[name] for part in parts]) for name in shared}
-    pieces = tuple((one.path, one.names) for one in found)
-    return Table(folder.name, columns, str(folder), (note,), from_file=True, pieces=pieces, folder_layout=shape)
+    return {name: concatenated([part[name] for part in parts]) for name in shared}
 
 
-def _labels(path: Path, label: str) -> dict[str, Column]:
+def _labels(path: Path, label: str) -> Columns:
     """Labels of one series, and its times where there is a column of them."""
     table = _table(path)
     if label not in ("", "label", *table.columns) and len(table.columns) > 1:
@@ -405,11 +391,11 @@ def _scores(path: Path) -> Column:
 
 def _table(path: Path) -> Table:
     """Read a table; one column of numbers needs no name above it."""
-    if path.name != TIMEEVAL_SCORES and file_format(path) not in formats.TEXT_TABLES:
+    if path.name != TIMEEVAL_SCORES and file_format(path) not in TEXT_TABLES:
         return read_table(path)
     text = read_text(read_content(path), "a text table")
     lines = text.data.split(b"\n", 1)
-    if formats.is_number(lines[0].decode()):
+    if is_number(lines[0].decode()):
         text = text._replace(data=b"score\n" + text.data)
-    columns, notes = formats.read_text_table(text, "csv" if path.name == TIMEEVAL_SCORES else str(file_format(path)))
+    columns, notes = read_text_table(text, "csv" if path.name == TIMEEVAL_SCORES else str(file_format(path)))
     return Table(stem_of(path), columns, text.where, notes, from_file=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from pateval.io.content import TableError
 from pateval.io.files import Source
-from pateval.io.formats import DECIMAL_COMMA
 from pateval.io.source import Column, is_missing, numpy_column
+from pateval.io.text_tables import DECIMAL_COMMA
 from pateval.io.units import groups_of_rows
 from pateval.labels.classes import as_text, from_words, remedy
 from pateval.validation.wording import in_words, listed

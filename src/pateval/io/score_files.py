@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.io.arrow import arrow
 from pateval.io.atomic import replacing
+from pateval.io.content import arrow
 from pateval.validation.wording import one_line
 
 METADATA = b"pateval"

@@ -12,15 +12,22 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval.io.arrow import arrow
-from pateval.io.content import TableError, damaged, require_fitting, require_readable
+from pateval.io.content import TableError, arrow, damaged, require_fitting, require_readable
 from pateval.validation.containers import in_zone, zone_of
 from pateval.validation.wording import listed, shortened
 
 Column = npt.NDArray[Any]
+Columns = dict[str, Column]
 
 EXACT_INTEGERS = 2.0**53  # from here on floats do not hold every integer
 _BATCH_ROWS = 1 << 17  # of a Parquet file that are decoded at a time
+
+
+class Piece(NamedTuple):
+    """One of the files of a table, and the constant columns that its place names (``detector=lstm/...``)."""
+
+    path: Path
+    constants: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Table:
     where: str = "the table"
     notes: tuple[str, ...] = ()
     from_file: bool = False
-    pieces: tuple[tuple[Path, dict[str, str]], ...] = ()
+    pieces: tuple[Piece, ...] = ()
     folder_layout: str = ""  # what sub-folders and files name, where a whole folder was read
 
     @property
@@ -70,7 +77,6 @@ class Table:
 def numpy_column(column: Any) -> Column:
     """Turn an Arrow array into a NumPy one; missing entries become None in an object array."""
     pa = arrow()
-
     if pa.types.is_decimal(column.type):
         numbers = column.cast(pa.float64())
         if column.type.scale <= 0 and (np.abs(numpy_column(numbers.drop_null())) >= EXACT_INTEGERS).any():
@@ -78,8 +84,6 @@ def numpy_column(column: Any) -> Column:
         column = numbers
     if column.null_count:
         return object_array(column.to_pylist())
-    if isinstance(column, pa.ChunkedArray):
-        return in_zone(np.asarray(column.to_numpy()), zone_of(column))
     return in_zone(np.asarray(column.to_numpy(zero_copy_only=False)), zone_of(column))
 
 
@@ -207,11 +211,9 @@ def _kind_of_array(column: Column) -> str:
 
 def kind_of_arrow(type_: Any) -> str:
     """Say what a column of an Arrow type holds: ``number``, ``text``, ``time`` or ``other``."""
-    pa = arrow()
-
-    if pa.types.is_dictionary(type_):
+    tests = arrow().types
+    if tests.is_dictionary(type_):
         type_ = type_.value_type
-    tests = pa.types
     if tests.is_boolean(type_) or tests.is_integer(type_) or tests.is_floating(type_) or tests.is_decimal(type_):
         return "number"
     if tests.is_string(type_) or tests.is_large_string(type_) or str(type_) == "string_view":
@@ -219,6 +221,10 @@ def kind_of_arrow(type_: Any) -> str:
     if tests.is_temporal(type_):
         return "time"
     return "number" if tests.is_null(type_) else "other"
+
+
+def _is_plain_text(type_: Any) -> bool:
+    return kind_of_arrow(type_) == "text" and not hasattr(type_, "value_type")
 
 
 class RowGroup(NamedTuple):
@@ -234,13 +240,12 @@ class RowGroup(NamedTuple):
 class ParquetFiles:
     """One Parquet file, or the files of a partitioned folder in path order, opened but not read.
 
-    It can be pickled; a footer is read once for each process that uses it. Each file comes with the constant columns
-    its folders name (``detector=lstm/...``). Where some files of a folder were chosen, ``first_row`` is where they
-    begin in it, for messages.
+    It can be pickled; a footer is read once for each process that uses it. Where some files of a folder were chosen,
+    ``first_row`` is where they begin in it, for messages.
     """
 
     name: str
-    pieces: tuple[tuple[Path, dict[str, str]], ...]
+    pieces: tuple[Piece, ...]
     where: str
     notes: tuple[str, ...] = ()
     first_row: int = 0
@@ -302,9 +307,7 @@ class ParquetFiles:
         Only the columns asked for are read, each byte of them once, and decoded a batch at a time. ``encoded`` yields
         Arrow's arrays, with texts as numbers into a dictionary, which costs a tenth where texts repeat.
         """
-        pa = arrow()
-        dataset = arrow("dataset")
-
+        pa, dataset = arrow(), arrow("dataset")
         # Without these a scan reads ahead over several row groups, in threads that workers do not want.
         options = dataset.ParquetFragmentScanOptions(pre_buffer=False)
         for piece, (path, constants) in enumerate(self.pieces):
@@ -317,11 +320,8 @@ class ParquetFiles:
             absent = [name for name in stored if name not in schema.names]
             if absent:
                 raise missing_column(str(path), absent[0], schema.names)
-            types = {name: schema.field(name).type for name in stored}
-            texts = [name for name in stored if kind_of_arrow(types[name]) == "text"]
-            plain_texts = [name for name in texts if not hasattr(types[name], "value_type")]
-            if encoded and plain_texts:
-                fragment = _fragment(path, texts=plain_texts)
+            if encoded and (texts := [name for name in stored if _is_plain_text(schema.field(name).type)]):
+                fragment = _fragment(path, texts=texts)
             at = chosen[0].start
             largest = max(_largest_column(fragment, group.number, stored) for group in chosen)
             require_fitting(path, path.stat().st_size, 0, largest)
@@ -343,7 +343,7 @@ class ParquetFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         # Footers stay behind: they are larger than the files' names, and each process reads its own.
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {stored.name: getattr(self, stored.name) for stored in fields(self)}
 
 
 def _largest_column(fragment: Any, number: int, names: Sequence[str]) -> int:
@@ -362,7 +362,6 @@ def _fragment(path: Path, texts: Sequence[str] = ()) -> Any:
     """Open a Parquet file, or say in one line why not."""
     pa = arrow(what=f"{path}: Parquet")
     dataset, fs = arrow("dataset"), arrow("fs")
-
     require_readable(path)
     kind = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(dictionary_columns=texts))
     try:

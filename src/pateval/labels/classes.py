@@ -20,15 +20,7 @@ _LISTED_CLASSES = 6
 
 
 def positive_values(positive: object, *, of_booleans: bool = False) -> tuple[str, ...]:
-    """Return the labels that mean an anomaly as texts, from one or several of them; booleans may be called by name.
-
-    Examples
-    --------
-    >>> positive_values("attack"), positive_values([1, 2.0]), positive_values(None)
-    (('attack',), ('1', '2'), ())
-    >>> positive_values("True", of_booleans=True)
-    ('1',)
-    """
+    """Return the labels that mean an anomaly as texts, from one or several of them; booleans may be called by name."""
     if positive is None:
         return ()
     if isinstance(positive, str) or not hasattr(positive, "__iter__"):
@@ -42,13 +34,7 @@ def positive_values(positive: object, *, of_booleans: bool = False) -> tuple[str
 
 
 def mark_positive(values: Column, positive: Sequence[str]) -> BoolArray:
-    """Mark the labels that are one of those that mean an anomaly.
-
-    Examples
-    --------
-    >>> mark_positive(np.array([-1, 1, -1]), ["-1"])
-    array([ True, False,  True])
-    """
+    """Mark the labels that are one of those that mean an anomaly."""
     if values.dtype.kind in "biuf":
         classes, inverse = np.unique(values, return_inverse=True)
         return mark_positive(classes.astype(object), positive)[inverse]
@@ -85,13 +71,7 @@ def labels_of_classes(labels: object, positive: object) -> Column:
 
 
 def from_words(values: Column) -> BoolArray | None:
-    """Read yes and no, true and false, in upper or lower case; None where another word is among them.
-
-    Examples
-    --------
-    >>> from_words(np.array(["No", "YES"]))
-    array([False,  True])
-    """
+    """Read yes and no, true and false, in upper or lower case; None where another word is among them."""
     words = [str(value).strip().lower() for value in values.tolist()]
     if not set(words) <= {*YES, *NO}:
         return None
@@ -110,15 +90,7 @@ def without_label(values: Column) -> BoolArray:
 
 
 def remedy(found: Sequence[str]) -> str:
-    """Say how to read labels of these classes.
-
-    Examples
-    --------
-    >>> remedy(["1", "-1"])
-    'if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1'
-    >>> remedy(["normal", "dos", "probe"])
-    "say which of 'normal', 'dos', 'probe' mean an anomaly with --positive (positive=...)"
-    """
+    """Say how to read labels of these classes."""
     if set(found) == {"1", "-1"}:
         return "if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1"
     return f"say which of {listed(found, _LISTED_CLASSES)} mean an anomaly with --positive (positive=...)"

@@ -30,8 +30,6 @@ class Events:
 def runs(mask: BoolArray) -> tuple[IntArray, IntArray]:
     """Starts and stops of the maximal runs of True.
 
-    Examples
-    --------
     >>> starts, stops = runs(np.array([0, 1, 1, 0, 1], dtype=bool))
     >>> starts.tolist(), stops.tolist()
     ([1, 4], [3, 5])
@@ -61,8 +59,6 @@ def find_events(labels: BoolArray, series_starts: IntArray | None = None, cuts: 
 def within(starts: IntArray, lengths: IntArray) -> IntArray:
     """Concatenate ``start, start + 1, ...`` of all runs, in order.
 
-    Examples
-    --------
     >>> within(np.array([2, 7]), np.array([3, 2])).tolist()
     [2, 3, 4, 7, 8]
     """
@@ -72,13 +68,7 @@ def within(starts: IntArray, lengths: IntArray) -> IntArray:
 
 
 def marked(starts: IntArray, stops: IntArray, size: int) -> BoolArray:
-    """Mark the steps of runs ``[start, stop)``, which may overlap.
-
-    Examples
-    --------
-    >>> marked(np.array([0, 2]), np.array([1, 4]), 5).astype(int).tolist()
-    [1, 0, 1, 1, 0]
-    """
+    """Mark the steps of runs ``[start, stop)``, which may overlap."""
     mask = np.zeros(size, dtype=np.bool_)
     mask[within(starts, stops - starts)] = True
     return mask
@@ -87,8 +77,6 @@ def marked(starts: IntArray, stops: IntArray, size: int) -> BoolArray:
 def count_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray:
     """Count the True steps of each run ``[start, stop)``.
 
-    Examples
-    --------
     >>> count_inside(np.array([0, 1, 1, 0, 1], dtype=bool), np.array([0, 2]), np.array([2, 5])).tolist()
     [1, 2]
     """
@@ -99,8 +87,6 @@ def count_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray
 def first_inside(mask: BoolArray, starts: IntArray, stops: IntArray) -> IntArray:
     """Find the first True step of each run ``[start, stop)``; a run without one gives its stop.
 
-    Examples
-    --------
     >>> first_inside(np.array([0, 1, 1, 0, 0], dtype=bool), np.array([0, 3]), np.array([2, 5])).tolist()
     [1, 5]
     """

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pateval.evaluation.bootstrap import FloatArray
 from pateval.io import TableError
-from pateval.io.arrow import arrow, has_arrow
+from pateval.io.content import arrow, has_arrow
 from pateval.io.plan import Plan
 from pateval.leaderboards.statistics import ChanceLevels
 from pateval.output.results import columns_of

@@ -24,8 +24,8 @@ from pateval.evaluation.bootstrap import Interval
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Value
 from pateval.io import TableError
-from pateval.io.arrow import arrow
 from pateval.io.atomic import write_csv, write_parquet, write_text
+from pateval.io.content import arrow
 from pateval.io.units import SCORES as OF_SCORES
 from pateval.leaderboards.arrays import AXES, cells_of, codes_of, table_of, written_columns
 from pateval.leaderboards.diagnostics import BoardCheck

@@ -16,7 +16,7 @@ import numpy as np
 from pateval.evaluation.bootstrap import FloatArray
 from pateval.evaluation.values import defined_mean, deviation
 from pateval.io import TableError
-from pateval.io.arrow import arrow
+from pateval.io.content import arrow
 from pateval.labels.events import find_events
 from pateval.leaderboards.arrays import strings
 from pateval.leaderboards.statistics import MetricFacts, mean, rank_detectors

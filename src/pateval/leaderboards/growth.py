@@ -17,7 +17,7 @@ import numpy as np
 from pateval.evaluation.files import binary_note
 from pateval.evaluation.measures import Measures, Metrics
 from pateval.io import Reading, TableError
-from pateval.io.arrow import arrow
+from pateval.io.content import arrow
 from pateval.io.plan import JobTable, merged_notes, unevenness
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.arrays import in_order

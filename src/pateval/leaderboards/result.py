@@ -16,8 +16,8 @@ import numpy as np
 from pateval.evaluation.explanation import BoardKinds
 from pateval.evaluation.files import kinds_of_detectors
 from pateval.io import TableError
-from pateval.io.arrow import has_arrow
 from pateval.io.atomic import as_csv, write_csv, write_parquet
+from pateval.io.content import has_arrow
 from pateval.io.plan import saved_plan
 from pateval.leaderboards import board_files, render
 from pateval.leaderboards.arrays import table_of

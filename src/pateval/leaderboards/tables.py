@@ -17,7 +17,7 @@ from pateval.evaluation.bootstrap import FloatArray, Interval
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.paired import ALPHA
 from pateval.evaluation.values import is_above_chance
-from pateval.io.arrow import arrow, has_arrow
+from pateval.io.content import arrow, has_arrow
 from pateval.io.plan import Plan
 from pateval.leaderboards import statistics
 from pateval.leaderboards.arrays import RunTable, arrange, levels_of, strings, table_of

@@ -31,7 +31,7 @@ from pateval.evaluation.threshold_rules import uses_training_scores
 from pateval.evaluation.together import MOST_STEPS, computes_together, values_together
 from pateval.evaluation.values import Value, values_of
 from pateval.io import ScoredSeries, TableError, Unit
-from pateval.io.arrow import has_arrow
+from pateval.io.content import has_arrow
 from pateval.io.units import CHANCE, LOOK, SCORES, Batch, read_batch
 from pateval.kernels.precision_recall import coarseness
 from pateval.leaderboards import cache as result_cache

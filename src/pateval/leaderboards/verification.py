@@ -24,8 +24,8 @@ import numpy as np
 
 from pateval.evaluation.files import binary_detectors
 from pateval.io import TableError, saved_plan
-from pateval.io.arrow import arrow
 from pateval.io.atomic import as_csv
+from pateval.io.content import arrow
 from pateval.io.plan import Plan
 from pateval.leaderboards import board_files
 from pateval.leaderboards.arrays import by_name

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from pateval.datasets import Series
-from pateval.io.arrow import arrow
 from pateval.io.atomic import write_text
+from pateval.io.content import arrow
 from pateval.runner.candidates import Candidate
 from pateval.runner.store import Store
 from pateval.runner.tasks import Protocol, State, Task, Tell, perform, stop

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.datasets import Series
-from pateval.io.arrow import arrow
+from pateval.io.content import arrow
 from pateval.io.score_files import FORMAT, read_metadata, training_scores_path, write_score_file
 from pateval.runner.candidates import Candidate
 from pateval.runner.tasks import Protocol, Run, Task, device_of, pateval_version, read_part

@@ -167,17 +167,7 @@ def _tolerance(times: Times, intervals: Times, given: Times | None = None) -> fl
 
 
 def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = False) -> Fraction:
-    """Length of a duration; unless it may be endless, one that 64 bits can count.
-
-    Examples
-    --------
-    >>> nanoseconds("1h30min") == nanoseconds(datetime.timedelta(minutes=90))
-    True
-    >>> nanoseconds("10")
-    Traceback (most recent call last):
-        ...
-    ValueError: the duration as text must be a number with a unit, such as '10min', '2h'; got '10'
-    """
+    """Length of a duration; unless it may be endless, one that 64 bits can count."""
     if isinstance(value, np.timedelta64):
         if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
             raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {in_words(value)}")
@@ -200,8 +190,6 @@ def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = 
 def duration_text(value: Duration, name: str = "the duration") -> str:
     """Write a duration in its one form: a number of the largest unit, up to days, that divides it.
 
-    Examples
-    --------
     >>> duration_text("90s"), duration_text(datetime.timedelta(hours=48)), duration_text("0.5ms"), duration_text("0h")
     ('90s', '2d', '500us', '0s')
     """
@@ -225,8 +213,6 @@ def gap_length(max_gap: Duration) -> Fraction:
 def unit_text(value: Any, name: str = "unit") -> str:
     """Check what lengths of time are counted in, a unit or a multiple of one, and write it in its one form.
 
-    Examples
-    --------
     >>> [unit_text(text) for text in ("hour", "1h", "60min", "90min")]
     ['h', 'h', 'h', '90min']
     """
@@ -244,13 +230,7 @@ def unit_length(unit: str) -> Fraction:
 
 
 def readable_unit(length: float) -> tuple[str, int]:
-    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds.
-
-    Examples
-    --------
-    >>> readable_unit(90e9), readable_unit(0.0)
-    (('min', 60000000000), ('ns', 1))
-    """
+    """Name and nanoseconds of the longest unit, up to days, that is not longer than a length in nanoseconds."""
     return next(((unit, size) for unit, size in WRITTEN_UNITS.items() if size <= length), ("ns", 1))
 
 
@@ -292,13 +272,7 @@ def length_order(value: Any) -> Any:
 
 
 def in_steps(value: Duration, interval: float, clock: Clock, name: str = "the duration") -> int:
-    """Number of steps nearest to a duration, at least one unless it is zero; halves are rounded up.
-
-    Examples
-    --------
-    >>> in_steps("10min", 120.0, Clock(np.array([0, 120]), 10**9)), in_steps("1s", 120.0, Clock(np.array([0]), 10**9))
-    (5, 1)
-    """
+    """Number of steps nearest to a duration, at least one unless it is zero; halves are rounded up."""
     length = Fraction(clock.length(nanoseconds(value, name)))
     # Up to rounding a half is a half in every unit.
     return max(1, math.floor(length / Fraction(interval) + Fraction(1, 2) + Fraction(_ROUNDING))) if length else 0
@@ -368,8 +342,6 @@ def unit_nanoseconds(text: object, name: str) -> int:
 def duration_words(length: float | Fraction) -> str:
     """A length of time in the largest sensible unit, and the next one where that says more.
 
-    Examples
-    --------
     >>> [duration_words(seconds * 10**9) for seconds in (7800, 35 * 60, 45, 0, 200_000)]
     ['2 h 10 min', '35 min', '45 s', '0 s', '2 d 8 h']
     """
@@ -388,13 +360,7 @@ def duration_words(length: float | Fraction) -> str:
 
 
 def moment_words(time: int) -> str:
-    """A date, as short as it can be written: seconds and fractions only where there are some.
-
-    Examples
-    --------
-    >>> moment_words(4 * 3600 * 10**9), moment_words(1)
-    ('1970-01-01 04:00', '1970-01-01 00:00:00.000000001')
-    """
+    """A date, as short as it can be written: seconds and fractions only where there are some."""
     date = np.datetime64(int(time), "ns")
     for unit in ("m", "s", "ms", "us", "ns"):
         written = date.astype(f"datetime64[{unit}]")
@@ -406,8 +372,6 @@ def moment_words(time: int) -> str:
 def interval_words(start: int, stop: int, between: str = " to ") -> str:
     """Two dates; the day is said once where it is the same.
 
-    Examples
-    --------
     >>> interval_words(4 * 3600 * 10**9, 5 * 3600 * 10**9)
     '1970-01-01 04:00 to 05:00'
     """
@@ -420,8 +384,6 @@ def interval_words(start: int, stop: int, between: str = " to ") -> str:
 def clock_words(clock: Clock, start: Any, stop: Any) -> str:
     """Two times of a clock that has a unit: dates, or numbers as they were given, with the unit.
 
-    Examples
-    --------
     >>> clock_words(Clock(np.array([0, 60, 120]), 10**9), 60, 120)
     '60, 120 s'
     >>> days = Clock(np.array([19_000, 19_001]) * 86_400 * 10**9, 1)

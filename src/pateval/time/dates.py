@@ -77,8 +77,6 @@ def is_time(value: object) -> bool:
 def why_no_time(value: object) -> str:
     """Say why a value is no time.
 
-    Examples
-    --------
     >>> why_no_time("31/01/2024")
     'is neither a date such as 2024-01-31T12:00:00 nor a number'
     >>> why_no_time("9999-12-31")
@@ -198,8 +196,6 @@ def _from_zone(dates: npt.NDArray[Any], zone: str) -> npt.NDArray[Any]:
 def is_day_first(value: object) -> bool:
     """Whether a text is a date with dots, day before month.
 
-    Examples
-    --------
     >>> [text for text in ("31.01.2024 8:30", "2024-01-31", "31/01/2024", "1.5") if is_day_first(text)]
     ['31.01.2024 8:30']
     """

@@ -120,22 +120,17 @@ def finite_array(values: object, name: str = "scores", *, channels: bool = False
     if array.dtype != np.float32:
         with np.errstate(over="ignore"):  # what long double holds and float64 does not is refused as infinite
             array = array.astype(np.float32 if array.dtype == np.float16 else np.float64, copy=False)
-    _require_finite(array, name, advise=name == "scores")
-    return array
-
-
-def _require_finite(array: FloatArray, name: str, *, advise: bool) -> None:
     # One sum sees any NaN or infinity; it may also overflow on huge finite values, so it only raises suspicion.
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(array.sum())
-    if suspicious:
+        is_suspicious = not np.isfinite(array.sum())
+    if is_suspicious and not np.isfinite(array).all():
         wrong = ~np.isfinite(array)
-        if wrong.any():
-            what, remedy, kind = "NaN", MISSING_SCORES, "missing"
-            if not np.isnan(array[wrong][0]):
-                what, remedy, kind = "an infinite value", _INFINITE_REMEDY, ""
-            problem = f"must be finite at every step; found {what}"
-            raise InputError(name, problem, **first_of(wrong, such=True), remedy=remedy if advise else "", kind=kind)
+        what, remedy, kind = "NaN", MISSING_SCORES, "missing"
+        if not np.isnan(array[wrong][0]):
+            what, remedy, kind = "an infinite value", _INFINITE_REMEDY, ""
+        problem, remedy = f"must be finite at every step; found {what}", remedy if name == "scores" else ""
+        raise InputError(name, problem, **first_of(wrong, such=True), remedy=remedy, kind=kind)
+    return array
 
 
 def binary_pair(labels: object, predictions: object, *, channels: bool = False) -> tuple[BoolArray, BoolArray]:

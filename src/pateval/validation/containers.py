@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pateval.validation.wording import InputError, InputTypeError, in_words
+from pateval.validation.wording import InputError, InputTypeError, counted, in_words
 
 MISSING_LABELS = ": fill it in, or leave such steps out with ignore= where there is one"
 MISSING_SCORES = ": pass missing='ignore' to leave such steps out, or missing='normal' to count them as never predicted"
-INDEX = "index"
 _EXACT_LIMIT = 2**53  # every integer up to this size is a float
 _REMEDIES = {"labels": MISSING_LABELS, "scores": MISSING_SCORES}
 
@@ -176,8 +175,8 @@ def place_in(array: npt.NDArray[Any], index: int) -> dict[str, Any]:
 def first_of(mask: npt.NDArray[np.bool_], *, such: bool = False) -> dict[str, Any]:
     """Where the first marked value lies, as `place_in` says it, and how many of all are marked."""
     number = int(np.count_nonzero(mask))
-    what = f" such {'value' if number == 1 else 'values'}" if such else ""
-    return place_in(mask, int(np.argmax(mask))) | {"extent": f"({number}{what} in {mask.size})"}
+    amount = counted(number, "such value") if such else number
+    return place_in(mask, int(np.argmax(mask))) | {"extent": f"({amount} in {mask.size})"}
 
 
 def require_same_index(**given: object) -> None:
@@ -211,7 +210,7 @@ def times_of(times: object, **given: object) -> Any:
     require_same_index(**given, times=times)
     if not isinstance(times, str):
         return times
-    if times != INDEX:
+    if times != "index":
         raise ValueError(
             f"times must be one value per step, or 'index' for the index of pandas columns; got {in_words(times)}"
         )

@@ -13,12 +13,6 @@ def in_words(value: object) -> str:
     """Show a value in a message: its representation, cut where it is long; arrays and tables by type and shape.
 
     NumPy's numbers are shown as such: their representation depends on NumPy's version.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> in_words("a" * 100), in_words(np.zeros(1000)), in_words(0.5), in_words(np.float64(0.5))
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", 'ndarray of shape (1000,)', '0.5', '0.5')
     """
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
@@ -78,36 +72,18 @@ class InputTypeError(_WordedError, TypeError):
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Cut a text that is too long for a message.
-
-    Examples
-    --------
-    >>> shortened("a" * 100, 10)
-    'aaaaaaa...'
-    """
+    """Cut a text that is too long for a message."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def listed(values: Sequence[object], most: int = 3) -> str:
-    """Name the first few values and count the rest.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], most=2)
-    "'a', 'b' and 2 more"
-    """
+    """Name the first few values and count the rest."""
     shown = ", ".join(map(in_words, values[:most]))
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
 def counted(number: int, word: str) -> str:
-    """A number of things in words.
-
-    Examples
-    --------
-    >>> counted(1, "step"), counted(2, "step")
-    ('1 step', '2 steps')
-    """
+    """A number of things in words."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
