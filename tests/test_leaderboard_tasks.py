@@ -113,7 +113,7 @@ def test_two_files_of_one_name(tmp_path):
     )
     plan = make_plan(files, keep_going=True)
     assert len(plan.jobs) == 1
-    assert "rename one" in plan.failures[0].reason
+    assert "rename one" in plan.failures[0]
     twice = make_plan([files[0], files[0]])
     assert len(twice.jobs) == 1
     assert "read once" in twice.notes[0]

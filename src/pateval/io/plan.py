@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,30 +32,23 @@ DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
 _MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again
 
 
-class Failure(NamedTuple):
-    """Something that could not be used: the file (or other source) and one sentence that says why."""
-
-    where: str
-    reason: str
-
-
 @dataclass(frozen=True, eq=False)
-class JobTable(Sequence[Unit]):
+class JobTable:
     """All jobs in their fixed order, held as arrays: tens of thousands of objects would fill the memory.
 
     Names are in order of appearance, and the codes are places among them. Each job has the numbers of its source and of
-    its score column there, and its rows as a `Unit` has them.
+    its score column, and its rows as a `Unit` has them.
     """
 
     detectors: tuple[str, ...]
     series: tuple[str, ...]
     runs: tuple[str, ...]
-    layouts: tuple[Layout, ...]
+    scores: tuple[str, ...]
     detector_code: npt.NDArray[np.int32]
     series_code: npt.NDArray[np.int32]
     run_code: npt.NDArray[np.int32]
-    source: npt.NDArray[np.int32]
     score: npt.NDArray[np.int32]
+    source: npt.NDArray[np.int32]
     start: npt.NDArray[np.int64]
     stop: npt.NDArray[np.int64]
     steps: npt.NDArray[np.int64]
@@ -62,28 +56,55 @@ class JobTable(Sequence[Unit]):
     def __len__(self) -> int:
         return self.detector_code.size
 
-    @overload
-    def __getitem__(self, index: int) -> Unit: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Unit]: ...
-
-    def __getitem__(self, index: int | slice) -> Unit | Sequence[Unit]:
-        if isinstance(index, slice):
-            return [self[job] for job in range(len(self))[index]]
-        place = range(len(self))[index]
-        layout = self.layouts[self.source[place]]
+    def __getitem__(self, job: int) -> Unit:
         return Unit(
-            self.detectors[self.detector_code[place]],
-            self.series[self.series_code[place]],
-            self.runs[self.run_code[place]],
-            "" if layout.channels else layout.scores[self.score[place]],
-            int(self.start[place]),
-            int(self.stop[place]),
-            int(self.steps[place]),
-            number=place,
-            source=int(self.source[place]),
+            self.detectors[self.detector_code[job]],
+            self.series[self.series_code[job]],
+            self.runs[self.run_code[job]],
+            self.scores[self.score[job]],
+            int(self.start[job]),
+            int(self.stop[job]),
+            int(self.steps[job]),
+            number=job,
+            source=int(self.source[job]),
         )
+
+    def __iter__(self) -> Iterator[Unit]:
+        return map(self.__getitem__, range(len(self)))
+
+
+class JobTableBuilder:
+    """Collects the units of source after source in arrays."""
+
+    def __init__(self) -> None:
+        self._codes: tuple[dict[str, int], ...] = ({}, {}, {}, {})  # of detectors, series, runs and score columns
+        self._rows: list[npt.NDArray[np.int64]] = []
+        self._where: dict[tuple[str, str, str], str] = {}
+
+    def add(self, units: Sequence[Unit], where: str) -> None:
+        """Take in the units of the next source, unless one of its detectors is known on a series and run already."""
+        for unit in units:
+            other = self._where.get(unit.names)
+            if other is not None:
+                of_run = f", run {unit.run!r}," if unit.run else ""
+                raise TableError(
+                    f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
+                    f"detectors are named by their files, so rename one of the two, leave it out, or name the folder "
+                    f"that holds the folders of both"
+                )
+        rows = []
+        for unit in units:
+            self._where[unit.names] = where
+            names = (*unit.names, unit.score)
+            codes = [known.setdefault(name, len(known)) for known, name in zip(self._codes, names, strict=True)]
+            rows.append((*codes, len(self._rows), unit.start, unit.stop, unit.steps))
+        self._rows.append(np.array(rows, dtype=np.int64).reshape(-1, 8))
+
+    def finish(self) -> JobTable:
+        """Put the sources together."""
+        rows = np.concatenate([np.empty((0, 8), dtype=np.int64), *self._rows])
+        detectors, series, runs, scores = map(tuple, self._codes)
+        return JobTable(detectors, series, runs, scores, *rows[:, :5].T.astype(np.int32), *rows[:, 5:].T.copy())
 
 
 @dataclass(frozen=True)
@@ -91,15 +112,15 @@ class Plan:
     """All jobs in their fixed order, with what was said and left out in opening their sources.
 
     Jobs are ordered by source, then by detector and first row; results are put together in this order, whoever finishes
-    first. A large file that must be read whole is kept as its path. Sources are left out, as failures, only where the
-    caller asked to keep going.
+    first. A large file that must be read whole is kept as its path. A failure is a sentence that says why a source was
+    left out, which happens only where the caller asked to keep going.
     """
 
     jobs: JobTable
     sources: tuple[Source | Path, ...]
     layouts: tuple[Layout, ...]
-    notes: tuple[str, ...]
-    failures: tuple[Failure, ...]
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
 
     @property
     def detectors(self) -> tuple[str, ...]:
@@ -122,13 +143,7 @@ class Plan:
         return str(source) if isinstance(source, Path) else source.where
 
 
-def make_plan(
-    data: object,
-    reading: Reading | None = None,
-    *,
-    needs_times: str = "",
-    keep_going: bool = False,
-) -> Plan:
+def make_plan(data: object, reading: Reading | None = None, *, needs_times: str = "", keep_going: bool = False) -> Plan:
     """Open every source, decide which column is which, and list the jobs.
 
     The data are what :func:`pateval.leaderboards.leaderboard` takes. Where something cannot be computed without times,
@@ -136,65 +151,62 @@ def make_plan(
     cannot be used, with its reason, instead of raising; that nothing is left to compute is an error all the same.
     """
     reading = reading or Reading()
-    failures: list[Failure] = []
+    failures: list[str] = []
 
-    def refuse(where: str, error: TableError) -> None:
-        if not keep_going:
-            raise error
-        failures.append(Failure(where, str(error)))
+    @contextmanager
+    def left_out_if_refused() -> Iterator[None]:
+        try:
+            yield
+        except TableError as error:
+            if not keep_going:
+                raise
+            failures.append(str(error))
 
     notes: list[str] = []
     opened: list[Source] = []
-    for where, opener in _openers(data, notes, reading):
-        try:
+    for opener in _openers(data, notes, reading):
+        with left_out_if_refused():
             opened.append(opener())
-        except TableError as error:
-            refuse(where, error)
     if reading.layout is not None and opened and not any(source.folder_layout for source in opened):
         raise TableError(f"{opened[0].where}: a layout is that of a folder with sub-folders; leave --layout out")
-    named = reading
-    for role, default in (("label", DEFAULT_LABEL), ("score", DEFAULT_SCORE)):
-        if reading.defaults and getattr(reading, role) == default and not any(default in one.kinds() for one in opened):
-            named = replace(named, label=None) if role == "label" else replace(named, score=None)
+    for role, usual in (("label", DEFAULT_LABEL), ("score", DEFAULT_SCORE)):
+        is_usual = reading.defaults and getattr(reading, role) == usual
+        if is_usual and not any(usual in source.kinds() for source in opened):
+            unnamed: dict[str, Any] = {role: None}
+            reading = replace(reading, **unnamed)
+    understood: list[tuple[Source, Layout]] = []
+    for source in opened:
+        with left_out_if_refused():
+            layout = _named_by_column(find_layout(source, reading), reading, len(opened))
+            if needs_times and layout.time is None:
+                raise without_times(source.where, needs_times)
+            understood.append((source, layout))
     sources: list[Source | Path] = []
     layouts: list[Layout] = []
     table = JobTableBuilder()
     kept_bytes = 0
     zones: dict[str, tuple[bool, str]] = {}
-    understood: list[tuple[Source, Layout]] = []
-    for source in opened:
-        try:
-            layout = _named_by_column(find_layout(source, named), named, len(opened))
-            if needs_times and layout.time is None:
-                raise without_times(source.where, needs_times)
-        except TableError as error:
-            refuse(source.where, error)
-            continue
-        understood.append((source, layout))
     for source, layout in _named_shortly(understood):
-        try:
+        with left_out_if_refused():
             units = list_units(source, layout)
             require_zones_alike(source, layout, dict.fromkeys(unit.series for unit in units), zones)
-            table.add(units, layout, source.where)
-        except TableError as error:
-            refuse(source.where, error)
-            continue
-        notes.extend(layout.notes)
-        note = interleaving_note(source, units)
-        if note:
-            notes.append(note)
-        # Files that must be read whole are small as a rule, and stay in memory so that they are not parsed again. Where
-        # they add up to too much, only their paths are kept.
-        size = source.size_in_bytes if isinstance(source, Table) else 0
-        is_file = isinstance(source, Table) and source.from_file and os.path.exists(source.where)
-        is_file = is_file and not source.folder_layout
-        kept_bytes += size
-        sources.append(Path(source.where) if is_file and kept_bytes > _MOST_KEPT_BYTES else source)
-        layouts.append(layout)
-    jobs = table.finish(layouts)
+            table.add(units, source.where)
+            notes += layout.notes
+            if note := interleaving_note(source, units):
+                notes.append(note)
+            kept_bytes += source.size_in_bytes if isinstance(source, Table) else 0
+            sources.append(Path(source.where) if kept_bytes > _MOST_KEPT_BYTES and _is_file(source) else source)
+            layouts.append(layout)
+    jobs = table.finish()
     if not len(jobs):
-        raise TableError(failures[0].reason if failures else "there is nothing to evaluate: no files, no tables")
+        raise TableError(failures[0] if failures else "there is nothing to evaluate: no files, no tables")
     return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *unevenness(jobs)), tuple(failures))
+
+
+def _is_file(source: Source) -> bool:
+    """Whether a table was read from a file, from which it can be read again."""
+    is_table = isinstance(source, Table) and source.from_file and not source.folder_layout
+    return is_table and os.path.exists(source.where)
 
 
 def _named_by_column(layout: Layout, reading: Reading, sources: int) -> Layout:
@@ -229,47 +241,11 @@ def _notes_on_names(source: Source, layout: Layout) -> tuple[str, ...]:
     return tuple(note.replace(guessed, named) for note in layout.notes)
 
 
-class JobTableBuilder:
-    """Collects the units of source after source in arrays."""
-
-    def __init__(self) -> None:
-        self._names: tuple[dict[str, int], ...] = ({}, {}, {})  # of detectors, series and runs, with their codes
-        self._rows: list[npt.NDArray[np.int64]] = []
-        self._where: dict[tuple[str, str, str], str] = {}
-
-    def add(self, units: Sequence[Unit], layout: Layout, where: str) -> None:
-        """Take in the units of the next source, unless one of its detectors is known on a series and run already."""
-        for unit in units:
-            other = self._where.get((unit.detector, unit.series, unit.run))
-            if other is not None:
-                of_run = f", run {unit.run!r}," if unit.run else ""
-                raise TableError(
-                    f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
-                    f"detectors are named by their files, so rename one of the two, leave it out, or name the folder "
-                    f"that holds the folders of both"
-                )
-        columns = {name: place for place, name in enumerate(layout.scores)}
-        rows = []
-        for unit in units:
-            names = unit.detector, unit.series, unit.run
-            self._where[names] = where
-            codes = [known.setdefault(name, len(known)) for known, name in zip(self._names, names, strict=True)]
-            rows.append((*codes, len(self._rows), columns.get(unit.score, 0), unit.start, unit.stop, unit.steps))
-        self._rows.append(np.array(rows, dtype=np.int64).reshape(-1, 8))
-
-    def finish(self, layouts: Sequence[Layout]) -> JobTable:
-        """Put the sources together."""
-        rows = np.concatenate(self._rows) if self._rows else np.empty((0, 8), dtype=np.int64)
-        codes, lines = rows[:, :5].T.astype(np.int32), rows[:, 5:].T.copy()
-        detectors, series, runs = map(tuple, self._names)
-        return JobTable(detectors, series, runs, tuple(layouts), *codes, *lines)
-
-
-def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple[str, Callable[[], Source]]]:
-    """Yield a name and an opener for everything the caller handed in."""
+def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[Callable[[], Source]]:
+    """Yield an opener for everything the caller handed in."""
     if isinstance(data, Mapping) and _holds_tables(data):
         for name, value in data.items():
-            yield str(name), partial(_named_table, value, str(name))
+            yield partial(_named_table, value, str(name))
         return
     if isinstance(data, (str, os.PathLike)) or _is_table(data):
         items: list[object] = [data]
@@ -283,10 +259,9 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple
         os.path.realpath(path) for path in (reading.events, reading.ignore) if isinstance(path, (str, os.PathLike))
     }
     seen: set[str] = set()
-    for number, item in enumerate(items):
+    for item in items:
         if not isinstance(item, (str, os.PathLike)):
-            where = "the table" if len(items) == 1 else f"table {number + 1}"
-            yield where, partial(as_table, item)
+            yield partial(as_table, item)
             continue
         if len(os.fspath(item)) > LONGEST_PATH:
             raise TableError(
@@ -294,7 +269,7 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple
             )
         is_whole = reading.labels is not None or (reading.layout is not None and os.path.isdir(item))
         if is_whole or is_tree(item, others):
-            yield str(item), partial(open_folder, item, reading.layout, reading.labels, reading.label or "", others)
+            yield partial(open_folder, item, reading.layout, reading.labels, reading.label or "", others)
             continue
         for path in expand(item):
             target = os.path.realpath(path)  # not by Path.resolve, which raises where a link leads to itself
@@ -304,7 +279,7 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[tuple
                 notes.append(f"{path}: named more than once; it is read once")
                 continue
             seen.add(target)
-            yield str(path), partial(open_table, path)
+            yield partial(open_table, path)
 
 
 def _named_table(value: object, name: str) -> Source:
@@ -403,30 +378,26 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
     opened: list[tuple[Source, Layout, list[Unit]]] = []
     for path, layout in inputs:
         try:
-            found = _found(path, places)
+            there = _placed(path, places)
             if not layout.folder_layout:
-                source = open_table(found)
+                source = open_table(there)
             else:
-                labels = None if layout.labels_folder is None else _found(layout.labels_folder, places)
-                way = layout.folder_layout if layout.folder_layout in LAYOUTS else None
+                labels = None if layout.labels_folder is None else _placed(layout.labels_folder, places)
+                shape = layout.folder_layout if layout.folder_layout in LAYOUTS else None
                 others = {os.path.realpath(place / where) for place in places for where in event_files}
-                source = open_folder(found, way, labels, layout.label or "", others)
+                source = open_folder(there, shape, labels, layout.label or "", others)
             opened.append((source, layout, list_units(source, layout)))
         except (TableError, KeyError) as error:
             problems.append(f"{path}: the input can no longer be read: {error}")
     if not opened:
         return None, problems
     # What stands in several inputs was replaced when the board grew.
-    last = {_key(unit): place for place, (_, _, units) in enumerate(opened) for unit in units}
+    last = {unit.names: place for place, (_, _, units) in enumerate(opened) for unit in units}
     table = JobTableBuilder()
-    for place, (source, layout, units) in enumerate(opened):
-        table.add([unit for unit in units if last[_key(unit)] == place], layout, source.where)
-    sources, found_layouts, _ = zip(*opened, strict=True)
-    return Plan(table.finish(found_layouts), sources, found_layouts, (), ()), problems
-
-
-def _key(unit: Unit) -> tuple[str, str, str]:
-    return unit.detector, unit.series, unit.run
+    for place, (source, _, units) in enumerate(opened):
+        table.add([unit for unit in units if last[unit.names] == place], source.where)
+    sources, opened_layouts, _ = zip(*opened, strict=True)
+    return Plan(table.finish(), sources, opened_layouts), problems
 
 
 def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence[Path]) -> Iterator[str]:
@@ -435,7 +406,7 @@ def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence
         if then is None or then.where not in event_files:
             continue
         try:
-            table = read_table(_found(then.where, places))
+            table = read_table(_placed(then.where, places))
             now = read_events(
                 table, closed=then.closed, series=layout.series, time_zone=layout.time_zone, word=then.word
             )
@@ -445,7 +416,7 @@ def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence
             yield f"{then.where}: the {then.word}s can no longer be read: {error}"
 
 
-def _found(path: str, places: Sequence[Path]) -> Path:
+def _placed(path: str, places: Sequence[Path]) -> Path:
     for place in places:
         if (place / path).exists():
             return place / path

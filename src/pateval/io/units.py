@@ -18,6 +18,7 @@ from pateval.io.files import open_table
 from pateval.io.series import ScoredSeries
 from pateval.io.source import (
     Column,
+    Columns,
     ParquetFiles,
     Table,
     concatenated,
@@ -68,6 +69,11 @@ class Unit:
     source: int = 0
 
     @property
+    def names(self) -> tuple[str, str, str]:
+        """Of detector, series and run."""
+        return self.detector, self.series, self.run
+
+    @property
     def interleaved(self) -> bool:
         """Whether rows of other series lie between those of this one."""
         return self.steps != self.stop - self.start
@@ -84,10 +90,11 @@ def list_units(source: Source, layout: Layout) -> list[Unit]:
                 span[2] += last - first
     else:
         groups[()] = [0, source.rows, source.rows]
-    units = []
-    for score in _detector_columns(layout):
-        for group, (start, stop, steps) in groups.items():
-            units.append(Unit(*_names(source, layout, score, group), score, start, stop, steps))
+    # With several channels all columns are one detector's, and a table read for its labels alone has none.
+    scores = ("",) if layout.channels or not layout.scores else layout.scores
+    units = [
+        Unit(*_names(source, layout, score, group), score, *rows) for score in scores for group, rows in groups.items()
+    ]
     order = {name: index for index, name in enumerate(dict.fromkeys(unit.detector for unit in units))}
     return sorted(units, key=lambda unit: (order[unit.detector], unit.start))
 
@@ -125,7 +132,7 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
         values = [unit.steps * (len(shared) + bool(columns_of_scores)) for unit in waiting]
         needed = max(BYTES_OF_VALUE * max(values), BYTES_OF_VALUE // 4 * sum(values))
         require_fitting(source.where, source.size_in_bytes, sum(values), needed)
-    parts: dict[Unit, list[dict[str, Column]]] = {}
+    parts: dict[Unit, list[Columns]] = {}
     for offset, columns in source.batches(names, waiting[0].start, max(unit.stop for unit in waiting)):
         end = offset + len(columns[names[0]])
         while waiting and waiting[0].start < end:
@@ -140,47 +147,42 @@ def read_units(source: Source, layout: Layout, units: Sequence[Unit], *, scores:
                 piece = {name: columns[name][inside] for name in wanted}
                 pieces.append(piece | ({_ROWS: inside + offset} if unit.interleaved else {}))
         done = [unit for unit in parts if unit.stop <= end]
-        for unit in sorted(done, key=lambda one: one.stop):
+        for unit in sorted(done, key=lambda unit: unit.stop):
             yield _assembled(source, layout, unit, parts.pop(unit))
 
 
 _ROWS = "row numbers of an interleaved series"  # beside the columns of the table, which are called otherwise
 
 
-def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[dict[str, Column]]) -> ScoredSeries:
+def _assembled(source: Source, layout: Layout, unit: Unit, pieces: list[Columns]) -> ScoredSeries:
     """Put the batches of one unit together."""
 
     def joined(name: str | None) -> Column | None:
-        if name not in pieces[0]:
-            return None
-        return concatenated([piece[name] for piece in pieces])
+        return concatenated([piece[name] for piece in pieces]) if name in pieces[0] else None
 
-    labels, scores, none = joined(layout.label), joined(unit.score), np.empty(0)
+    def stacked(names: Sequence[str]) -> Column | None:
+        columns = [column for name in names if (column := joined(name)) is not None]
+        return np.stack(columns, axis=1) if columns else None
+
+    labels, scores, rows = joined(layout.label), joined(unit.score), joined(_ROWS)
     if layout.channels:
-        labels = _stacked([joined(name) for name in layout.channels])
-        scores = _stacked([joined(name) for name in layout.scores])
+        labels, scores = stacked(layout.channels), stacked(layout.scores)
     if layout.one_liners and layout.values[0] in pieces[0]:
         values = [number_array(joined(name), name, allow_missing=True) for name in layout.values]
         scores = one_liner(unit.score, np.stack(values, axis=1))
-    rows = joined(_ROWS)
     where, first_row = source.locate(unit.start, unit.stop)
     item = ScoredSeries(
         unit,
         layout,
         where,
         first_row,
-        none if labels is None else labels,
-        none if scores is None else scores,
+        np.empty(0) if labels is None else labels,
+        np.empty(0) if scores is None else scores,
         joined(layout.time),
         joined(layout.ignore),
         None if rows is None else rows + (first_row - unit.start),
     )
     return item.sorted_by_time() if layout.sort else item
-
-
-def _stacked(columns: Sequence[Column | None]) -> Column | None:
-    present = [column for column in columns if column is not None]
-    return np.stack(present, axis=1) if present else None
 
 
 def scored_series(source: Source, layout: Layout) -> Iterator[ScoredSeries]:
@@ -197,14 +199,6 @@ def labelled_series(source: Source, layout: Layout) -> list[ScoredSeries]:
     units = list_units(source, layout)
     first = [unit for unit in units if (unit.detector, unit.run) == (units[0].detector, units[0].run)]
     return list(read_units(source, layout, first, scores=False))
-
-
-def _detector_columns(layout: Layout) -> tuple[str, ...]:
-    """Return the score columns that are a detector each.
-
-    A table read for its labels alone has none; with several channels all columns are one detector's.
-    """
-    return ("",) if layout.channels or not layout.scores else layout.scores
 
 
 def _names(source: Source, layout: Layout, score: str, group: tuple[str, ...]) -> tuple[str, str, str]:

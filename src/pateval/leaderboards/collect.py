@@ -395,8 +395,7 @@ class Collector:
 
     def _failures(self) -> Iterator[str]:
         """One line per file that cannot be used, and per series that failed."""
-        for failure in self.plan.failures:
-            yield failure.reason
+        yield from self.plan.failures
         bad: dict[str, list[str]] = {}
         for job in sorted(self._failed):
             reason, bad_input = self._failed[job]

@@ -164,7 +164,7 @@ def _derived_notes(board: Leaderboard) -> list[str]:
         codes[f"{name}_code"] = np.array([places[text] for text in columns[name]])
     steps = np.array(columns["steps"])
     rows: dict[str, Any] = dict.fromkeys(("source", "score", "start", "stop"), np.zeros_like(steps))
-    jobs = JobTable(board.detectors, board.series, runs, (), **codes, **rows, steps=steps)
+    jobs = JobTable(board.detectors, board.series, runs, ("",), **codes, **rows, steps=steps)
     missing = "error" if board.measures is None else board.measures.missing
     return [*unevenness(jobs), *binary_note(board.predicting), *diagnostics.left_out_lines(columns, missing)]
 

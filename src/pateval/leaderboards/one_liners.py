@@ -75,12 +75,12 @@ def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
     if not found:
         return None
     table = JobTableBuilder()
-    for _, where, own, units in found:
-        table.add(units, own, where)
+    for _, where, _, units in found:
+        table.add(units, where)
     sources, places, layouts, _ = zip(*found, strict=True)
     scored = zip(places, layouts, strict=True)
     notes = [f"{where}: rules without training score {listed(own.values, 3)}" for where, own in scored]
-    return Plan(table.finish(layouts), sources, layouts, tuple(merged_notes(notes)), ())
+    return Plan(table.finish(), sources, layouts, tuple(merged_notes(notes)))
 
 
 def with_one_liners(board: Leaderboard, found: Leaderboard, *, is_given: bool) -> Leaderboard:
