@@ -53,13 +53,7 @@ def reason_of(error: OSError) -> str:
 
 
 def remedy_of(error: OSError) -> str:
-    """Say what helps where a file could not be written.
-
-    Examples
-    --------
-    >>> remedy_of(OSError(errno.ENOSPC, "No space left on device"))
-    'make room there, or write to another place'
-    """
+    """Say what helps where a file could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "make room there, or write to another place"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

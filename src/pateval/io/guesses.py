@@ -60,26 +60,12 @@ _NOT_CHANNELS = ("window", "anomaly", "is", "y", "outlier")  # what other column
 
 
 def plain(name: str) -> str:
-    """Return a column's name as it is compared: lower case, with one underscore for blanks, dashes and dots.
-
-    Examples
-    --------
-    >>> plain(" Anomaly-Score ")
-    'anomaly_score'
-    """
+    """Return a column's name as it is compared: lower case, with one underscore for blanks, dashes and dots."""
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
 
 def equals(names: Iterable[str], tiers: tuple[tuple[str, ...], ...]) -> list[str]:
-    """Return the columns that are the most likely for a role; one where it is clear, several where it is not.
-
-    Examples
-    --------
-    >>> equals(["ds", "Label", "attack"], LABELS)
-    ['Label']
-    >>> equals(["label", "is_anomaly"], LABELS)
-    ['label', 'is_anomaly']
-    """
+    """Return the columns that are the most likely for a role; one where it is clear, several where it is not."""
     columns = list(names)
     for tier in tiers:
         found = [name for name in columns if plain(name) in tier]
@@ -103,13 +89,7 @@ def is_label(name: str) -> bool:
 
 
 def is_score(name: str) -> bool:
-    """Whether a column is called like scores: ``score``, ``lstm_score``, ``anomaly_score_pca``.
-
-    Examples
-    --------
-    >>> [name for name in ("lstm_score", "score.pca", "scoreboard", "temperature") if is_score(name)]
-    ['lstm_score', 'score.pca']
-    """
+    """Whether a column is called like scores: ``score``, ``lstm_score``, ``anomaly_score_pca``."""
     known = plain(name)
     return known in SCORES[0] or bool(_SCORED.fullmatch(known))
 
@@ -133,13 +113,7 @@ def is_prediction(name: str) -> bool:
 
 
 def is_value(name: str) -> bool:
-    """Whether a column is called like what was measured, ``value``, ``temperature``, ``f00``, or like a threshold.
-
-    Examples
-    --------
-    >>> [name for name in ("f37", "Sensor 1", "threshold", "lstm", "usad2") if is_value(name)]
-    ['f37', 'Sensor 1', 'threshold']
-    """
+    """Whether a column is called like what was measured, ``value``, ``temperature``, ``f00``, or like a threshold."""
     return is_measured(name) or plain(name) in ("threshold", "thresholds") or plain(name).endswith("_threshold")
 
 
@@ -150,15 +124,7 @@ def is_measured(name: str) -> bool:
 
 
 def channel_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return columns of labels and of scores, channel by channel; both empty where there are not several channels.
-
-    Examples
-    --------
-    >>> channel_columns(["time", "label_pump", "label_valve", "score_valve", "score_pump"])
-    (['label_pump', 'label_valve'], ['score_pump', 'score_valve'])
-    >>> channel_columns(["label", "lstm_score", "pca_score"])
-    ([], [])
-    """
+    """Return columns of labels and of scores, channel by channel; both empty where there are not several channels."""
     columns = list(names)
     labels, scores = _by_channel(columns, _LABEL_OF_CHANNEL), _by_channel(columns, _SCORE_OF_CHANNEL)
     if len(labels) < 2 or set(labels) - set(scores):

@@ -12,7 +12,7 @@ from pateval.io import guesses
 from pateval.io.content import NoScoresError, TableError
 from pateval.io.event_files import EventIntervals, read_events
 from pateval.io.files import FILE_COLUMN, Source, as_table, read_table
-from pateval.io.source import Table, missing_column
+from pateval.io.source import Column, Table, missing_column
 from pateval.io.units import list_units
 from pateval.labels.classes import positive_values
 from pateval.time.clocks import unit_nanoseconds
@@ -41,8 +41,8 @@ class Reading:
     ignore: object = None  # column of 0/1 that marks steps to leave out, or a table of intervals; never guessed
     sort: bool = False  # put the rows of each series in order of time, and do not refuse them when they are read
     positive: object = None  # the label or labels that mean an anomaly, where labels are words or classes
-    # The anomalies in a table of their own, with columns of start and stop (and of series where there are several), or
-    # read from one. Dates are times; numbers are steps from 0, or times where a column of numeric times is named.
+    # The anomalies in a table of their own, with columns of start and stop (and of series where there are several).
+    # Dates are times; numbers are steps from 0, or times where a column of numeric times is named.
     events: object = None
     closed_events: bool = False  # whether the stop of an event belongs to it
     layout: str | None = None  # what sub-folders and files name: one of `LAYOUTS`
@@ -119,8 +119,6 @@ class Layout:
 def common_affix(names: Sequence[str]) -> str:
     """Find what all names begin or end with that says no more than that they are scores; the rest must hold a letter.
 
-    Examples
-    --------
     >>> common_affix(["score_lstm", "score_pca"]), common_affix(["lstm_score"]), common_affix(["score_lstm", "pca"])
     ('score_', '_score', '')
     """
@@ -211,7 +209,11 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         time_zone=reading.time_zone,
         folder_layout=source.folder_layout,
         labels_folder=None if reading.labels is None else os.fspath(reading.labels),
-        values=tuple(name for name in roles.left() if name not in scores and _is_measured(roles, name)),
+        values=tuple(
+            name
+            for name in roles.left()
+            if name not in scores and roles.kinds[name] == "number" and guesses.is_measured(name)
+        ),
     )
     layout = layout if reading.events is None else _with_events(source, layout, reading)
     is_column = reading.ignore is None or reading.ignored_column is not None
@@ -383,10 +385,6 @@ def _guess_scores(roles: _Roles) -> list[str]:
     raise NoScoresError(roles.not_found("score") + hint)
 
 
-def _is_measured(roles: _Roles, name: str) -> bool:
-    return roles.kinds[name] == "number" and guesses.is_measured(name)
-
-
 def _may_be_score(source: Source, name: str, kind: str) -> bool:
     if any(test(name) for test in (guesses.is_time, guesses.is_step, guesses.is_prediction, guesses.is_label)):
         return False
@@ -438,29 +436,30 @@ def _with_ignored(source: Source, layout: Layout, reading: Reading) -> Layout:
 
 def _intervals(source: Source, layout: Layout, given: object, word: str, *, closed: bool = False) -> EventIntervals:
     """Read intervals, and check that they are on the clock of the data."""
-    if isinstance(given, EventIntervals):
-        found = given
-    else:
-        opened = as_table(given, name=None if isinstance(given, (str, os.PathLike)) else f"the {word}s")
-        table = opened if isinstance(opened, Table) else read_table(opened.where)
-        found = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone, word=word)
-    has_dates = layout.time is not None and not isinstance(
-        guesses.first_value(source, layout.time), (int, float, np.number)
-    )
-    if found.has_dates and not has_dates:
+    opened = as_table(given, name=None if isinstance(given, (str, os.PathLike)) else f"the {word}s")
+    table = opened if isinstance(opened, Table) else read_table(opened.where)
+    intervals = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone, word=word)
+    time = None if layout.time is None else guesses.first_entry(source, layout.time)
+    has_dates = time is not None and not _holds_numbers(time)
+    if intervals.has_dates and not has_dates:
         raise TableError(
-            f"{found.where}: {word}s are given as dates, and {source.where} has no column of dates; name it with --time"
+            f"{table.where}: {word}s are given as dates, and {source.where} has no column of dates; name it with --time"
         )
-    if found.has_dates and layout.time_zone is None and layout.time is not None:
-        found.require_zone_of(guesses.first_entry(source, layout.time), source.where)
-    if not found.has_dates and layout.time is not None and not has_dates:
-        if layout.time_guessed:
-            raise TableError(
-                f"{found.where}: {word}s are numbers: say --time none if they count steps, or --time {layout.time} if "
-                f"they are times"
-            )
-        return replace(found, in_time=True)
-    return found
+    if intervals.has_dates and layout.time_zone is None and time is not None:
+        intervals.require_zone_of(time, source.where)
+    if intervals.has_dates or has_dates or time is None:
+        return intervals
+    if layout.time_guessed:
+        raise TableError(
+            f"{table.where}: {word}s are numbers: say --time none if they count steps, or --time {layout.time} if "
+            f"they are times"
+        )
+    return replace(intervals, in_time=True)
+
+
+def _holds_numbers(entry: Column) -> bool:
+    """Whether the first value of a column is a number, and no date; of an empty one it is neither."""
+    return bool(entry.size) and isinstance(entry[0], (int, float, np.number))
 
 
 def require_zones_alike(
@@ -468,7 +467,7 @@ def require_zones_alike(
 ) -> None:
     """Refuse dates without a time zone beside dates with one on a series that is in ``known`` from another source."""
     entry = None if layout.time is None or layout.time_zone is not None else guesses.first_entry(source, layout.time)
-    if entry is None or not entry.size or isinstance(entry[0], (int, float, np.number)):
+    if entry is None or not entry.size or _holds_numbers(entry):
         return
     here = has_zone(entry), f"in {source.where} {date_text(entry)}"
     for name in series:

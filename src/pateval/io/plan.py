@@ -299,8 +299,6 @@ def _holds_tables(data: Mapping[object, object]) -> bool:
 def merged_notes(notes: Iterable[str]) -> list[str]:
     """Say once for all files what is the same for all of them; some notes may be of several files already.
 
-    Examples
-    --------
     >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
     ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
     """
@@ -427,15 +425,6 @@ def saved_layout(record: Mapping[str, Any]) -> Layout:
     """Make the layout that ``dataclasses.asdict`` and JSON have made plain data of.
 
     Fields of other releases are passed over. Events that came from a file of their own are in the record.
-
-    Examples
-    --------
-    >>> import json
-    >>> from dataclasses import asdict
-    >>> events = EventIntervals("e.csv", (("a", ((3, 5, 1),)),), in_time=False, has_dates=False, closed=False)
-    >>> layout = Layout(None, ("score",), None, None, True, "", (), events=events)
-    >>> saved_layout(json.loads(json.dumps(asdict(layout)))) == layout
-    True
     """
     values = _known(Layout, record)
     for name in ("events", "ignored"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from pateval.time.clocks import read_clock, unit_nanoseconds
 from pateval.time.dates import MixedZonesError, Times, is_time, time_numbers, why_no_time
 from pateval.time.timelines import Recording, steps_marked
 from pateval.validation.arrays import BoolArray, FloatArray, IntArray, binary_array, finite_array, scores_with_gaps
-from pateval.validation.wording import InputError, InputTypeError, in_words
+from pateval.validation.wording import InputError, InputTypeError, counted, in_words
 
 if TYPE_CHECKING:
     from pateval.io.layout import Layout
@@ -24,16 +25,10 @@ if TYPE_CHECKING:
 
 _MOST_CLASSES = 20  # more distinct values than this are numbers, not classes
 _LONGEST_CLASS = 30  # characters
-
-
 _UNLABELLED = ": fill it in, or leave such steps out with --ignore COLUMN (ignore=...)"
 _REMEDY = (
     ": leave such steps out with --missing ignore, or count them as never predicted with --missing normal (missing=...)"
 )
-
-
-def _kind(error: Exception) -> str:
-    return error.kind if isinstance(error, (InputError, InputTypeError)) else ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ class ScoredSeries:
             return labels, scores
         except (TypeError, ValueError) as error:
             column = ", ".join(self.layout.scores) if self.layout.channels else self.unit.score
-            raise self._bad(column, error, _REMEDY if _kind(error) == "missing" else None) from error
+            raise self._bad(column, error, {"missing": _REMEDY}) from error
 
     def recording(self, *, missing: str = "error", max_gap: str | None = None, needs_times: str = "") -> Recording:
         """Check the series, and find the steps that count; on its clock, where the unit of its times is known.
@@ -132,17 +127,16 @@ class ScoredSeries:
         if self.layout.events is not None:
             return self.layout.events.labels(self.series, self.unit.steps, times)
         labels, channels = self.labels, self.labels.ndim == 2
-        if channels:
-            pass  # words and classes are not read there
-        elif labels.dtype.kind in "OUT":
-            # Words; what is neither a word nor a number stays what it is, and is refused below.
-            read = (lambda values: mark_positive(values, self.layout.positive)) if self.layout.positive else from_words
+        # Words and classes are not read where there are several channels.
+        if labels.dtype.kind in "OUT" and not channels:
+            # What is neither a word nor a number stays what it is, and is refused below.
             absent = without_label(labels)
-            words = read(labels[~absent])
+            known = labels[~absent]
+            words = mark_positive(known, self.layout.positive) if self.layout.positive else from_words(known)
             if words is not None:
                 labels = labels.astype(object)
                 labels[~absent], labels[absent] = words, None
-        elif self.layout.positive:
+        elif self.layout.positive and not channels:
             labels = mark_positive(labels, self.layout.positive)
         if self.ignore is not None:
             labels = np.where(self._ignored & (labels != 1), 0, labels)  # a known label counts an event as left out
@@ -150,13 +144,16 @@ class ScoredSeries:
         try:
             return binary_array(labels, "labels", other=other, channels=channels)
         except (TypeError, ValueError) as error:
-            found = [] if channels else classes(self.labels)
-            are_classes = not self.layout.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
-            are_classes = are_classes and max(map(len, found)) <= _LONGEST_CLASS
-            of_classes = f"; {remedy(found)}" if are_classes else None
-            of_kind = {"swapped": None, "missing": _UNLABELLED, "signs": of_classes or ""}
-            advice = of_kind.get(_kind(error), of_classes)
-            raise self._bad(", ".join(self.layout.channels) or self.layout.label, error, advice) from error
+            column = ", ".join(self.layout.channels) or self.layout.label
+            raise self._bad(column, error, self._advice_on_labels()) from error
+
+    def _advice_on_labels(self) -> dict[str, str | None]:
+        """What to do about labels that are not 0 and 1, by the kind of what is wrong with them; "" is any other."""
+        found = classes(self.labels) if self.labels.ndim == 1 else []
+        are_classes = not self.layout.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
+        are_classes = are_classes and max(map(len, found)) <= _LONGEST_CLASS
+        of_classes = f"; {remedy(found)}" if are_classes else None
+        return {"swapped": None, "missing": _UNLABELLED, "signs": of_classes or "", "": of_classes}
 
     def label_classes(self) -> Column:
         """The class of each step: its label, where some of them mean an anomaly, or the kind of the event it is in."""
@@ -247,10 +244,9 @@ class ScoredSeries:
             return None
         absent = missing_places(values)
         if absent.size:
-            number = f"{absent.size} such {'row' if absent.size == 1 else 'rows'}"
             raise TableError(
-                f"{self._place(self.layout.time)}: the time in row {self.row(int(absent[0]))} is missing ({number}); "
-                f"fill it in, or read without times by --time none"
+                f"{self._place(self.layout.time)}: the time in row {self.row(int(absent[0]))} is missing "
+                f"({counted(absent.size, 'such row')}); fill it in, or read without times by --time none"
             )
         try:
             times, unit = time_numbers(values, zone=self.layout.time_zone)
@@ -276,9 +272,7 @@ class ScoredSeries:
     def _unordered(self, times: Times, wrong: IntArray) -> TableError:
         """Say where times do not increase, and what to do about it."""
         place = int(wrong[0])
-        repeated = times[place + 1] == times[place]
-        what = "is the same as" if repeated else "lies before"
-        rows = f"{wrong.size} such {'place' if wrong.size == 1 else 'places'}"
+        what = "is the same as" if times[place + 1] == times[place] else "lies before"
         again = times.size - np.unique(times).size
         ways = ["sort the rows with --sort (sort=True)"] if (times[wrong + 1] < times[wrong]).any() else []
         if again:
@@ -289,26 +283,26 @@ class ScoredSeries:
         remedy += ", or read without times by --time none"
         return TableError(
             f"{self._place(self.layout.time)}: the time in row {self.row(place + 1)}, {self._time(place + 1)}, {what} "
-            f"the one in row {self.row(place)}, {self._time(place)} ({rows}); {remedy}"
+            f"the one in row {self.row(place)}, {self._time(place)} ({counted(wrong.size, 'such place')}); {remedy}"
         )
 
     def _time(self, place: int) -> str:
-        value = self.time_values[place] if self.time_values is not None else ""
-        return re.sub(r"\.0+$", "", str(value).replace("T", " ")) if self.has_dates else str(value)
+        value = str(np.asarray(self.time_values)[place])
+        return re.sub(r"\.0+$", "", value.replace("T", " ")) if self.has_dates else value
 
     def _place(self, column: str | None) -> str:
         of_series = "" if self.layout.series is None else f", series {self.series!r}"
         return f"{self.where}: column {column!r}{of_series}"
 
-    def _bad(self, column: str | None, error: Exception, advice: str | None = None) -> TableError:
-        """Say what is wrong with a column, by rows of the file instead of steps, and with other advice where given."""
+    def _bad(self, column: str | None, error: Exception, advice: Mapping[str, str | None] | None = None) -> TableError:
+        """Say what is wrong with a column, by rows of the file instead of steps, and with advice by its kind."""
         text = str(error)
         if isinstance(error, (InputError, InputTypeError)):
             place = None
             if error.step is not None:
                 of_channel = "" if error.channel is None else f", channel {error.channel}"
                 place = f"in row {self.row(error.step)}{of_channel}"
-            text = error.sentence(place=place, remedy=advice)
+            text = error.sentence(place=place, remedy=(advice or {}).get(error.kind))
         return TableError(f"{self._place(column)}: {text}")
 
 
@@ -323,19 +317,15 @@ class LabelledSeries:
     @property
     def steps(self) -> dict[str, Any]:
         """Labels of all series, which series each step belongs to, which count and when they were."""
-        items = self.items
-        labels = [item.checked_labels() for item in items]
-        found: dict[str, Any] = {
-            "labels": np.concatenate(labels),
-            "series": np.repeat(np.arange(len(items)), [truth.size for truth in labels]),
-        }
-        if any(item.ignore is not None for item in items):
-            masks = [(item.ignore, item.unit.steps) for item in items]
-            found["ignore"] = np.concatenate(
-                [np.zeros(size, np.bool_) if mask is None else mask for mask, size in masks]
-            )
-        for item in items if self.needs_times else ():
+        labels = [item.checked_labels() for item in self.items]
+        sizes, masks = [truth.size for truth in labels], [item.ignore for item in self.items]
+        found = {"labels": np.concatenate(labels), "series": np.repeat(np.arange(len(sizes)), sizes)}
+        if any(mask is not None for mask in masks):
+            nothing = [np.zeros(size, np.bool_) for size in sizes]
+            pairs = zip(masks, nothing, strict=True)
+            found["ignore"] = np.concatenate([empty if mask is None else mask for mask, empty in pairs])
+        if not self.needs_times:
+            return found
+        for item in self.items:
             item.require_times(self.needs_times)
-        if self.needs_times:
-            found |= {"times": np.concatenate([item.nanoseconds for item in items]), "time_unit": "ns"}
-        return found
+        return found | {"times": np.concatenate([item.nanoseconds for item in self.items]), "time_unit": "ns"}

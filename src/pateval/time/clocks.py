@@ -17,7 +17,7 @@ from pateval.validation.arrays import IntArray, UndefinedMetricError, buffer_len
 from pateval.validation.checked import Duration as Duration
 from pateval.validation.checked import is_duration as is_duration
 from pateval.validation.containers import to_numpy
-from pateval.validation.wording import in_words
+from pateval.validation.wording import counted, in_words
 
 Lengths = tuple[int, ...] | tuple[float, ...]
 
@@ -37,14 +37,8 @@ _UNITS = {
     for name in names
 }
 WRITTEN_UNITS = {unit: _UNITS[unit] for unit in ("d", "h", "min", "s", "ms", "us", "ns")}
-_NUMPY_UNITS = {unit: Fraction(_UNITS[unit]) for unit in ("ns", "us", "ms", "s", "h")} | {
-    "m": Fraction(_UNITS["min"]),
-    "D": Fraction(_UNITS["d"]),
-    "W": Fraction(_UNITS["w"]),
-    "ps": Fraction(1, 10**3),
-    "fs": Fraction(1, 10**6),
-    "as": Fraction(1, 10**9),
-}
+_NUMPY_UNITS = _UNITS | {"m": _UNITS["min"], "D": _UNITS["d"], "W": _UNITS["w"]}
+_SHORTER_UNITS = {"ps": 10**3, "fs": 10**6, "as": 10**9}  # NumPy's, as parts of a nanosecond
 _PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
 _A_YEAR = 366 * 86_400 * 10**9
 LONG_HOLE = 10  # usual intervals; a longer time between two steps is pointed out
@@ -129,12 +123,12 @@ def read_clock(times: object, size: int, series_starts: IntArray, time_unit: str
         what = "is the same as" if differences[place] == 0 else "lies before"
         raise ValueError(
             f"times must increase within a series; the time at index {place + 1}, {array[place + 1]}, {what} the one "
-            f"before it, {array[place]} ({wrong.size} such {'place' if wrong.size == 1 else 'places'}): sort the "
-            f"steps by time and leave out repeated ones"
+            f"before it, {array[place]} ({counted(wrong.size, 'such place')}): sort the steps by time and leave out "
+            f"repeated ones"
         )
-    counted = _on_grid(array, unit) if numbers.dtype.kind == "f" and unit is not None else None
-    if counted is not None and (np.diff(counted[0])[is_inside] > 0).all():
-        return Clock(*counted, given=unit)
+    on_grid = _on_grid(array, unit) if numbers.dtype.kind == "f" and unit is not None else None
+    if on_grid is not None and (np.diff(on_grid[0])[is_inside] > 0).all():
+        return Clock(*on_grid, given=unit)
     return Clock(numbers, unit, _tolerance(numbers, differences[is_inside], array))
 
 
@@ -172,7 +166,7 @@ def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = 
         if np.isnat(value) or np.datetime_data(value.dtype)[0] in ("generic", "M", "Y"):
             raise ValueError(f"{name} must have a unit of fixed length, such as seconds; got {in_words(value)}")
         unit, number = np.datetime_data(value.dtype)
-        total = int(value.astype(np.int64)) * number * _NUMPY_UNITS[unit]
+        total = Fraction(int(value.astype(np.int64)) * number * _NUMPY_UNITS.get(unit, 1), _SHORTER_UNITS.get(unit, 1))
     elif isinstance(value, datetime.timedelta):
         days = value.days * 86400 + value.seconds
         total = Fraction(days * 10**9 + value.microseconds * 1000 + getattr(value, "nanoseconds", 0))

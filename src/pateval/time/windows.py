@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pateval.validation.arrays import BoolArray, FloatArray, choice, count, finite_array, positive_integer
 from pateval.validation.containers import to_numpy
+from pateval.validation.wording import counted
 
 _MOST_STEPS = 10**10  # more than any memory holds
 _HOW = ("mean", "max", "last", "first", "centre")
@@ -138,8 +139,7 @@ def _checked(window_scores: object, size: int, window: int, stride: int) -> Floa
     number = (size - window) // stride + 1
     by_step = array.ndim == 2
     scores = finite_array(array, "window_scores", channels=by_step).astype(np.float64, copy=False)
-    windows = "1 window" if number == 1 else f"{number} windows"
-    fit = f"a series of {size} steps has {windows} of {window} at stride {stride}"
+    fit = f"a series of {size} steps has {counted(number, 'window')} of {window} at stride {stride}"
     if scores.shape == (number * window,) and number * window != number:
         raise ValueError(
             f"window_scores must have one score or one row per window; got {scores.size} values, and {fit}: "
