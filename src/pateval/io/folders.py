@@ -25,6 +25,7 @@ from pateval.io.files import (
     stem_of,
     visible,
 )
+from pateval.io.layout import Reading
 from pateval.io.source import Column, Columns, Piece, Table, concatenated, missing_column
 from pateval.io.text_tables import TEXT_TABLES, is_number, read_text_table
 from pateval.time.dates import is_time
@@ -58,19 +59,13 @@ def _without_others(files: Sequence[Path], others: Collection[str]) -> list[Path
     return [file for file in files if os.path.realpath(file) not in others]
 
 
-def open_folder(
-    path: str | os.PathLike[str],
-    layout: str | None = None,
-    labels: str | os.PathLike[str] | None = None,
-    label: str = "",
-    others: Collection[str] = (),
-) -> Source:
+def open_folder(path: str | os.PathLike[str], reading: Reading, others: Collection[str] = ()) -> Source:
     """Open the score files below a folder as one table, with detectors and series named by folders and files.
 
-    The layout says which of the two folders name; otherwise that is found out, and announced. Labels may lie in a
-    folder of their own, in a file for each series; ``label`` is the name of their column. For ``others`` see `is_tree`.
+    Where no layout says which of the two folders name, that is found out, and announced. Labels may lie in a folder of
+    their own, in a file for each series. For ``others`` see `is_tree`.
     """
-    folder = Path(path)
+    folder, layout, labels = Path(path), reading.layout, reading.labels
     if not os.path.isdir(folder):
         raise TableError(f"{folder}: labels that lie elsewhere go with a folder of scores; name that folder")
     truth: dict[str, list[Path]] | None = None
@@ -112,7 +107,7 @@ def open_folder(
                 "out"
             )
     if truth is not None:
-        columns = _joined(pieces, truth, str(labels), label)
+        columns = _joined(pieces, truth, str(labels), reading.label or "")
         table = Table(folder.name, columns, str(folder), (note,), from_file=True)
         return replace(table, pieces=tuple(pieces), folder_layout=shape)
     first, names = pieces[0]

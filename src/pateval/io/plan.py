@@ -269,7 +269,7 @@ def _openers(data: object, notes: list[str], reading: Reading) -> Iterator[Calla
             )
         is_whole = reading.labels is not None or (reading.layout is not None and os.path.isdir(item))
         if is_whole or is_tree(item, others):
-            yield partial(open_folder, item, reading.layout, reading.labels, reading.label or "", others)
+            yield partial(open_folder, item, reading, others)
             continue
         for path in expand(item):
             target = os.path.realpath(path)  # not by Path.resolve, which raises where a link leads to itself
@@ -297,11 +297,7 @@ def _holds_tables(data: Mapping[object, object]) -> bool:
 
 
 def merged_notes(notes: Iterable[str]) -> list[str]:
-    """Say once for all files what is the same for all of them; some notes may be of several files already.
-
-    >>> merged_notes(["a.csv: guessed label 'y'", "b.csv: guessed label 'y'", "b.csv: no time"])
-    ["2 files (a.csv, ...): guessed label 'y'", 'b.csv: no time']
-    """
+    """Say once for all files what is the same for all of them; some notes may be of several files already."""
     known: dict[str, tuple[int, str]] = {}
     for note in dict.fromkeys(notes):
         where, _, text = note.partition(": ")
@@ -383,7 +379,7 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
                 labels = None if layout.labels_folder is None else _placed(layout.labels_folder, places)
                 shape = layout.folder_layout if layout.folder_layout in LAYOUTS else None
                 others = {os.path.realpath(place / where) for place in places for where in event_files}
-                source = open_folder(there, shape, labels, layout.label or "", others)
+                source = open_folder(there, Reading(layout=shape, labels=labels, label=layout.label), others)
             opened.append((source, layout, list_units(source, layout)))
         except (TableError, KeyError) as error:
             problems.append(f"{path}: the input can no longer be read: {error}")

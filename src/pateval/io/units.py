@@ -34,6 +34,7 @@ from pateval.validation.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from pateval.io.files import Source
     from pateval.io.layout import Layout
@@ -319,37 +320,38 @@ def make_batches(plan: Plan, *, workers: int = 1) -> Iterator[Batch]:
 
     Batches over tables in memory are cut as they are asked for; only those under way are copied.
     """
-    parts: list[tuple[int, Indices]] = []
-    by_source = _by_source(plan, np.arange(len(plan.jobs)))
-    for source, indices in by_source.items():
-        if not isinstance(plan.sources[source], Table):
-            parts += [(source, part) for part in _read_together(plan, source, indices)]
+    in_memory: list[Indices] = []
+    on_disk: list[Indices] = []
+    for part in _by_source(plan, np.arange(len(plan.jobs))):
+        if isinstance(_source_of(plan, part), Table):
+            in_memory.append(part)
+        else:
+            on_disk += _read_together(plan, part)
     wanted = _BATCHES_PER_WORKER * workers
     if workers > 1:
-        parts = _cut(plan, parts, wanted)
-    for source, part in sorted(parts, key=lambda entry: -int(plan.jobs.steps[entry[1]].sum())):
-        yield _batch(plan, source, part, SCORES)
-    left = sum(indices.size for source, indices in by_source.items() if isinstance(plan.sources[source], Table))
-    for source, indices in by_source.items():
-        if isinstance(plan.sources[source], Table):
-            while indices.size:
-                size = max(1, min(_CARRIED_JOBS, left // wanted))
-                yield _batch(plan, source, indices[:size], SCORES)
-                left, indices = left - size, indices[size:]
+        on_disk = _cut(plan, on_disk, wanted)
+    for part in sorted(on_disk, key=lambda part: -int(plan.jobs.steps[part].sum())):
+        yield _batch(plan, part, SCORES)
+    left = sum(part.size for part in in_memory)
+    for part in in_memory:
+        while part.size:
+            size = max(1, min(_CARRIED_JOBS, left // wanted))
+            yield _batch(plan, part[:size], SCORES)
+            left, part = left - size, part[size:]
 
 
 def batches_of(plan: Plan, jobs: Sequence[int], purpose: str) -> Iterator[Batch]:
     """Cut some jobs of a plan into small batches."""
-    for source, indices in _by_source(plan, np.asarray(jobs, dtype=np.int64)).items():
-        for first in range(0, indices.size, _FEW_JOBS):
-            yield _batch(plan, source, indices[first : first + _FEW_JOBS], purpose)
+    for part in _by_source(plan, np.asarray(jobs, dtype=np.int64)):
+        for first in range(0, part.size, _FEW_JOBS):
+            yield _batch(plan, part[first : first + _FEW_JOBS], purpose)
 
 
 def read_jobs(plan: Plan, jobs: Sequence[int] | None = None) -> list[ScoredSeries]:
     """Read the series of a plan, or of some of its jobs, in the order of the plan."""
     wanted = np.arange(len(plan.jobs)) if jobs is None else np.asarray(jobs, dtype=np.int64)
-    parts = [_batch(plan, source, indices, SCORES) for source, indices in _by_source(plan, wanted).items()]
-    return sorted((item for part in parts for item in read_batch(part)), key=lambda item: item.unit.number)
+    batches = [_batch(plan, part, SCORES) for part in _by_source(plan, wanted)]
+    return sorted((item for batch in batches for item in read_batch(batch)), key=lambda item: item.unit.number)
 
 
 def read_batch(batch: Batch) -> Iterable[ScoredSeries]:
@@ -373,21 +375,24 @@ def _opened(content: str | ParquetFiles) -> Source:
     return _last[1]
 
 
-def _by_source(plan: Plan, indices: Indices) -> dict[int, Indices]:
-    """Sort jobs by source and first row."""
-    jobs = plan.jobs
-    ordered = indices[np.lexsort((jobs.start[indices], jobs.source[indices]))]
-    cuts = np.flatnonzero(np.diff(jobs.source[ordered])) + 1
-    return {int(jobs.source[part[0]]): part for part in np.split(ordered, cuts) if part.size}
+def _by_source(plan: Plan, jobs: Indices) -> list[Indices]:
+    """Part jobs by their sources, and put those of each in order of first rows."""
+    of_jobs = plan.jobs.source[jobs]
+    order = np.lexsort((plan.jobs.start[jobs], of_jobs))
+    return np.split(jobs[order], np.flatnonzero(np.diff(of_jobs[order])) + 1) if jobs.size else []
 
 
-def _read_together(plan: Plan, source: int, indices: Indices) -> Iterator[Indices]:
+def _source_of(plan: Plan, part: Indices) -> Source | Path:
+    return plan.sources[plan.jobs.source[part[0]]]
+
+
+def _read_together(plan: Plan, indices: Indices) -> Iterator[Indices]:
     """Keep jobs together that share a row group, or all where a file can only be read whole.
 
     Series that straddle row groups could chain a whole file together; a chain is cut after so many steps, and one row
     group is read twice there.
     """
-    content = plan.sources[source]
+    content = _source_of(plan, indices)
     if not isinstance(content, ParquetFiles):
         yield indices
         return
@@ -403,26 +408,25 @@ def _read_together(plan: Plan, source: int, indices: Indices) -> Iterator[Indice
     yield indices[first:]
 
 
-def _cut(plan: Plan, parts: list[tuple[int, Indices]], wanted: int) -> list[tuple[int, Indices]]:
+def _cut(plan: Plan, parts: list[Indices], wanted: int) -> list[Indices]:
     """Halve the largest parts until there are enough of them."""
-    jobs, parts = plan.jobs, list(parts)
-    steps = [int(jobs.steps[part].sum()) if part.size > 1 else 0 for _, part in parts]  # a single job cannot be cut
+    steps = [int(plan.jobs.steps[part].sum()) if part.size > 1 else 0 for part in parts]  # one job cannot be cut
     while len(parts) < wanted and any(steps):
         place = int(np.argmax(steps))
-        source, part = parts[place]
-        columns = jobs.score[part]
+        part = parts[place]
+        columns = plan.jobs.score[part]
         is_first = np.arange(part.size) < part.size // 2
         if columns.min() != columns.max():
             is_first = columns < np.median(np.unique(columns))
         halves = [part[is_first], part[~is_first]]
-        parts[place : place + 1] = [(source, half) for half in halves]
-        steps[place : place + 1] = [int(jobs.steps[half].sum()) if half.size > 1 else 0 for half in halves]
+        parts[place : place + 1] = halves
+        steps[place : place + 1] = [int(plan.jobs.steps[half].sum()) if half.size > 1 else 0 for half in halves]
     return parts
 
 
-def _batch(plan: Plan, number: int, indices: Indices, purpose: str) -> Batch:
-    source, layout = plan.sources[number], plan.layouts[number]
-    jobs = tuple(plan.jobs[int(index)] for index in indices)
+def _batch(plan: Plan, part: Indices, purpose: str) -> Batch:
+    source, layout = _source_of(plan, part), plan.layouts[plan.jobs.source[part[0]]]
+    jobs = tuple(plan.jobs[job] for job in part.tolist())
     if isinstance(source, Table):
         items = tuple(read_units(source, layout, jobs))
         return Batch(tuple(item.unit for item in items), items, layout, purpose)

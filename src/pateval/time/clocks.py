@@ -182,11 +182,7 @@ def nanoseconds(value: Duration, name: str = "the duration", *, endless: bool = 
 
 
 def duration_text(value: Duration, name: str = "the duration") -> str:
-    """Write a duration in its one form: a number of the largest unit, up to days, that divides it.
-
-    >>> duration_text("90s"), duration_text(datetime.timedelta(hours=48)), duration_text("0.5ms"), duration_text("0h")
-    ('90s', '2d', '500us', '0s')
-    """
+    """Write a duration in its one form: a number of the largest unit, up to days, that divides it."""
     length = nanoseconds(value, name)
     if not length:
         return "0s"
@@ -205,11 +201,7 @@ def gap_length(max_gap: Duration) -> Fraction:
 
 
 def unit_text(value: Any, name: str = "unit") -> str:
-    """Check what lengths of time are counted in, a unit or a multiple of one, and write it in its one form.
-
-    >>> [unit_text(text) for text in ("hour", "1h", "60min", "90min")]
-    ['h', 'h', 'h', '90min']
-    """
+    """Check what lengths of time are counted in, a unit or a multiple of one, and write it in its one form."""
     if isinstance(value, str) and not value.strip()[:1].isdigit():
         value = f"1{value.strip()}"
     text = duration_text(value, name)
@@ -364,11 +356,7 @@ def moment_words(time: int) -> str:
 
 
 def interval_words(start: int, stop: int, between: str = " to ") -> str:
-    """Two dates; the day is said once where it is the same.
-
-    >>> interval_words(4 * 3600 * 10**9, 5 * 3600 * 10**9)
-    '1970-01-01 04:00 to 05:00'
-    """
+    """Two dates; the day is said once where it is the same."""
     first, last = moment_words(start), moment_words(stop)
     if first == last:
         return first
