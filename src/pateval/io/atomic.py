@@ -70,7 +70,6 @@ def write_text(content: str, path: str | os.PathLike[str]) -> None:
 def write_parquet(parts: Iterable[Any], path: str | os.PathLike[str]) -> None:
     """Write tables of one schema into one Parquet file, a row group each; equal tables give equal bytes."""
     pq = arrow("parquet", f"{path}: Parquet")
-
     with replacing(path) as draft:
         writer = None
         try:
@@ -128,9 +127,7 @@ def _csv_text(value: Any) -> str:
 
 
 def _csv_column(column: Any) -> Any:
-    pa = arrow()
-    pc = arrow("compute")
-
+    pa, pc = arrow(), arrow("compute")
     if pa.types.is_string(column.type):
         encoded = column.dictionary_encode()
         names = pa.array([csv_cell(name) for name in encoded.dictionary.to_pylist()], pa.string())

@@ -29,6 +29,8 @@ from pateval.io.units import UNNAMED_SERIES, Unit, interleaving_note, labelled_s
 from pateval.validation.wording import in_words, listed, named_error
 
 DEFAULT_LABEL, DEFAULT_SCORE = "label", "score"
+# A source, how it is read, and what it holds.
+Part = tuple[Source | Path, Layout, Sequence[Unit]]
 _MOST_KEPT_BYTES = 1 << 27  # of tables from text, JSON and NumPy files that stay in memory; later ones are read again
 
 
@@ -73,40 +75,6 @@ class JobTable:
         return map(self.__getitem__, range(len(self)))
 
 
-class JobTableBuilder:
-    """Collects the units of source after source in arrays."""
-
-    def __init__(self) -> None:
-        self._codes: tuple[dict[str, int], ...] = ({}, {}, {}, {})  # of detectors, series, runs and score columns
-        self._rows: list[npt.NDArray[np.int64]] = []
-        self._where: dict[tuple[str, str, str], str] = {}
-
-    def add(self, units: Sequence[Unit], where: str) -> None:
-        """Take in the units of the next source, unless one of its detectors is known on a series and run already."""
-        for unit in units:
-            other = self._where.get(unit.names)
-            if other is not None:
-                of_run = f", run {unit.run!r}," if unit.run else ""
-                raise TableError(
-                    f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
-                    f"detectors are named by their files, so rename one of the two, leave it out, or name the folder "
-                    f"that holds the folders of both"
-                )
-        rows = []
-        for unit in units:
-            self._where[unit.names] = where
-            names = (*unit.names, unit.score)
-            codes = [known.setdefault(name, len(known)) for known, name in zip(self._codes, names, strict=True)]
-            rows.append((*codes, len(self._rows), unit.start, unit.stop, unit.steps))
-        self._rows.append(np.array(rows, dtype=np.int64).reshape(-1, 8))
-
-    def finish(self) -> JobTable:
-        """Put the sources together."""
-        rows = np.concatenate([np.empty((0, 8), dtype=np.int64), *self._rows])
-        detectors, series, runs, scores = map(tuple, self._codes)
-        return JobTable(detectors, series, runs, scores, *rows[:, :5].T.astype(np.int32), *rows[:, 5:].T.copy())
-
-
 @dataclass(frozen=True)
 class Plan:
     """All jobs in their fixed order, with what was said and left out in opening their sources.
@@ -121,6 +89,27 @@ class Plan:
     layouts: tuple[Layout, ...]
     notes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], notes: Iterable[str] = (), failures: Iterable[str] = ()) -> Plan:
+        """List what sources hold, one after the other."""
+        known: tuple[dict[str, int], ...] = (
+            {},
+            {},
+            {},
+            {},
+        )  # codes of detectors, series, runs and score columns
+        rows = []
+        for source, (_, _, units) in enumerate(parts):
+            for unit in units:
+                names = zip(known, (*unit.names, unit.score), strict=True)
+                codes = [code_of.setdefault(name, len(code_of)) for code_of, name in names]
+                rows.append((*codes, source, unit.start, unit.stop, unit.steps))
+        table = np.array(rows, dtype=np.int64).reshape(-1, 8).T
+        detectors, series, runs, scores = map(tuple, known)
+        jobs = JobTable(detectors, series, runs, scores, *table[:5].astype(np.int32), *table[5:].copy())
+        sources, layouts = tuple(source for source, _, _ in parts), tuple(layout for _, layout, _ in parts)
+        return cls(jobs, sources, layouts, tuple(notes), tuple(failures))
 
     @property
     def detectors(self) -> tuple[str, ...]:
@@ -181,26 +170,38 @@ def make_plan(data: object, reading: Reading | None = None, *, needs_times: str 
             if needs_times and layout.time is None:
                 raise without_times(source.where, needs_times)
             understood.append((source, layout))
-    sources: list[Source | Path] = []
-    layouts: list[Layout] = []
-    table = JobTableBuilder()
+    parts: list[Part] = []
     kept_bytes = 0
     zones: dict[str, tuple[bool, str]] = {}
+    known: dict[tuple[str, str, str], str] = {}
     for source, layout in _named_shortly(understood):
         with left_out_if_refused():
             units = list_units(source, layout)
             require_zones_alike(source, layout, dict.fromkeys(unit.series for unit in units), zones)
-            table.add(units, source.where)
+            _require_new(units, source.where, known)
             notes += layout.notes
             if note := interleaving_note(source, units):
                 notes.append(note)
             kept_bytes += source.size_in_bytes if isinstance(source, Table) else 0
-            sources.append(Path(source.where) if kept_bytes > _MOST_KEPT_BYTES and _is_file(source) else source)
-            layouts.append(layout)
-    jobs = table.finish()
-    if not len(jobs):
+            is_kept = kept_bytes <= _MOST_KEPT_BYTES or not _is_file(source)
+            parts.append((source if is_kept else Path(source.where), layout, units))
+    if not parts:
         raise TableError(failures[0] if failures else "there is nothing to evaluate: no files, no tables")
-    return Plan(jobs, tuple(sources), tuple(layouts), (*merged_notes(notes), *unevenness(jobs)), tuple(failures))
+    plan = Plan.of(parts, merged_notes(notes), failures)
+    return replace(plan, notes=(*plan.notes, *unevenness(plan.jobs)))
+
+
+def _require_new(units: Sequence[Unit], where: str, known: dict[tuple[str, str, str], str]) -> None:
+    """Refuse a detector that another source has on the same series and run, and remember where the others are."""
+    for unit in units:
+        if other := known.get(unit.names):
+            of_run = f", run {unit.run!r}," if unit.run else ""
+            raise TableError(
+                f"{where}: detector {unit.detector!r} on series {unit.series!r}{of_run} is also in {other}; "
+                f"detectors are named by their files, so rename one of the two, leave it out, or name the folder "
+                f"that holds the folders of both"
+            )
+    known |= dict.fromkeys((unit.names for unit in units), where)
 
 
 def _is_file(source: Source) -> bool:
@@ -387,11 +388,11 @@ def saved_plan(run: Mapping[str, Any], folder: Path | None = None) -> tuple[Plan
         return None, problems
     # What stands in several inputs was replaced when the board grew.
     last = {unit.names: place for place, (_, _, units) in enumerate(opened) for unit in units}
-    table = JobTableBuilder()
-    for place, (source, _, units) in enumerate(opened):
-        table.add([unit for unit in units if last[unit.names] == place], source.where)
-    sources, opened_layouts, _ = zip(*opened, strict=True)
-    return Plan(table.finish(), sources, opened_layouts), problems
+    parts: list[Part] = [
+        (source, layout, [unit for unit in units if last[unit.names] == place])
+        for place, (source, layout, units) in enumerate(opened)
+    ]
+    return Plan.of(parts), problems
 
 
 def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence[Path]) -> Iterator[str]:

@@ -65,9 +65,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is no such file.
     """
-    pa = arrow(what=f"{path}: Parquet")
-    pq = arrow("parquet")
-
+    pa, pq = arrow(what=f"{path}: Parquet"), arrow("parquet")
     try:
         known = pq.read_schema(path).metadata or {}
     except (pa.ArrowException, OSError) as error:
@@ -109,7 +107,6 @@ def read_training_scores(
         fitted on the test stretch, knows the labels, or the file beside is missing or belongs to other scores.
     """
     pq = arrow("parquet")
-
     _, chosen = _find_run(path, series, run)
     if not chosen.get("training_scores"):
         why = "was fitted on the test stretch" if chosen.get("fitted_on") == "test" else "scores no training steps"
@@ -141,7 +138,6 @@ def read_fit_scores(
         If there is no such fit, or more than one.
     """
     pq = arrow("parquet")
-
     place, _ = _find_run(path, series, run)
     with pq.ParquetFile(path) as file:
         scores: npt.NDArray[Any] = file.read_row_group(place, columns=["score"])["score"].to_numpy()
@@ -173,9 +169,7 @@ def write_score_file(path: Path, pieces: Sequence[Callable[[], Any]], metadata: 
 
     Each piece returns a pyarrow table; all have the same columns. The metadata are what `read_metadata` will return.
     """
-    pa = arrow()
-    pq = arrow("parquet")
-
+    pa, pq = arrow(), arrow("parquet")
     first = pieces[0]()
     schema = pa.schema(first.schema, metadata={METADATA: json.dumps(metadata).encode()})
     # Neighbouring scores are alike in their high bytes: split into byte planes they compress best.
@@ -282,13 +276,11 @@ def judge_record(training: Mapping[str, Any]) -> tuple[str, ...] | None:
     recorded = training.get("collapse")
     if recorded is None:
         return None
-    measured = training.get("reconstruction") or {}
-    if not {"first", "last", "kept"} <= set(measured):
+    measured, epochs = training.get("reconstruction") or {}, ("first", "last", "kept")
+    if not set(epochs) <= set(measured):
         return tuple(recorded)
-    known = {name: Reconstruction(**measured[name]) for name in ("first", "last", "kept")}
-    today = collapse_reasons(
-        training["epochs"], training["optimizer_steps"], known["first"], known["last"], known["kept"]
-    )
+    found = [Reconstruction(**measured[epoch]) for epoch in epochs]
+    today = collapse_reasons(training["epochs"], training["optimizer_steps"], *found)
     return (*recorded, *(reason for reason in today or () if reason not in recorded))
 
 
@@ -319,15 +311,13 @@ def training_verdicts(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str,
         for run in runs:
             training = run.get("training")
             reasons = None if training is None else judge_record(training)
-            said = training_verdict(training) if "training" in run else "no record: made by an older version"
-            rows.append(
-                {
-                    "file": str(file),
-                    "detector": known.get("detector"),
-                    "series": run["series"],
-                    "run": run.get("seed"),
-                    "verdict": said,
-                    "collapsed": None if reasons is None else bool(reasons),
-                }
-            )
+            row = {
+                "file": str(file),
+                "detector": known.get("detector"),
+                "series": run["series"],
+                "run": run.get("seed"),
+            }
+            row["verdict"] = training_verdict(training) if "training" in run else "no record: made by an older version"
+            row["collapsed"] = None if reasons is None else bool(reasons)
+            rows.append(row)
     return rows

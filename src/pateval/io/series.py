@@ -242,31 +242,30 @@ class ScoredSeries:
         values = self.time_values
         if values is None:
             return None
-        absent = missing_places(values)
+        where, absent = self._place(self.layout.time), missing_places(values)
         if absent.size:
             raise TableError(
-                f"{self._place(self.layout.time)}: the time in row {self.row(int(absent[0]))} is missing "
-                f"({counted(absent.size, 'such row')}); fill it in, or read without times by --time none"
+                f"{where}: the time in row {self.row(int(absent[0]))} is missing ({counted(absent.size, 'such row')}); "
+                "fill it in, or read without times by --time none"
             )
         try:
             times, unit = time_numbers(values, zone=self.layout.time_zone)
         except MixedZonesError as error:
-            raise TableError(f"{self._place(self.layout.time)}: {error.in_rows(self.row)}") from error
+            raise TableError(f"{where}: {error.in_rows(self.row)}") from error
         except (TypeError, ValueError):
             place = next((place for place, value in enumerate(values) if not is_time(value)), None)
             if place is None:
                 raise TableError(
-                    f"{self._place(self.layout.time)}: some times are dates, and others numbers; write "
-                    "all of them alike"
+                    f"{where}: some times are dates, and others numbers; write all of them alike"
                 ) from None
             raise TableError(
-                f"{self._place(self.layout.time)}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
+                f"{where}: the value in row {self.row(place)}, {in_words(str(values[place]))}, "
                 f"{why_no_time(values[place])}; correct it, or read without times by --time none"
             ) from None
         if self.layout.time_zone is None:
             for intervals in (self.layout.events, self.layout.ignored):
                 if intervals is not None:
-                    intervals.require_zone_of(values, self._place(self.layout.time))
+                    intervals.require_zone_of(values, where)
         return times, unit is not None
 
     def _unordered(self, times: Times, wrong: IntArray) -> TableError:

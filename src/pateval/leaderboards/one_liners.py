@@ -15,7 +15,7 @@ import numpy as np
 from pateval.evaluation.paired import ALPHA, signed_ranks
 from pateval.io import TableError
 from pateval.io.files import open_table
-from pateval.io.plan import JobTableBuilder, Plan, make_plan, merged_notes
+from pateval.io.plan import Plan, make_plan, merged_notes
 from pateval.io.units import list_units
 from pateval.leaderboards import diagnostics
 from pateval.leaderboards.arrays import by_name
@@ -74,13 +74,8 @@ def _rules_on(plan: Plan, known: Collection[str]) -> Plan | None:
             found.insert(0, (opened, source.where, own, units))
     if not found:
         return None
-    table = JobTableBuilder()
-    for _, where, _, units in found:
-        table.add(units, where)
-    sources, places, layouts, _ = zip(*found, strict=True)
-    scored = zip(places, layouts, strict=True)
-    notes = [f"{where}: rules without training score {listed(own.values, 3)}" for where, own in scored]
-    return Plan(table.finish(), sources, layouts, tuple(merged_notes(notes)))
+    notes = [f"{where}: rules without training score {listed(own.values, 3)}" for _, where, own, _ in found]
+    return Plan.of([(opened, own, units) for opened, _, own, units in found], merged_notes(notes))
 
 
 def with_one_liners(board: Leaderboard, found: Leaderboard, *, is_given: bool) -> Leaderboard:

@@ -66,16 +66,14 @@ def labels_from_intervals(
                 "intervals must be step numbers where the number of steps is given; for intervals in time, pass the "
                 "times of the steps"
             )
-        bounds = bounds.astype(np.int64)
-        labels, counts = mark_intervals(bounds, np.arange(size), closed)
+        bounds, span = bounds.astype(np.int64), f"the steps 0 to {size - 1}"
         # In time, an interval may well reach beyond the recording.
         outside = np.flatnonzero((bounds[:, 0] < 0) | (bounds[:, 1] > size - closed))
         if outside.size:
             place = int(outside[0])
             start, stop = bounds[place]
-            raise ValueError(f"interval {place}, from {start} to {stop}, reaches beyond the steps 0 to {size - 1}")
-        _refuse_empty(bounds, counts, bounds, closed, f"the steps 0 to {size - 1}")
-        return labels
+            raise ValueError(f"interval {place}, from {start} to {stop}, reaches beyond {span}")
+        return _marked(bounds, np.arange(size), closed, bounds, span)
     if isinstance(size_or_times, (float, complex)):
         _size(size_or_times)
     times = to_numpy(size_or_times, "times")
@@ -91,10 +89,7 @@ def labels_from_intervals(
             f"intervals and times must both have a time zone, or both none; got {date_text(given.ravel())} and "
             f"{date_text(times)}: give both a zone, or neither"
         )
-    bounds = numbers.reshape(-1, 2)
-    labels, counts = mark_intervals(bounds, clock.times, closed)
-    _refuse_empty(bounds, counts, given, closed, f"the times {times[0]} to {times[-1]}")
-    return labels
+    return _marked(numbers.reshape(-1, 2), clock.times, closed, given, f"the times {times[0]} to {times[-1]}")
 
 
 def intervals_from_labels(
@@ -161,11 +156,12 @@ def mark_intervals(bounds: Times, positions: Times, closed: bool) -> tuple[BoolA
     return np.cumsum(depth[:-1]) > 0, counts
 
 
-def _refuse_empty(bounds: Times, counts: IntArray, given: npt.NDArray[Any], closed: bool, span: str) -> None:
-    """Refuse intervals that mark no step: an anomaly would be lost without a word."""
+def _marked(bounds: Times, positions: Times, closed: bool, given: npt.NDArray[Any], span: str) -> BoolArray:
+    """Mark steps, and refuse intervals that mark none: an anomaly would be lost without a word."""
+    labels, counts = mark_intervals(bounds, positions, closed)
     empty = np.flatnonzero(counts <= 0)
     if not empty.size:
-        return
+        return labels
     place = int(empty[0])
     start, stop = given[place]
     if bounds[place, 1] < bounds[place, 0]:
