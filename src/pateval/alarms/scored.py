@@ -272,14 +272,14 @@ def looks_like_scores(path: str | os.PathLike[str]) -> bool:
     if not os.path.isfile(path) or not os.path.getsize(path):
         return False  # which whoever reads it says
     try:
-        return any(guesses.is_score(name) for name in read_table(path).columns)
+        return any(guesses.is_called(name, "score") for name in read_table(path).columns)
     except NoRowsError:
         return False
 
 
 def _unlabelled(table: Table) -> Table:
     """A table with a column of labels, all zero, since a list of incidents says what is to be found."""
-    columns = {name: column for name, column in table.columns.items() if not guesses.is_label(name)}
+    columns = {name: column for name, column in table.columns.items() if not guesses.is_called(name, "label")}
     return replace(table, columns={**columns, _NO_LABELS: np.zeros(table.rows)})
 
 

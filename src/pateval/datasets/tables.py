@@ -102,7 +102,7 @@ def _series(name: str, table: Table, training: Table | None, values: BoolArray) 
 
 def _unordered(table: Table, series: str) -> Iterator[str]:
     """Say where times decrease or repeat: detectors take the rows as they stand."""
-    for name in filter(guesses.is_time, table.columns):
+    for name in (column for column in table.columns if guesses.is_called(column, "time")):
         try:
             times, _ = time_numbers(table.columns[name])
         except (TypeError, ValueError):
@@ -119,8 +119,8 @@ def _unordered(table: Table, series: str) -> Iterator[str]:
 
 
 def _is_feature(table: Table, name: str) -> bool:
-    roles = (guesses.is_label, guesses.is_time, guesses.is_step, guesses.is_score, guesses.is_prediction)
-    if name == FILE_COLUMN or any(is_called(name) for is_called in roles) or guesses.equals([name], guesses.DETECTORS):
+    has_role = guesses.is_called(name, "label", "time", "step", "score", "prediction")
+    if name == FILE_COLUMN or has_role or guesses.equals([name], guesses.DETECTORS):
         return False
     return table.columns[name].dtype.kind not in "mM"
 

@@ -370,7 +370,7 @@ def _labels(path: Path, label: str) -> Columns:
             f"{path}: {'several columns look' if names else 'no column looks'} like labels; name it with --label among "
             f"{listed([*table.columns], 20)}"
         )
-    times = [name for name in table.columns if guesses.is_time(name) and is_time(table.columns[name][0])]
+    times = [name for name in table.columns if guesses.is_called(name, "time") and is_time(table.columns[name][0])]
     return {label or "label": table.columns[names[0]]} | ({"time": table.columns[times[0]]} if len(times) == 1 else {})
 
 

@@ -45,15 +45,28 @@ STOPS = (
     ("ende", "bis"),
 )
 PREDICTIONS = ("prediction", "predictions", "predicted", "pred", "y_pred")
-_FORECASTS = ("yhat", "y_hat", "forecast", "forecasts")
-_STEPS = ("step", "index", "t", "row", "id", "run", "seed", "")
 _RUNNING_NUMBERS = ("step", "index", "t")
-_VALUES = ("value", "values", "data", "y", "x", "temperature", "pressure", "humidity")
-_NUMBERED = re.compile(r"(f|x|v|feature|feat|col|column|var|sensor|channel|value|dim)_?\d+")
-_LIMITS = re.compile(
-    r"(yhat|y_hat|forecast|prediction|pred)_(lower|upper|low|high|lo|hi)(_\d+)?|threshold_.*|.*_threshold"
-)
-_SCORED = re.compile(r".*[a-z0-9]_scores?|scores?_[a-z0-9].*")
+# Patterns of plain names by role, for questions that several columns may answer with yes.
+_CALLED = {
+    role: re.compile("|".join(patterns))
+    for role, patterns in {
+        "label": (*LABELS[0], *LABELS[1], "label.*"),
+        "score": (*SCORES[0], r".*[a-z0-9]_scores?", r"scores?_[a-z0-9].*"),
+        "time": (*TIMES, "timestamp.*"),
+        # Running numbers, as data frames add them.
+        "step": (*_RUNNING_NUMBERS, "row", "id", "run", "seed", "", "unnamed.*", "__.*"),
+        # The limits of a forecast count with it.
+        "prediction": (
+            *(*PREDICTIONS, "yhat", "y_hat", "forecasts?", "threshold_.*", ".*_threshold"),
+            r"(yhat|y_hat|forecast|prediction|pred)_(lower|upper|low|high|lo|hi)(_\d+)?",
+        ),
+        "measured": (
+            *("values?", "data", "y", "x", "temperature", "pressure", "humidity"),
+            r"(f|x|v|feature|feat|col|column|var|sensor|channel|value|dim)_?\d+",
+        ),
+        "threshold": ("thresholds?", ".*_threshold"),
+    }.items()
+}
 _LABEL_OF_CHANNEL = re.compile(r"labels?_(?P<before>.+)|(?P<after>.+)_labels?")
 _SCORE_OF_CHANNEL = re.compile(r"scores?_(?P<before>.+)|(?P<after>.+)_scores?")
 _NOT_CHANNELS = ("window", "anomaly", "is", "y", "outlier")  # what other columns of labels and scores are called
@@ -82,45 +95,9 @@ def only(names: Iterable[str], tiers: tuple[tuple[str, ...], ...], where: str, r
     return found[0] if found else None
 
 
-def is_label(name: str) -> bool:
-    """Whether a column is called like labels."""
-    known = plain(name)
-    return known.startswith("label") or any(known in tier for tier in LABELS)
-
-
-def is_score(name: str) -> bool:
-    """Whether a column is called like scores: ``score``, ``lstm_score``, ``anomaly_score_pca``."""
-    known = plain(name)
-    return known in SCORES[0] or bool(_SCORED.fullmatch(known))
-
-
-def is_time(name: str) -> bool:
-    """Whether a column is called like times."""
-    known = plain(name)
-    return known in TIMES or known.startswith("timestamp")
-
-
-def is_step(name: str) -> bool:
-    """Whether a column is called like a running number, as data frames add it."""
-    known = plain(name)
-    return known in _STEPS or known.startswith(("unnamed", "__"))
-
-
-def is_prediction(name: str) -> bool:
-    """Whether a column is called like predictions, or the limits of a forecast."""
-    known = plain(name)
-    return known in (*PREDICTIONS, *_FORECASTS) or bool(_LIMITS.fullmatch(known))
-
-
-def is_value(name: str) -> bool:
-    """Whether a column is called like what was measured, ``value``, ``temperature``, ``f00``, or like a threshold."""
-    return is_measured(name) or plain(name) in ("threshold", "thresholds") or plain(name).endswith("_threshold")
-
-
-def is_measured(name: str) -> bool:
-    """Whether a column is called like what was measured, a threshold aside."""
-    known = plain(name)
-    return known in _VALUES or bool(_NUMBERED.fullmatch(known))
+def is_called(name: str, *roles: str) -> bool:
+    """Whether a column is called like one of some roles: label, score, time, step, prediction, measured, threshold."""
+    return any(_CALLED[role].fullmatch(plain(name)) for role in roles)
 
 
 def channel_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:

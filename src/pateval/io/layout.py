@@ -212,7 +212,7 @@ def find_layout(source: Source, reading: Reading | None = None) -> Layout:
         values=tuple(
             name
             for name in roles.left()
-            if name not in scores and roles.kinds[name] == "number" and guesses.is_measured(name)
+            if name not in scores and roles.kinds[name] == "number" and guesses.is_called(name, "measured")
         ),
     )
     layout = layout if reading.events is None else _with_events(source, layout, reading)
@@ -352,7 +352,7 @@ def _find_time(roles: _Roles, reading: Reading) -> tuple[str | None, list[str]]:
 def _guess_time(roles: _Roles) -> tuple[str | None, list[str]]:
     """Return the one column that is called like times and holds dates or numbers, and a line where there is none."""
     source = roles.source
-    names = [name for name in roles.left() if guesses.is_time(name)]
+    names = [name for name in roles.left() if guesses.is_called(name, "time")]
     usable = []
     for name in names:
         value = guesses.first_value(source, name)
@@ -373,20 +373,21 @@ def _guess_time(roles: _Roles) -> tuple[str | None, list[str]]:
 def _guess_scores(roles: _Roles) -> list[str]:
     """Return the columns with "score" in their names, or else all that may be a detector's scores."""
     left = [name for name in roles.left() if _may_be_score(roles.source, name, roles.kinds[name])]
-    found = [name for name in left if guesses.is_score(name)] or [name for name in left if not guesses.is_value(name)]
-    if found:
-        roles.guesses["score"] = f"score{'s' if len(found) > 1 else ''} {listed(found, 3)}"
-        return found
+    scores = [name for name in left if guesses.is_called(name, "score")]
+    scores = scores or [name for name in left if not guesses.is_called(name, "measured", "threshold")]
+    if scores:
+        roles.guesses["score"] = f"score{'s' if len(scores) > 1 else ''} {listed(scores, 3)}"
+        return scores
     predictions = [name for name in roles.left() if guesses.plain(name) in guesses.PREDICTIONS]
     hint = f"; 0/1 predictions are read with --score {predictions[0]} --threshold 1" if predictions else ""
-    others = [name for name in roles.left() if not guesses.is_label(name)]
-    if not hint and others and all(map(guesses.is_value, others)):
+    others = [name for name in roles.left() if not guesses.is_called(name, "label")]
+    if not hint and others and all(guesses.is_called(name, "measured", "threshold") for name in others):
         hint = "; scores of values are made by 'pateval detect', as in 'pateval detect pca --data FILE -o scores'"
     raise NoScoresError(roles.not_found("score") + hint)
 
 
 def _may_be_score(source: Source, name: str, kind: str) -> bool:
-    if any(test(name) for test in (guesses.is_time, guesses.is_step, guesses.is_prediction, guesses.is_label)):
+    if guesses.is_called(name, "time", "step", "prediction", "label"):
         return False
     if kind == "text" and isinstance(source, Table):
         # Scores with a word among them are a damaged score column, not a column to pass over in silence.
