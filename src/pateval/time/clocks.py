@@ -356,7 +356,11 @@ def moment_words(time: int) -> str:
 
 
 def interval_words(start: int, stop: int, between: str = " to ") -> str:
-    """Two dates; the day is said once where it is the same."""
+    """Two dates; the day is said once where it is the same.
+
+    >>> interval_words(4 * 3600 * 10**9, 5 * 3600 * 10**9)
+    '1970-01-01 04:00 to 05:00'
+    """
     first, last = moment_words(start), moment_words(stop)
     if first == last:
         return first

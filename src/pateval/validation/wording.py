@@ -13,6 +13,9 @@ def in_words(value: object) -> str:
     """Show a value in a message: its representation, cut where it is long; arrays and tables by type and shape.
 
     NumPy's numbers are shown as such: their representation depends on NumPy's version.
+
+    >>> in_words(np.zeros(1000)), in_words(0.5), in_words(np.float64(0.5))
+    ('ndarray of shape (1000,)', '0.5', '0.5')
     """
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
@@ -72,7 +75,11 @@ class InputTypeError(_WordedError, TypeError):
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """Cut a text that is too long for a message."""
+    """Cut a text that is too long for a message.
+
+    >>> shortened("a" * 100, 10)
+    'aaaaaaa...'
+    """
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
