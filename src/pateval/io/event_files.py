@@ -112,14 +112,7 @@ class EventIntervals:
         return marked, counts, bounds, np.array([row for _, _, row in found], dtype=np.intp)
 
 
-def read_events(
-    table: Table,
-    *,
-    closed: bool = False,
-    series: str | None = None,
-    time_zone: str | None = None,
-    word: str = "event",
-) -> EventIntervals:
+def read_events(table: Table, word: str, *, closed: bool, series: str | None, time_zone: str | None) -> EventIntervals:
     """Read a table of anomalies: columns of start and stop, and of series where there are several.
 
     If ``closed``, the stop belongs to the anomaly. ``series`` is the column that names series in the data; it is looked

@@ -38,7 +38,7 @@ _OF_LABELS = ("label", "labels", "truth", "groundtruth")  # names of folders tha
 _OTHER_WAY = {"detector/series": "series/detector", "series/detector": "detector/series"}
 
 
-def is_tree(path: str | os.PathLike[str], others: Collection[str] = ()) -> bool:
+def is_tree(path: str | os.PathLike[str], others: Collection[str]) -> bool:
     """Whether tables of a folder lie in sub-folders, or the names of its files say both detector and series.
 
     ``others`` are the real paths of what is no score file: events, and intervals to leave out.
@@ -59,7 +59,7 @@ def _without_others(files: Sequence[Path], others: Collection[str]) -> list[Path
     return [file for file in files if os.path.realpath(file) not in others]
 
 
-def open_folder(path: str | os.PathLike[str], reading: Reading, others: Collection[str] = ()) -> Source:
+def open_folder(path: str | os.PathLike[str], reading: Reading, others: Collection[str]) -> Source:
     """Open the score files below a folder as one table, with detectors and series named by folders and files.
 
     Where no layout says which of the two folders name, that is found out, and announced. Labels may lie in a folder of

@@ -439,7 +439,7 @@ def _intervals(source: Source, layout: Layout, given: object, word: str, *, clos
     """Read intervals, and check that they are on the clock of the data."""
     opened = as_table(given, name=None if isinstance(given, (str, os.PathLike)) else f"the {word}s")
     table = opened if isinstance(opened, Table) else read_table(opened.where)
-    intervals = read_events(table, closed=closed, series=layout.series, time_zone=layout.time_zone, word=word)
+    intervals = read_events(table, word, closed=closed, series=layout.series, time_zone=layout.time_zone)
     time = None if layout.time is None else guesses.first_entry(source, layout.time)
     has_dates = time is not None and not _holds_numbers(time)
     if intervals.has_dates and not has_dates:

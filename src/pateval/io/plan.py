@@ -402,9 +402,7 @@ def _changed_events(layout: Layout, event_files: Sequence[str], places: Sequence
             continue
         try:
             table = read_table(_placed(then.where, places))
-            now = read_events(
-                table, closed=then.closed, series=layout.series, time_zone=layout.time_zone, word=then.word
-            )
+            now = read_events(table, then.word, closed=then.closed, series=layout.series, time_zone=layout.time_zone)
             if (now.by_series, now.has_dates) != (then.by_series, then.has_dates):
                 yield f"{then.where}: the {then.word}s are not those that the leaderboard was computed from"
         except TableError as error:

@@ -355,7 +355,7 @@ def moment_words(time: int) -> str:
     return str(written).replace("T", " ")
 
 
-def interval_words(start: int, stop: int, between: str = " to ") -> str:
+def interval_words(start: int, stop: int) -> str:
     """Two dates; the day is said once where it is the same.
 
     >>> interval_words(4 * 3600 * 10**9, 5 * 3600 * 10**9)
@@ -364,7 +364,7 @@ def interval_words(start: int, stop: int, between: str = " to ") -> str:
     first, last = moment_words(start), moment_words(stop)
     if first == last:
         return first
-    return f"{first}{between}{last[11:] if first[:10] == last[:10] else last}"
+    return f"{first} to {last[11:] if first[:10] == last[:10] else last}"
 
 
 def clock_words(clock: Clock, start: Any, stop: Any) -> str:

@@ -166,14 +166,16 @@ def _dates(array: npt.NDArray[Any], zone: str | None) -> npt.NDArray[Any]:
     return found
 
 
-def require_zone(zone: str, name: str = "time_zone") -> ZoneInfo:
+def require_zone(zone: str) -> ZoneInfo:
     """Find a time zone by its name."""
     from zoneinfo import ZoneInfo
 
     try:
         return ZoneInfo(zone)
     except Exception:  # what is no key raises anything, down to errors of the file system
-        raise ValueError(f"{name} must be a time zone such as 'UTC' or 'Europe/Berlin'; got {in_words(zone)}") from None
+        raise ValueError(
+            f"time_zone must be a time zone such as 'UTC' or 'Europe/Berlin'; got {in_words(zone)}"
+        ) from None
 
 
 def _from_zone(dates: npt.NDArray[Any], zone: str) -> npt.NDArray[Any]:

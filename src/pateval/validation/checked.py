@@ -128,7 +128,7 @@ def word_of(words: Iterable[str]) -> OptionKind:
     return OptionKind(lambda value, name: choice(value, name, words))
 
 
-def integer_from(lowest: int, highest: int | None = None, *, counts_steps: bool = False) -> OptionKind:
+def integer_from(lowest: int, highest: int | None = None) -> OptionKind:
     """A whole number, not below one and not above another."""
 
     def check(value: Any, name: str) -> int:
@@ -137,7 +137,7 @@ def integer_from(lowest: int, highest: int | None = None, *, counts_steps: bool 
             raise ValueError(f"{name} must be an integer of {lowest} or more; got {in_words(checked)}")
         return checked if highest is None else count(checked, name, most=highest)
 
-    return OptionKind(check, counts_steps)
+    return OptionKind(check)
 
 
 def is_duration(value: object) -> TypeGuard[Duration]:
