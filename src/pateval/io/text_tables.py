@@ -42,9 +42,6 @@ _DATE, _CLOCK = r"\d{4}-\d\d-\d\d", r"[ T]\d\d(?::\d\d(?::\d\d{})?)?"
 _ZONE = r"(?:Z|[+-]\d\d(?::?\d\d)?)"
 _LAST_ZONE = re.compile(f"{_ZONE}$")
 
-# The name of each column, what it holds, and, where that may be integers rounded to floats, what is written there.
-_Found = list[tuple[str, Column, "Callable[[], list[str]] | None"]]
-
 
 def read_text_table(text: Content, kind: str) -> tuple[Columns, tuple[str, ...]]:
     """Read a table with a header from UTF-8; what is not as usual for its kind, csv for example, is announced."""
@@ -142,20 +139,14 @@ def is_number(cell: str) -> bool:
 def _parsed(where: str, data: bytes, delimiter: str, decimal_point: str) -> Columns:
     read = _with_arrow if has_arrow() else _without_arrow
     try:
-        found = read(where, data, delimiter, decimal_point)
+        named = read(where, data, delimiter, decimal_point)
     except TableError:
         raise
     except (csv.Error, OSError, ValueError, MemoryError, NotImplementedError) as error:  # those of Arrow are of these
         raise damaged(where, "CSV", error) from error
-    refuse_repeated([name for name, _, _ in found], where)
-    columns = {name: column for name, column, _ in found}
+    refuse_repeated([name for name, _ in named], where)
+    columns = dict(named)
     _refuse_open_quote(where, data, columns)
-    for name, column, written in found:
-        if written is not None:
-            pairs = zip(column.tolist(), written(), strict=True)
-            columns[name] = object_array(
-                [int(cell) if _INTEGER.fullmatch(cell or "") else value for value, cell in pairs]
-            )
     return columns
 
 
@@ -181,7 +172,13 @@ def _uneven(where: str, row: int, cells: int, expected: int, delimiter: str) -> 
     )
 
 
-def _with_arrow(where: str, data: bytes, delimiter: str, decimal_point: str) -> _Found:
+def _exact(column: Column, cells: Sequence[str | None]) -> Column:
+    """Put integers that became floats, and were rounded, back as they are written."""
+    pairs = zip(column.tolist(), cells, strict=True)
+    return object_array([int(cell) if cell and _INTEGER.fullmatch(cell) else value for value, cell in pairs])
+
+
+def _with_arrow(where: str, data: bytes, delimiter: str, decimal_point: str) -> list[tuple[str, Column]]:
     pa, arrow_csv = arrow(), arrow("csv")
     wrong: list[Any] = []
 
@@ -216,12 +213,13 @@ def _with_arrow(where: str, data: bytes, delimiter: str, decimal_point: str) -> 
             raise
     # Arrow makes floats of integers that are too long for it; as integers they are refused where they are used.
     rounded = [name for name, column in zip(table.column_names, table.columns, strict=True) if _is_beyond(column)]
-    as_written = read(use_threads=False, texts=rounded) if rounded else table
-    return [
-        # A column of empty cells has no type; it counts as missing numbers.
-        (name, numpy_column(table.column(place)), as_written.column(place).to_pylist if name in rounded else None)
-        for place, name in enumerate(table.column_names)
-    ]
+    # A column of empty cells has no type; it counts as missing numbers.
+    columns = [numpy_column(column) for column in table.columns]
+    if rounded:
+        written = read(use_threads=False, texts=rounded).columns
+        triples = zip(table.column_names, columns, written, strict=True)
+        columns = [_exact(column, cells.to_pylist()) if name in rounded else column for name, column, cells in triples]
+    return list(zip(table.column_names, columns, strict=True))
 
 
 def _is_beyond(column: Any) -> bool:
@@ -232,15 +230,14 @@ def _is_beyond(column: Any) -> bool:
     return any(abs(limit or 0.0) >= EXACT_INTEGERS for limit in limits)
 
 
-def _without_arrow(where: str, data: bytes, delimiter: str, decimal_point: str) -> _Found:
+def _without_arrow(where: str, data: bytes, delimiter: str, decimal_point: str) -> list[tuple[str, Column]]:
     header, parts = _read_cells(where, data, delimiter)
-    found: _Found = []
-    for name, part in zip(header, parts, strict=True):
-        column = _column(part, decimal_point)
+    columns = [_column(part, decimal_point) for part in parts]
+    for place, column in enumerate(columns):
         values = column.tolist() if column.dtype.kind in "fO" else []
-        is_rounded = any(isinstance(value, float) and abs(value) >= EXACT_INTEGERS for value in values)
-        found.append((name, column, partial(_cells, part) if is_rounded else None))
-    return found
+        if any(isinstance(value, float) and abs(value) >= EXACT_INTEGERS for value in values):
+            columns[place] = _exact(column, _cells(parts[place]))
+    return list(zip(header, columns, strict=True))
 
 
 def _read_cells(where: str, data: bytes, delimiter: str) -> tuple[list[str], list[list[str]]]:
