@@ -266,8 +266,11 @@ def _flat_shape(paths: Sequence[Path]) -> str | None:
     """Tell what the halves of the names of files are, by labels in common; None where these do not say it."""
     halves = _halves(paths)
     crossing = None if halves is None else _crossing(halves)
-    if crossing is None:
-        return None
+    return None if crossing is None else _shape_by_labels(paths, crossing)
+
+
+def _shape_by_labels(paths: Sequence[Path], crossing: tuple[int, int, int]) -> str | None:
+    """Tell which of two names is that of a series, as `_crossing` has them: files of one series have its labels."""
     own, beside, across = (_labels_in(paths[place]) for place in crossing)
     if own is None or (own == beside) == (own == across):
         return None
@@ -289,9 +292,7 @@ def _decided(
         return "detector/series" if by_stem >= by_folder else "series/detector"
     crossing = _crossing(pairs)
     if crossing is not None:
-        own, beside, across = (_labels_in(paths[place]) for place in crossing)
-        is_of_folder = own is not None and own == beside and own != across
-        return "series/detector" if is_of_folder else "detector/series"
+        return _shape_by_labels(paths, crossing) or "detector/series"
     if len(stems) > 1 and len(folders) > 1:
         raise TableError(
             f"{folder}: its folders ({listed([*folders])}) have no name of a file in common, so it cannot be told "
