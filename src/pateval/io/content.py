@@ -198,9 +198,9 @@ def damaged(where: Path | str, kind: str, error: Exception, data: bytes = b"") -
 
     Content of another format is called that; it is damaged only where it begins as it should.
     """
-    found = begins_like(data) or ("text" if _is_text(data[:_BEGINNING]) else None)
-    if found not in (None, kind):
-        return _other_content(where, _NAMES[kind], str(found))
+    other = begins_like(data) or ("text" if _is_text(data[:_BEGINNING]) else None)
+    if other not in (None, kind):
+        return _other_content(where, _NAMES[kind], str(other))
     detail = "".join(letter if letter.isprintable() else "?" for letter in " ".join(str(error).split()))
     # Libraries begin with the path, which is said already, and add sentences of advice.
     detail = detail.split(f"'{where}': ")[-1].split(". ")[0].rstrip(".")

@@ -96,20 +96,20 @@ class EventIntervals:
         """The kind of event that each step of one series lies in, of several the first in the file; blank outside."""
         if not self.kinds:
             raise TableError(f"{self.where}: no column tells kinds of {self.word}s apart; call one 'kind'")
-        found = np.full(size, "", dtype=object)
+        kinds = np.full(size, "", dtype=object)
         for name, intervals in reversed(self.by_series):
             for interval in reversed(intervals) if name in (None, series) else ():
-                one = replace(self, by_series=((name, (interval,)),))
-                found[one.ignored(series, size, times)] = self.kinds[interval[2] - 1]
-        return found
+                alone = replace(self, by_series=((name, (interval,)),))
+                kinds[alone.ignored(series, size, times)] = self.kinds[interval[2] - 1]
+        return kinds
 
     def _marked(self, series: str, size: int, times: Times | None) -> tuple[BoolArray, IntArray, Times, IntArray]:
         """Mark steps; also return how many each interval holds, its start and stop, and its row in the file."""
-        found = [interval for name, intervals in self.by_series if name in (None, series) for interval in intervals]
-        bounds = np.array([(start, stop) for start, stop, _ in found]).reshape(-1, 2)
+        own = [interval for name, intervals in self.by_series if name in (None, series) for interval in intervals]
+        bounds = np.array([(start, stop) for start, stop, _ in own]).reshape(-1, 2)
         positions = np.arange(size) if not self.in_time or times is None else times
         marked, counts = mark_intervals(bounds, positions, self.closed)
-        return marked, counts, bounds, np.array([row for _, _, row in found], dtype=np.intp)
+        return marked, counts, bounds, np.array([row for _, _, row in own], dtype=np.intp)
 
 
 def read_events(table: Table, word: str, *, closed: bool, series: str | None, time_zone: str | None) -> EventIntervals:
@@ -167,12 +167,12 @@ def _kinds(table: Table) -> tuple[str, ...]:
 
 
 def _column(table: Table, tiers: tuple[tuple[str, ...], ...], role: str, word: str) -> str:
-    found = guesses.equals(table.columns, tiers)
-    if len(found) != 1:
+    names = guesses.equals(table.columns, tiers)
+    if len(names) != 1:
         shown = listed(list(table.columns), 8)
-        what = f"{' and '.join(map(repr, found))} both look like" if found else "no column looks like"
+        what = f"{' and '.join(map(repr, names))} both look like" if names else "no column looks like"
         raise TableError(f"{table.where}: {what} the {role} of {word}s; call one {role!r} among {shown}")
-    return found[0]
+    return names[0]
 
 
 def _bounds(table: Table, name: str, time_zone: str | None) -> tuple[Times, bool]:

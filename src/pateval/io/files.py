@@ -153,8 +153,8 @@ def is_leaderboard(folder: Path) -> bool:
 
 def data_files(folder: Path) -> list[Path]:
     """List the tables in a folder, without the files that may be something else."""
-    found = (entry for entry in visible(folder) if file_format(entry) not in (None, *_ONLY_BY_NAME))
-    return [entry for entry in found if entry.is_file()]
+    tables = (entry for entry in visible(folder) if file_format(entry) not in (None, *_ONLY_BY_NAME))
+    return [entry for entry in tables if entry.is_file()]
 
 
 def is_one_table(folder: Path) -> bool:

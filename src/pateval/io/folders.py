@@ -152,13 +152,13 @@ def _is_within(file: Path, inner: Path, outer: Path) -> bool:
 
 def _score_files(folder: Path, depth: int = _DEEPEST) -> list[Path]:
     """List what may be scores below a folder: tables, arrays, and what TimeEval writes."""
-    found = []
+    files = []
     for entry in visible(folder):
         if entry.is_dir():
-            found += _score_files(entry, depth - 1) if depth else []
+            files += _score_files(entry, depth - 1) if depth else []
         elif entry.name == TIMEEVAL_SCORES or file_format(entry) not in (None, "txt", "json"):
-            found.append(entry)
-    return found
+            files.append(entry)
+    return files
 
 
 def _label_files(folder: Path, scores: Path) -> dict[str, list[Path]]:

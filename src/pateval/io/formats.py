@@ -153,7 +153,8 @@ def read_numpy(content: Content, kind: str) -> tuple[Columns, Notes]:
                 f"{where}: {what} holds Python objects, which are never unpickled; save numbers instead"
             ) from error
         raise damaged(where, kind, error, content.data) from error
-    require_fitting(where, content.stored, sum(one.size for one in (*arrays.values(), loaded) if hasattr(one, "size")))
+    sizes = [array.size for array in (*arrays.values(), loaded) if hasattr(array, "size")]
+    require_fitting(where, content.stored, sum(sizes))
     if kind == "npz" and isinstance(loaded, np.ndarray):
         raise TableError(f"{where}: not an NPZ archive but a single array; give the file the suffix .npy")
     if kind == "npy" and not isinstance(loaded, np.ndarray):

@@ -81,18 +81,18 @@ def equals(names: Iterable[str], tiers: tuple[tuple[str, ...], ...]) -> list[str
     """Return the columns that are the most likely for a role; one where it is clear, several where it is not."""
     columns = list(names)
     for tier in tiers:
-        found = [name for name in columns if plain(name) in tier]
-        if found:
-            return found
+        equal = [name for name in columns if plain(name) in tier]
+        if equal:
+            return equal
     return []
 
 
 def only(names: Iterable[str], tiers: tuple[tuple[str, ...], ...], where: str, role: str) -> str | None:
     """Return the one column that is called like a role, None where none is; several are refused, by place and role."""
-    found = equals(names, tiers)
-    if len(found) > 1:
-        raise TableError(f"{where}: {' and '.join(map(repr, found))} both look like {role}; take one of them out")
-    return found[0] if found else None
+    columns = equals(names, tiers)
+    if len(columns) > 1:
+        raise TableError(f"{where}: {' and '.join(map(repr, columns))} both look like {role}; take one of them out")
+    return columns[0] if columns else None
 
 
 def is_called(name: str, *roles: str) -> bool:
@@ -110,13 +110,13 @@ def channel_columns(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _by_channel(names: Iterable[str], pattern: re.Pattern[str]) -> dict[str, str]:
-    found = {}
+    columns = {}
     for name in names:
         match = pattern.fullmatch(plain(name))
         channel = match and (match["before"] or match["after"])
         if channel and channel not in _NOT_CHANNELS:
-            found[channel] = name
-    return found
+            columns[channel] = name
+    return columns
 
 
 def first_value(source: Source, name: str) -> object:
@@ -161,25 +161,26 @@ def check_labels(source: Source, label: str, kind: str, positive: tuple[str, ...
             f"{source.where}: column {label!r} holds {what}; "
             "labels are 0 or 1, or words: name another column with --label"
         )
-    found: dict[str, int] = {}
+    first_rows: dict[str, int] = {}
     for offset, column in _values(source, label):
         values = np.unique(column) if column.dtype.kind in "biuf" else column  # of numbers no row is named
         for row, value in enumerate(values.tolist(), start=offset + 1):
             if not is_missing(value):
-                found.setdefault(as_text(value), row)
+                first_rows.setdefault(as_text(value), row)
     if positive:
-        absent = [name for name in positive if name not in found]
+        absent = [name for name in positive if name not in first_rows]
         if absent:
             raise TableError(
                 f"{source.where}: column {label!r} holds no label {in_words(absent[0])}; its labels are "
-                f"{listed([*found], 6)}"
+                f"{listed([*first_rows], 6)}"
             )
         return
-    odd = [name for name in found if not source.from_file or from_words(np.array([name])) is None]
+    odd = [name for name in first_rows if not source.from_file or from_words(np.array([name])) is None]
     if odd:
         name = next((value for value in odd if not is_number(value)), odd[0])
         raise TableError(
-            f"{source.where}: column {label!r} holds text in row {found[name]}, {in_words(name)}; {remedy(list(found))}"
+            f"{source.where}: column {label!r} holds text in row {first_rows[name]}, {in_words(name)}; "
+            f"{remedy(list(first_rows))}"
         )
 
 
@@ -206,7 +207,7 @@ def unordered_steps(source: Source, roles: Mapping[str, str]) -> list[str]:
     """
     kinds = source.kinds()
     keys = [name for name, role in roles.items() if role in ("series", "detector", "run")]
-    found = []
+    notes = []
     for name, kind in kinds.items():
         if name in roles or plain(name) not in _RUNNING_NUMBERS or kind != "number":
             continue
@@ -214,12 +215,12 @@ def unordered_steps(source: Source, roles: Mapping[str, str]) -> list[str]:
         if place is not None:
             row, value, before = place
             where, row = source.locate(row, row + 1)
-            found.append(
+            notes.append(
                 f"{where}: column {name!r} does not increase within a series (row {row + 1}: {value} after {before}); "
                 f"rows are taken as they stand: sort them with --time {name} --sort, or name the column that tells "
                 f"series apart with --series"
             )
-    return found
+    return notes
 
 
 def _first_not_increasing(source: Source, name: str, keys: Sequence[str]) -> tuple[int, int, int] | None:

@@ -250,15 +250,15 @@ class _Roles:
 
     def guess(self, role: str, tiers: tuple[tuple[str, ...], ...], *, kind: str | None = None) -> str | None:
         """Give the one column that is called like it a role; several of them are refused."""
-        found = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
-        if len(found) > 1:
-            which = f"{listed(found[:-1], 6)} and {found[-1]!r}"
+        columns = guesses.equals((name for name in self.left() if kind in (None, self.kinds[name])), tiers)
+        if len(columns) > 1:
+            which = f"{listed(columns[:-1], 6)} and {columns[-1]!r}"
             raise TableError(f"{self.source.where}: {which} look like the {role}; name one ({role}=..., --{role})")
-        if not found:
+        if not columns:
             return None
-        self.roles[found[0]] = role
-        self.guesses[role] = f"{role} {found[0]!r}"
-        return found[0]
+        self.roles[columns[0]] = role
+        self.guesses[role] = f"{role} {columns[0]!r}"
+        return columns[0]
 
     def guessed(self) -> str:
         """All guesses in a few words, in an order of their own."""

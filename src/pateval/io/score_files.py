@@ -279,8 +279,8 @@ def judge_record(training: Mapping[str, Any]) -> tuple[str, ...] | None:
     measured, epochs = training.get("reconstruction") or {}, ("first", "last", "kept")
     if not set(epochs) <= set(measured):
         return tuple(recorded)
-    found = [Reconstruction(**measured[epoch]) for epoch in epochs]
-    today = collapse_reasons(training["epochs"], training["optimizer_steps"], *found)
+    reconstructions = [Reconstruction(**measured[epoch]) for epoch in epochs]
+    today = collapse_reasons(training["epochs"], training["optimizer_steps"], *reconstructions)
     return (*recorded, *(reason for reason in today or () if reason not in recorded))
 
 

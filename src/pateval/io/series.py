@@ -144,10 +144,10 @@ class ScoredSeries:
 
     def _advice_on_labels(self) -> dict[str, str | None]:
         """What to do about labels that are not 0 and 1, by the kind of what is wrong with them; "" is any other."""
-        found = classes(self.labels) if self.labels.ndim == 1 else []
-        are_classes = not self.layout.positive and 2 <= len(found) <= _MOST_CLASSES and set(found) != {"0", "1"}
-        are_classes = are_classes and max(map(len, found)) <= _LONGEST_CLASS
-        of_classes = f"; {remedy(found)}" if are_classes else None
+        labels = classes(self.labels) if self.labels.ndim == 1 else []
+        are_classes = not self.layout.positive and 2 <= len(labels) <= _MOST_CLASSES and set(labels) != {"0", "1"}
+        are_classes = are_classes and max(map(len, labels)) <= _LONGEST_CLASS
+        of_classes = f"; {remedy(labels)}" if are_classes else None
         return {"swapped": None, "missing": _UNLABELLED, "signs": of_classes or "", "": of_classes}
 
     def label_classes(self) -> Column:
@@ -313,13 +313,13 @@ class LabelledSeries:
         """Labels of all series, which series each step belongs to, which count and when they were."""
         labels = [item.checked_labels() for item in self.items]
         sizes, masks = [truth.size for truth in labels], [item.ignore for item in self.items]
-        found = {"labels": np.concatenate(labels), "series": np.repeat(np.arange(len(sizes)), sizes)}
+        steps = {"labels": np.concatenate(labels), "series": np.repeat(np.arange(len(sizes)), sizes)}
         if any(mask is not None for mask in masks):
             nothing = [np.zeros(size, np.bool_) for size in sizes]
             pairs = zip(masks, nothing, strict=True)
-            found["ignore"] = np.concatenate([empty if mask is None else mask for mask, empty in pairs])
+            steps["ignore"] = np.concatenate([empty if mask is None else mask for mask, empty in pairs])
         if not self.needs_times:
-            return found
+            return steps
         for item in self.items:
             item.require_times(self.needs_times)
-        return found | {"times": np.concatenate([item.nanoseconds for item in self.items]), "time_unit": "ns"}
+        return steps | {"times": np.concatenate([item.nanoseconds for item in self.items]), "time_unit": "ns"}

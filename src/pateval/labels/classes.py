@@ -89,11 +89,11 @@ def without_label(values: Column) -> BoolArray:
     return missing_mask(values) | np.array(blank, dtype=np.bool_)
 
 
-def remedy(found: Sequence[str]) -> str:
+def remedy(labels: Sequence[str]) -> str:
     """Say how to read labels of these classes."""
-    if set(found) == {"1", "-1"}:
+    if set(labels) == {"1", "-1"}:
         return "if -1 marks the anomalies, as in scikit-learn, say --positive -1, and if 1 does, --positive 1"
-    return f"say which of {listed(found, _LISTED_CLASSES)} mean an anomaly with --positive (positive=...)"
+    return f"say which of {listed(labels, _LISTED_CLASSES)} mean an anomaly with --positive (positive=...)"
 
 
 def as_text(value: object) -> str:

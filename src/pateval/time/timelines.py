@@ -304,26 +304,26 @@ def joined(recordings: Sequence[Recording]) -> Recording:
     """One detector's series, one after the other."""
     if len(recordings) == 1:
         return recordings[0]
-    sizes = [len(one.labels) for one in recordings]
+    sizes = [len(recording.labels) for recording in recordings]
     starts = np.cumsum([0, *sizes[:-1]])
 
     def together(name: str) -> Any:
-        values = [getattr(one, name) for one in recordings]
+        values = [getattr(recording, name) for recording in recordings]
         nothing = [np.zeros(size, np.bool_) for size in sizes]  # no mask marks no step
         given = [empty if value is None else value for value, empty in zip(values, nothing, strict=True)]
         return None if all(value is None for value in values) else np.concatenate(given)
 
-    clocks = [one.clock for one in recordings if one.clock is not None]
+    clocks = [recording.clock for recording in recordings if recording.clock is not None]
     clock = None
     if len(clocks) == len(recordings):
         # Of several units the finest, in which all of them are whole numbers.
-        finest = min(clocks, key=lambda one: one.nanoseconds or 0)
-        scales = [(one.nanoseconds or 1) // (finest.nanoseconds or 1) for one in clocks]
-        times = [one.times * scale for one, scale in zip(clocks, scales, strict=True)]
+        finest = min(clocks, key=lambda clock: clock.nanoseconds or 0)
+        scales = [(own.nanoseconds or 1) // (finest.nanoseconds or 1) for own in clocks]
+        times = [own.times * scale for own, scale in zip(clocks, scales, strict=True)]
         clock = read_clock(np.concatenate(times), sum(sizes), starts, finest.unit)
         clock = replace(clock, given=clock.given or finest.given)
-    names = tuple(name for one in recordings for name in one.names)
-    training = tuple(level for one in recordings for level in one.training)
+    names = tuple(name for recording in recordings for name in recording.names)
+    training = tuple(level for recording in recordings for level in recording.training)
     of_steps = {name: together(name) for name in _OF_STEPS}
     return replace(recordings[0], **of_steps, starts=starts, clock=clock, names=names, training=training)
 
@@ -343,15 +343,15 @@ def leave_out_for_all(recordings: Sequence[Recording]) -> list[Recording]:
             if part.absent is not None and not part.is_mostly_missing:
                 key = part.names or place, len(part.labels)
                 absent[key] = absent[key] | part.absent if key in absent else part.absent
-    found = []
+    judged = []
     for recording in recordings:
         mask = np.zeros(len(recording.labels), dtype=np.bool_)
         for place, (steps, part) in enumerate(recording.series_parts()):
             key = part.names or place, len(part.labels)
             if key in absent:
                 mask[steps] = absent[key]
-        found.append(replace(recording, of_others=mask) if mask.any() else recording)
-    return found
+        judged.append(replace(recording, of_others=mask) if mask.any() else recording)
+    return judged
 
 
 def read_scores(labels: object, scores: object, **steps: Any) -> tuple[BoolArray, FloatArray, Timeline]:

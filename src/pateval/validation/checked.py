@@ -258,22 +258,22 @@ def documented(function: Function, common: Mapping[str, str] | None = None) -> F
     # An entry may describe several parameters.
     entries = dict.fromkeys(known[name] for name in signature.parameters if name in known)
     of_file = {name: shared[name] for name in _OF_FILES if name in shared}
-    found = {**common, **of_file, **own, "Parameters": "\n".join(entries)}
-    parts = [f"{name}\n{'-' * len(name)}\n{found[name].strip()}" for name in _SECTIONS if name in found]
+    sections = {**common, **of_file, **own, "Parameters": "\n".join(entries)}
+    parts = [f"{name}\n{'-' * len(name)}\n{sections[name].strip()}" for name in _SECTIONS if name in sections]
     function.__doc__ = "\n\n".join([own[""], *parts]) if own[""] else None
     return function
 
 
 def _of_metrics(signature: inspect.Signature, undefined: str) -> dict[str, str]:
     """What a metric, or a threshold, returns and raises unless it says so itself."""
-    found = {"Raises": _UNDEFINED * ("labels" in signature.parameters) + _RAISES}
+    sections = {"Raises": _UNDEFINED * ("labels" in signature.parameters) + _RAISES}
     if undefined:
-        found["Raises"] = _UNDEFINED.replace(".", f", or {undefined}.")
+        sections["Raises"] = _UNDEFINED.replace(".", f", or {undefined}.")
     if signature.return_annotation == "PRF":
-        found["Returns"] = _RETURNS_PRF
+        sections["Returns"] = _RETURNS_PRF
     if signature.return_annotation == "float":
-        found["Returns"] = _RETURNS_FLOAT + (f"; 0 {_NOTHING}" if "predictions" in signature.parameters else ".")
-    return found
+        sections["Returns"] = _RETURNS_FLOAT + (f"; 0 {_NOTHING}" if "predictions" in signature.parameters else ".")
+    return sections
 
 
 @cache
@@ -286,5 +286,5 @@ def _sections(docstring: str | None) -> dict[str, str]:
 @cache
 def _entries(section: str) -> dict[str, str]:
     """Return what a section says of each name; the lines that explain a name are indented."""
-    found = re.findall(r"^\S.*(?:\n+ .*)*", section, flags=re.MULTILINE)
-    return {name.lstrip("*"): entry for entry in found for name in re.split(" :|\n", entry)[0].split(", ")}
+    entries = re.findall(r"^\S.*(?:\n+ .*)*", section, flags=re.MULTILINE)
+    return {name.lstrip("*"): entry for entry in entries for name in re.split(" :|\n", entry)[0].split(", ")}
