@@ -58,7 +58,8 @@ def labels_from_intervals(
     array([0, 1, 0])
     """
     closed = flag(closed, "closed")
-    if hasattr(size_or_times, "__index__") and not getattr(size_or_times, "ndim", 0):
+    is_number = hasattr(size_or_times, "__index__") or isinstance(size_or_times, (float, complex))
+    if is_number and not getattr(size_or_times, "ndim", 0):
         size = count(_size(size_or_times), "size", most=_MOST_STEPS)
         bounds = _pairs(intervals)
         if bounds.size and bounds.dtype.kind not in "iu":
@@ -74,8 +75,6 @@ def labels_from_intervals(
             start, stop = bounds[place]
             raise ValueError(f"interval {place}, from {start} to {stop}, reaches beyond {span}")
         return _marked(bounds, np.arange(size), closed, bounds, span)
-    if isinstance(size_or_times, (float, complex)):
-        _size(size_or_times)
     times = to_numpy(size_or_times, "times")
     if not times.size:
         raise ValueError("times must hold at least one time step; got an empty array")

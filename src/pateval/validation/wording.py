@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -28,29 +28,20 @@ def in_words(value: object) -> str:
     return shortened(text)
 
 
+@dataclass(eq=False, repr=False)
 class _WordedError(Exception):
-    """What is wrong with an argument, in parts, so that whoever knows more can say it in other words.
+    """What is wrong with an argument, in parts, so that whoever knows more can say it in other words."""
 
-    Argument and problem are subject and rest of the sentence: "scores", "must be finite at every step; found NaN". Step
-    and channel are the first place that is wrong, and the place what messages call it. Then come the extent, with
-    brackets around it, and the remedy, with the colon before it. The kind is "missing", "swapped" or "signs" where that
-    is what is wrong.
-    """
+    argument: str  # the subject of the sentence: "scores"
+    problem: str  # the rest of it: "must be finite at every step; found NaN"
+    step: int | None = None  # the first place that is wrong
+    channel: int | None = None
+    place: str = ""  # what messages call that
+    extent: str = ""  # with brackets around it
+    remedy: str = ""  # with the colon before it
+    kind: str = ""  # "missing", "swapped" or "signs" where that is what is wrong
 
-    def __init__(
-        self,
-        argument: str,
-        problem: str,
-        *,
-        step: int | None = None,
-        channel: int | None = None,
-        place: str = "",
-        extent: str = "",
-        remedy: str = "",
-        kind: str = "",
-    ) -> None:
-        self.argument, self.problem, self.step, self.channel, self.place = argument, problem, step, channel, place
-        self.extent, self.remedy, self.kind = extent, remedy, kind
+    def __post_init__(self) -> None:
         super().__init__(self.sentence())
 
     def sentence(self, argument: str | None = None, place: str | None = None, remedy: str | None = None) -> str:
@@ -62,8 +53,7 @@ class _WordedError(Exception):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = {name: getattr(self, name) for name in ("step", "channel", "place", "extent", "remedy", "kind")}
-        return partial(type(self), **parts), (self.argument, self.problem)
+        return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
 
 class InputError(_WordedError, ValueError):
