@@ -66,6 +66,11 @@ class ScoredSeries:
         """Name of the run, empty where there is no column of runs."""
         return self.unit.run
 
+    @property
+    def title(self) -> str:
+        """Name of the detector, with its run where there are several."""
+        return f"{self.detector}, run {self.run}" if self.run else self.detector
+
     def checked(self, *, allow_missing: bool = False) -> tuple[BoolArray, FloatArray]:
         """Return the labels as booleans and the scores as floats; what is wrong with them names file, column, series.
 
