@@ -81,7 +81,7 @@ class StepWeights(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as lists, by name."""
-        return {name: plain(column) for name, column in self.columns().items()}
+        return plain(self.columns())
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,9 @@ class Explanation(Result):
         >>> [(event.series, event.start, event.stop) for event in found.events], found.event_places()
         ([('a', 1, 2), ('b', 1, 2)], (array([1, 3]), array([2, 4])))
         """
-        owner = np.where(self.is_inside(), self.points.event, -1)
-        changes = np.flatnonzero(np.diff(owner, prepend=-1, append=-1))
-        starts = changes[changes < owner.size][owner[changes[changes < owner.size]] >= 0]
-        stops = changes[changes > 0][owner[changes[changes > 0] - 1] >= 0]
-        return starts, stops
+        owner = np.pad(np.where(self.is_inside(), self.points.event, -1), 1, constant_values=-1)
+        changes = np.flatnonzero(np.diff(owner))
+        return changes[owner[changes + 1] >= 0], changes[owner[changes] >= 0]
 
     def is_inside(self) -> npt.NDArray[np.bool_]:
         """Mark the explained steps that lie inside an event."""
@@ -266,11 +264,14 @@ class Explanation(Result):
         ]
         return ("…" if stretches[0][0] else "") + "…".join(parts) + ("…" if stretches[-1][1] < codes.size else "")
 
-    def _in_time(self) -> list[tuple[str, str, str]] | None:
-        """Each event, its onset and its lead on the clock, in words; None where there is no clock that has a unit."""
+    def _places_in_words(self) -> list[tuple[str, str, str]]:
+        """Where each event lies, its onset and its lead: on the clock, or in steps where it has no unit of time."""
         steps, clock = self.explained_steps, self.explained_steps.clock
         if clock is None or clock.nanoseconds is None:
-            return None
+            return [
+                (f"[{event.start}, {event.stop})", _steps_or_dash(event.onset_delay), _steps_or_dash(event.early_lead))
+                for event in self.events
+            ]
         usual, unit = clock.median_interval(steps.starts) or 0.0, clock.nanoseconds
         ends = set(steps.starts[1:].tolist()) | {len(clock.times)}
 
@@ -292,22 +293,14 @@ class Explanation(Result):
 
     def _event_cells(self, most: int) -> tuple[list[str], list[list[str]]]:
         """Columns and rows of the first events, for people; the series comes first where it was named."""
-        named, in_time = ["series"] if self._is_named else [], self._in_time()
-        return [*named, "event", "found", "cover", "onset", "lead", "TP", "FP", "FN"], [
-            [
-                *(str(event.series) for _ in named),
-                f"[{event.start}, {event.stop})" if in_time is None else in_time[place][0],
-                "yes" if event.detected else "no",
-                f"{event.coverage:.0%}",
-                *(
-                    ("-" if steps is None else str(steps) for steps in (event.onset_delay, event.early_lead))
-                    if in_time is None
-                    else in_time[place][1:]
-                ),
-                *map(_count, (event.true_positive, event.false_positive, event.false_negative)),
-            ]
-            for place, event in enumerate(self.events[:most])
-        ]
+        named = ["series"] if self._is_named else []
+        columns = [*named, "event", "found", "cover", "onset", "lead", "TP", "FP", "FN"]
+        rows = []
+        for event, (place, onset, lead) in zip(self.events[:most], self._places_in_words(), strict=False):
+            found = ["yes" if event.detected else "no", f"{event.coverage:.0%}"]
+            counts = map(_count, (event.true_positive, event.false_positive, event.false_negative))
+            rows.append([*(str(event.series) for _ in named), place, *found, onset, lead, *counts])
+        return columns, rows
 
     def _repr_html_(self) -> str:
         from pateval.output.html import FragmentTable, category_strip, fragment
@@ -349,14 +342,10 @@ class Explanation(Result):
             for code in (TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY)
             if (self.points.codes == code).any()
         )
-        return "\n".join([head, "", self.strip(), legend, "", *table, *self._kind_lines()])
-
-    def _kind_lines(self) -> list[str]:
-        """A table of the kinds of events, for people, where there are any."""
-        if not self.kinds:
-            return []
-        cells = [[kind.name, kind.events, kind.found, f"{kind.recall:.0%}", kind.value] for kind in self.kinds]
-        return ["", beside_names(["kind of event", "events", "found", "recall", "pate_f1"], cells, width=_WIDTH)]
+        if self.kinds:
+            kinds = [[kind.name, kind.events, kind.found, f"{kind.recall:.0%}", kind.value] for kind in self.kinds]
+            table += ["", beside_names(["kind of event", "events", "found", "recall", "pate_f1"], kinds, width=_WIDTH)]
+        return "\n".join([head, "", self.strip(), legend, "", *table])
 
 
 def _marks(codes: npt.NDArray[np.int8], width: int) -> str:
@@ -372,6 +361,10 @@ def _gravest(codes: npt.NDArray[np.int8], width: int) -> IntArray:
 
 def _count(count: float) -> str:
     return f"{count:.2f}" if count < 1000 else f"{count:,.0f}"
+
+
+def _steps_or_dash(steps: int | None) -> str:
+    return "-" if steps is None else str(steps)
 
 
 def _buffer(value: int | Duration) -> int | str:

@@ -44,13 +44,7 @@ class Markup(str):
 
 
 def visible(text: str) -> str:
-    r"""Show control codes, line ends and marks of direction as escapes.
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[31mb\u202ec\n"))
-    a\x1b[31mb\u202ec\n
-    """
+    """Show control codes, line ends and marks of direction as escapes."""
     return text if isinstance(text, Markup) else _HIDDEN_IN_CELL.sub(_escape, text)
 
 
@@ -60,13 +54,7 @@ def visible_lines(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    r"""Write the codes that JSON leaves as they are in the manner of JSON, so that its values stay the same.
-
-    Examples
-    --------
-    >>> print(visible_json('{"name": "a\x9b"}'))
-    {"name": "a\u009b"}
-    """
+    """Write the codes that JSON leaves as they are in the manner of JSON, so that its values stay the same."""
     return _HIDDEN_IN_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -113,13 +101,7 @@ def markdown_text(text: str) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""Return a text as LaTeX shows it unchanged.
-
-    Examples
-    --------
-    >>> print(latex_text("50 % of a_b & {c}"), latex_text("[3, 7)"), latex_text("s--o"))
-    50 \% of a\_b \& \{c\} {[}3, 7) s-{}-o
-    """
+    """Return a text as LaTeX shows it unchanged."""
     if isinstance(text, Markup):
         return text
     escaped = "".join(_LATEX.get(mark, mark) for mark in visible(" ".join(text.split())))

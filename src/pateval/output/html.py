@@ -39,13 +39,7 @@ def render_template(template: str, **values: Any) -> str:
 
 
 def safe_json(content: Any) -> str:
-    r"""Write JSON that can neither end a script element nor a line of a script, whatever names it holds.
-
-    Examples
-    --------
-    >>> print(safe_json({"series": "</script><script>alert(1)</script>"}))
-    {"series":"\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e"}
-    """
+    """Write JSON that can neither end a script element nor a line of a script, whatever names it holds."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
@@ -85,34 +79,16 @@ def fragment(
     """Put a piece of HTML together, for ``_repr_html_``.
 
     ``pictures`` are markup of our own, as `category_strip` and `curve_picture` make it; everything else is escaped.
-
-    Examples
-    --------
-    >>> text = fragment("two", tables=[FragmentTable(["name", "value"], [["<b>", 0.5]], [False, True])])
-    >>> "&lt;b&gt;" in text, "0.5000" in text
-    (True, True)
     """
     from markupsafe import Markup
 
-    shown = [
-        {
-            "columns": list(zip(table.columns, table.to_the_right, strict=True)),
-            "rows": [
-                [
-                    (cell if isinstance(cell, str) else cell_text(cell), right)
-                    for cell, right in zip(row, sides, strict=True)
-                ]
-                for row, sides in ((row, table.to_the_right) for row in table.rows)
-            ],
-        }
-        for table in tables
-    ]
     return render_template(
         asset("fragment.html"),
         style=Markup(asset("look.css")),  # noqa: S704  # ours
         headline=headline,
         pictures=[Markup(picture) for picture in pictures],  # noqa: S704  # ours
-        tables=shown,
+        tables=tables,
+        cell_text=cell_text,
         lines=lines,
         warnings=warnings,
     )

@@ -23,50 +23,48 @@ def reporter(progress: bool | Report | None, *, goes_away: bool = False) -> Iter
     if callable(progress):
         yield progress
     elif progress:
-        yield from _bar(goes_away)
+        from rich.console import Console
+        from rich.progress import MofNCompleteColumn, ProgressColumn, TimeRemainingColumn
+        from rich.text import Text
+
+        class Rate(ProgressColumn):
+            """Units per second."""
+
+            def render(self, task: Any) -> Text:
+                speed = task.finished_speed or task.speed
+                return Text("" if speed is None else f"{speed:,.1f}/s")
+
+        columns = MofNCompleteColumn(), Rate(), TimeRemainingColumn()
+        with _bars(*columns, console=Console(stderr=True), transient=goes_away) as report:
+            yield report
     else:
         yield lambda _what, _done, _total: None
-
-
-def _bar(goes_away: bool) -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Units per second."""
-
-        def render(self, task: Any) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.1f}/s")
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=goes_away) as bar:
-        tasks: dict[str, Any] = {}
-
-        def report(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
-        yield report
 
 
 @contextmanager
 def download_progress(where: Console) -> Iterator[Callable[[str, int, int | None], None]]:
     """Give ``progress(url, done, total)``, which draws a bar for each file that is fetched."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 
-    shown = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Progress(TextColumn("{task.description}"), *shown, console=where, transient=True) as bars:
+    columns = DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+    with _bars(*columns, console=where, transient=True) as progress:
+        yield progress
+
+
+@contextmanager
+def _bars(*columns: Any, **how: Any) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Give ``report(what, done, total)``, which draws a bar of its own for everything that is reported on."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), *columns, **how) as bars:
         tasks: dict[str, Any] = {}
 
-        def progress(url: str, done: int, total: int | None) -> None:
-            if url not in tasks:
-                tasks[url] = bars.add_task(url.rsplit("/", 1)[-1], total=total)
-            bars.update(tasks[url], completed=done, total=total)
+        def report(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what.rsplit("/", 1)[-1], total=total)
+            bars.update(tasks[what], completed=done, total=total)
 
-        yield progress
+        yield report
 
 
 @contextmanager
@@ -75,16 +73,10 @@ def detection_progress(where: Console, shown: Callable[[str], str]) -> Iterator[
 
     What is called with `pateval.runner.DetectionProgress` writes lines as ``shown`` has them.
     """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as rich
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = rich.TextColumn("{task.description}"), rich.BarColumn(), rich.MofNCompleteColumn()
+    times = rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
     said_at, is_terminal = time.monotonic(), where.is_terminal
 
     def say(text: str) -> None:
@@ -92,15 +84,13 @@ def detection_progress(where: Console, shown: Callable[[str], str]) -> Iterator[
         where.print(shown(text), markup=False)
         said_at = time.monotonic()
 
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=where, transient=True, disable=not is_terminal
-    ) as bar:
+    with rich.Progress(*columns, *times, console=where, transient=True, disable=not is_terminal) as bar:
         task = bar.add_task("detect", total=None)
 
         def show(progress: Any) -> None:
             seed = "" if progress.run is None else f" (seed {progress.run})"
             who = f"{progress.detector} on {progress.series}{seed}"
-            left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
+            left = "" if progress.seconds_left is None else f", about {_in_words(progress.seconds_left)} left"
             is_training = progress.state == "training"
             note = f": {progress.message}{left}" if is_training else ""
             bar.update(task, completed=progress.done, total=progress.total, description=visible(f"{who}{note}"))
@@ -116,14 +106,7 @@ def detection_progress(where: Console, shown: Callable[[str], str]) -> Iterator[
         yield show
 
 
-def duration(seconds: float) -> str:
-    """Put a number of seconds into words.
-
-    Examples
-    --------
-    >>> duration(7.4), duration(150), duration(7300)
-    ('7 s', '2.5 min', '2.0 h')
-    """
+def _in_words(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

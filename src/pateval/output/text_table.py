@@ -18,9 +18,7 @@ from pateval.output.harmless import csv_cell, latex_text, markdown_text, visible
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 # What every terminal has; tables for people fit it unless all of them is asked for.
 TERMINAL_WIDTH = 80
-_LONGEST_NAME = (
-    40  # characters of the first column where the width is limited; a middle part is left out of longer ones
-)
+_LONGEST_NAME = 40  # characters of the first column where the width is limited; longer ones lose their middle
 _SHORT_WORD = 9  # characters; such names of columns, pate_ap for example, are never broken
 _MOST_HEADER_LINES = 4  # of the name of a column, where there is room for that
 
@@ -37,32 +35,7 @@ def render(
 
     In text, Markdown and LaTeX, floats have four decimals (none from a thousand on), and NaN is a dash; columns of
     numbers stand to the right. JSON and CSV carry full precision, with null and an empty cell for NaN. LaTeX is a
-    ``tabular`` with the rules of the package booktabs.
-
-    Parameters
-    ----------
-    columns, rows : sequence of str, iterable of sequences
-        The header, and one cell per column: numbers, strings, booleans or None.
-    style : str
-        ``table``, ``json``, ``csv``, ``markdown`` or ``latex``.
-    width : int, optional
-        Characters a line of ``table`` may have; see `fitted`. The other formats are whole always.
-
-    Examples
-    --------
-    >>> print(render(["detector", "pate"], [["a", 0.25], ["b", float("nan")]]))
-    detector    pate
-    ----------------
-    a         0.2500
-    b              -
-    >>> print(render(["detector", "pate"], [["a", 0.25]], "markdown"))
-    | detector | pate |
-    | --- | ---: |
-    | a | 0.2500 |
-    >>> print(render(["detector", "pate"], [["b", float("nan")]], "json"))
-    [
-      {"detector": "b", "pate": null}
-    ]
+    ``tabular`` with the rules of the package booktabs. Only ``table`` can be too wide: see `fitted`.
     """
     if style not in FORMATS:
         raise ValueError(f"a table is rendered as one of {', '.join(map(repr, FORMATS))}; got {style!r}")
@@ -75,10 +48,7 @@ def render(
 def beside_names(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], style: str = "table", *, width: int | None = None
 ) -> str:
-    """Return a table for people whose first column is names, and stands to the left, and whose others are figures.
-
-    The parameters are those of `render`; the format is ``table``, ``markdown`` or ``latex``.
-    """
+    """Return a table for people whose first column is names, and stands to the left, and whose others are figures."""
     return _drawn(columns, rows, [place > 0 for place in range(len(columns))], style, width)
 
 
@@ -105,10 +75,6 @@ def aligned(
 
     Examples
     --------
-    >>> print(aligned(["name", "value"], [["a", "0.5"]], [False, True]))
-    name  value
-    -----------
-    a       0.5
     >>> print(aligned(["name", "point_f1 (oracle)"], [["a", "0.5"]], [False, True], width=20))
           point_f1
     name  (oracle)
@@ -156,46 +122,33 @@ def fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: 
     pate      0.50
     """
     names, rows = _visible(columns, rows)
-    longest = min(_LONGEST_NAME, max(width // 2, max(map(len, _words(names[0])), default=0)))
+    longest = min(_LONGEST_NAME, max(width // 2, _longest_word(names[0])))
     first = [cut_in_the_middle(row[0], longest) for row in rows]
-    room = width - 2 - max(map(len, (*_words(names[0]), *first)), default=0)
+    room = width - 2 - max(map(len, (*_words(names[0]), *first)))
     cells = [
         [head, *(cut_in_the_middle(cell, room) for cell in row[1:])] for head, row in zip(first, rows, strict=True)
     ]
-    names[1:] = [
-        name if max(map(len, _words(name)), default=0) <= room else cut_in_the_middle(name, room) for name in names[1:]
-    ]
-    blocks: list[list[int]] = []
-    least = [
-        min(least_width, room) if place else least_width
-        for place, least_width in enumerate(_least_widths(names, cells))
-    ]
+    names[1:] = [name if _longest_word(name) <= room else cut_in_the_middle(name, room) for name in names[1:]]
+    least_first, *least = _least_widths(names, cells)
+    least = [least_first, *(min(column, room) for column in least)]
+    blocks = [[0]]  # the columns of each table, by their places
     for place in range(1, len(names)):
-        if blocks and _total([least[column] for column in (0, *blocks[-1], place)]) <= width:
-            blocks[-1].append(place)
-        else:
-            blocks.append([place])
+        if len(blocks[-1]) > 1 and _total([least[column] for column in (*blocks[-1], place)]) > width:
+            blocks.append([0])
+        blocks[-1].append(place)
     return "\n\n".join(
         aligned(
-            [names[place] for place in chosen],
-            [[row[place] for place in chosen] for row in cells],
-            [to_the_right[place] for place in chosen],
+            [names[place] for place in block],
+            [[row[place] for place in block] for row in cells],
+            [to_the_right[place] for place in block],
             width=width,
         )
-        for chosen in ([0, *block] for block in blocks or [[]])
+        for block in blocks
     )
 
 
 def how_many_fit(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
-    """Count the columns, from the left, that one table of that width has room for, with broken names.
-
-    Examples
-    --------
-    >>> how_many_fit(["detector", "pate", "point_f1 (oracle)"], [["a", "0.5000", "0.2000"]], 26)
-    3
-    >>> how_many_fit(["detector", "pate", "point_f1 (oracle)"], [["a", "0.5000", "0.2000"]], 25)
-    2
-    """
+    """Count the columns, from the left, that one table of that width has room for, with broken names."""
     least = _least_widths(*_visible(columns, rows))
     return next((count for count in range(len(columns), 1, -1) if _total(least[:count]) <= width), 1)
 
@@ -248,7 +201,7 @@ def _least_widths(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list
 
 def _narrowest(name: str) -> int:
     """Least width of the name of a column that has not too many lines."""
-    room = max(map(len, _words(name)))
+    room = _longest_word(name)
     while len(_broken(name, room)) > _MOST_HEADER_LINES:
         room += 1
     return room
@@ -264,6 +217,10 @@ def _words(name: str) -> list[str]:
     return [
         word for part in parts for word in (re.findall(r"[^_]*_|[^_]+", part) if len(part) > _SHORT_WORD else [part])
     ]
+
+
+def _longest_word(name: str) -> int:
+    return max(map(len, _words(name)))
 
 
 def _broken(name: str, room: int) -> list[str]:
@@ -283,19 +240,7 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right
 
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> str:
-    r"""Return cells that are text already as a LaTeX ``tabular`` in the manner of booktabs; see `aligned`.
-
-    Examples
-    --------
-    >>> print(latex(["metric", "value"], [["pate_ap", "0.5"]], [False, True]))
-    \begin{tabular}{lr}
-    \toprule
-    metric & value \\
-    \midrule
-    pate\_ap & 0.5 \\
-    \bottomrule
-    \end{tabular}
-    """
+    """Return cells that are text already as a LaTeX ``tabular`` in the manner of booktabs; see `aligned`."""
 
     def line(row: Sequence[str]) -> str:
         return " & ".join(map(latex_text, row)) + r" \\"
@@ -306,13 +251,7 @@ def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], to_the_right: S
 
 
 def cell_text(cell: Any, decimals: int = 4) -> str:
-    """Return one cell as people read it.
-
-    Examples
-    --------
-    >>> cell_text(0.25), cell_text(float("nan")), cell_text(12345.6), cell_text(True), cell_text(None)
-    ('0.2500', '-', '12,346', 'yes', '-')
-    """
+    """Return one cell as people read it."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "-"
     if isinstance(cell, float):
@@ -327,13 +266,7 @@ def plain(value: dict[str, Any]) -> dict[str, Any]: ...
 @overload
 def plain(value: Any) -> Any: ...
 def plain(value: Any) -> Any:
-    """Return a value that JSON can carry: NaN is None, infinity and paths text, numbers and arrays Python's.
-
-    Examples
-    --------
-    >>> plain({"mean": float("nan"), "limits": (0.5, float("inf"))})
-    {'mean': None, 'limits': [0.5, 'inf']}
-    """
+    """Return a value that JSON can carry: NaN is None, infinity and paths text, numbers and arrays Python's."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
