@@ -1,7 +1,8 @@
-"""``pateval alarms``: alarms held against incidents, and thresholds for a budget of false alarms."""
+"""``pateval alarms`` and ``gate``: alarms held against incidents, and whether a change may go in."""
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pateval.cli import options
-from pateval.cli.options import FILE, Files, Given, length_option, option
+from pateval.cli.options import FILE, Files, Given, chosen, length_option, option
 from pateval.cli.output import Output, refuse_target, result_options, tell, tell_all
+from pateval.output.harmless import visible
+from pateval.output.text_table import render
 
 if TYPE_CHECKING:
     from pateval.alarms.frontier import AlarmFrontier
     from pateval.alarms.judgement import AlarmTable
 
-_POLICY = ("early", "delay", "merge", "cooldown")
-_COLUMNS = ("label", "series", "detector", "time", "time_unit", "time_zone", "sort")
-_TABLES = ("stop", "series", "detector", "kind", "time_unit", "time_zone")
+    Sliders = list[tuple[AlarmFrontier, float]]  # the frontier of each detector, with a threshold
 
 
 @options.command(
@@ -56,15 +57,8 @@ _TABLES = ("stop", "series", "detector", "kind", "time_unit", "time_zone")
 @option("--report=PAGE", "Also write a page.", type=FILE)
 @option("--figure=FILE", "Scores: also draw the frontier.", type=FILE)
 @result_options
-def command(
-    files: Files,
-    incidents: str | None,
-    first: str | None,
-    last: str | None,
-    period: str | None,
-    report: Path | None,
-    result: Output,
-    **settings: Any,
+def alarms(
+    files: Files, incidents: str | None, report: Path | None, figure: Path | None, result: Output, **settings: Any
 ) -> None:
     """Hold alarms against incidents: what was found and missed, how soon, and at how many false alarms.
 
@@ -74,22 +68,45 @@ def command(
     """
     if report is not None:
         refuse_target("--report", report, (files, incidents))
-    settings["period"] = _observed(first, last, period)
-    sliders: list[tuple[AlarmFrontier, float]] = []
+    settings["period"] = _observed(**chosen(settings, "first last period"))
+    sliders: Sliders = []
     if all(settings[name] is None for name in ("budget", "threshold", "score")):
         table = _of_lists(files, incidents, settings)
         result.emit(table.rendered)
     else:
-        sliders, table = _of_scores(files, incidents, settings)
+        sliders, table = _of_scores(files, incidents, settings, needs_frontier=figure is not None)
         asked = settings["budget"] is not None or settings["threshold"] is not None
         result.emit(lambda style, width: _rendered([frontier for frontier, _ in sliders], table, asked, style, width))
-    if settings["figure"] is not None:
-        _draw(sliders, settings["figure"])
+    if figure is not None:
+        if len(sliders) != 1:
+            raise click.UsageError("--figure draws the frontier of one column of scores; name it with --score")
+        from pateval import plots
+
+        plots.save(plots.frontier(sliders[0][0]), figure)
+        tell(f"wrote {figure}")
     if report is not None:
         from pateval.alarms.page import write_page
 
         write_page(table, report, sliders=sliders)
         tell(f"wrote {report}")
+
+
+def _observed(first: str | None, last: str | None, period: str | None) -> object:
+    """The observed time, as it is given."""
+    if period is not None and (first is not None or last is not None):
+        raise click.UsageError("say when things were observed with --period, or with --from and --to, not with both")
+    if first is None and last is None:
+        return period
+    if first is None or last is None:
+        raise click.UsageError("--from and --to go together")
+    return [(_time(first), _time(last))]
+
+
+def _time(text: str) -> int | float | str:
+    try:
+        return float(text) if not text.isdecimal() else int(text)
+    except ValueError:
+        return text
 
 
 def _of_lists(files: Files, incidents: str | None, settings: Given) -> AlarmTable:
@@ -104,15 +121,16 @@ def _of_lists(files: Files, incidents: str | None, settings: Given) -> AlarmTabl
             )
     if incidents is None:
         raise click.UsageError("name the incidents with --incidents FILE")
-    given = {name: settings[name] for name in ("period", "ignore", "by", *_TABLES, *_POLICY, "within")}
-    table = judge_alarm_files(list(files), incidents, start=settings["time"], **given)
+    reading = chosen(settings, "stop series detector kind time_unit time_zone period ignore")
+    judging = chosen(settings, "early delay merge cooldown within by")
+    table = judge_alarm_files(list(files), incidents, start=settings["time"], **reading, **judging)
     tell_all(table.notes)
     return table
 
 
 def _of_scores(
-    files: Files, incidents: str | None, settings: Given
-) -> tuple[list[tuple[AlarmFrontier, float]], AlarmTable]:
+    files: Files, incidents: str | None, settings: Given, *, needs_frontier: bool
+) -> tuple[Sliders, AlarmTable]:
     """The frontier of each detector with the threshold that is given or that its first budget chose; and its alarms."""
     from pateval.alarms.frontier import AlarmFrontier, frontier_of
     from pateval.alarms.judgement import AlarmTable
@@ -120,25 +138,20 @@ def _of_scores(
     from pateval.alarms.scored import read_scored_steps
     from pateval.io import Reading
 
-    ignore = settings["ignore"]
-    is_file = ignore is not None and Path(ignore).exists()
-    columns = {name: settings[name] for name in _COLUMNS}
-    reading = Reading(score=options.score_columns(settings["score"]), ignore=None if is_file else ignore, **columns)
-    steps, notes = read_scored_steps(
-        files,
-        incidents,
-        reading,
-        Policy(**{name: settings[name] for name in _POLICY}),
-        ignore=ignore if is_file else None,
-        **{name: settings[name] for name in ("period", "stop", "kind", "max_gap", "missing")},
-    )
+    columns = chosen(settings, "label series detector time time_unit time_zone sort ignore")
+    periods = chosen(settings, "period stop kind max_gap missing")
+    if settings["ignore"] is not None and Path(settings["ignore"]).exists():
+        periods["ignore"] = columns.pop("ignore")
+    reading = Reading(score=options.score_columns(settings["score"]), **columns)
+    policy = Policy(**chosen(settings, "early delay merge cooldown"))
+    detectors, notes = read_scored_steps(files, incidents, reading, policy, **periods)
     tell_all(notes)
     budgets, threshold = options.split(settings["budget"]) or [], settings["threshold"]
     # At a threshold that is given nothing is looked for: with a cooldown that could take hours.
-    is_judged_only = threshold is not None and not budgets and settings["figure"] is None
+    is_judged_only = threshold is not None and not budgets and not needs_frontier
     sliders, judgements = [], []
-    for scored in steps:
-        frontier = AlarmFrontier((), {}, scored) if is_judged_only else frontier_of(scored, budgets)
+    for steps in detectors:
+        frontier = AlarmFrontier((), {}, steps) if is_judged_only else frontier_of(steps, budgets)
         # Above all scores nothing is flagged: that is what is left where no threshold keeps a budget.
         levels = frontier.thresholds.values() if budgets else [row.threshold for row in frontier.rows]
         level = next((level for level in (threshold, *levels) if level is not None), math.inf)
@@ -147,22 +160,8 @@ def _of_scores(
     return sliders, AlarmTable(tuple(judgements), settings["by"])
 
 
-def _draw(sliders: list[tuple[AlarmFrontier, float]], figure: Path) -> None:
-    if len(sliders) != 1:
-        raise click.UsageError("--figure draws the frontier of one column of scores; name it with --score")
-    from pateval import plots
-
-    plots.save(plots.frontier(sliders[0][0]), figure)
-    tell(f"wrote {figure}")
-
-
 def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, style: str, width: int | None) -> str:
     """The frontiers, if they were looked for, and the alarms at the thresholds that were asked for."""
-    import json
-
-    from pateval.output.harmless import visible
-    from pateval.output.text_table import render
-
     shown = [frontier for frontier in frontiers if frontier.rows or frontier.thresholds or not asked]
     if style == "json":
         content = {"frontiers": [frontier.to_dict() for frontier in frontiers], **table.to_dict()}
@@ -170,7 +169,7 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, st
     if style == "table":
         blocks = [frontier.text(width) for frontier in shown]
         if len(shown) > 1:
-            blocks = [f"{visible(one.steps.name)}\n{text}" for one, text in zip(shown, blocks, strict=True)]
+            blocks = [f"{visible(frontier.steps.name)}\n{text}" for frontier, text in zip(shown, blocks, strict=True)]
         return "\n\n".join([*blocks, *([table.text(width)] if asked else [])])
     if not shown:
         return table.rendered(style)
@@ -182,23 +181,86 @@ def _rendered(frontiers: list[AlarmFrontier], table: AlarmTable, asked: bool, st
     return render(["detector", *columns], rows, style)
 
 
-def _observed(first: str | None, last: str | None, period: str | None) -> object:
-    """The observed time, as it is given."""
-    if period is not None:
-        if first is not None or last is not None:
-            raise click.UsageError(
-                "say when things were observed with --period, or with --from and --to, not with both"
-            )
-        return period
-    if first is None and last is None:
-        return None
-    if first is None or last is None:
-        raise click.UsageError("--from and --to go together")
-    return [(_time(first), _time(last))]
+@options.command(
+    "gate",
+    "pateval gate main.parquet branch.parquet --margin 0.01",
+    "pateval gate main-board/ branch-board/ --detector mine --ledger ledger.jsonl",
+    "pateval gate old.csv new.csv --incidents incidents.csv --require better",
+)
+@click.argument("base")
+@click.argument("new")
+@option("--metric=ID", "What to compare scores and boards by.", default="pate_ap")
+@option("--margin=X", "How much worse it may be.", type=click.FloatRange(min=0), default=0.01)
+@option("--alpha=X", "Level of the test.", type=click.FloatRange(0, 0.5, min_open=True), default=0.05)
+@option("--require", "What must be shown.", type=click.Choice(["not-worse", "better"]), default="not-worse")
+@option("--ledger=FILE", "Keep every look; alpha is shared out.", type=click.Path(dir_okay=False))
+@option("--score=COLUMN", "Column of scores, where a file has several.")
+@options.label
+@options.time
+@options.time_unit
+@options.time_zone
+@options.series
+@option("--detector=NAME", "The detector of a board that holds several.")
+@options.buffers_on_clock
+@options.threshold
+@option("--incidents=FILE", "BASE and NEW are lists of alarms; these are the incidents.")
+@option("--period=FILE", "Alarms: what was observed.")
+@option("--ignore=FILE|COLUMN", "Alarms: periods to leave out, or a column of 0/1 that marks rows to leave out.")
+@length_option("--merge", "Alarms: join those at most this far apart.")
+@length_option("--cooldown", "Alarms: suppress those sooner than this after the last one.")
+@option(
+    "--margin-missed=SHARE",
+    "Alarms: share of the incidents that NEW may miss beyond BASE.",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+)
+@option(
+    "--margin-false=SHARE",
+    "Alarms: how many more false ones NEW may have, as a share of those of BASE.",
+    type=click.FloatRange(min=0),
+    default=0.25,
+)
+@result_options
+def gate(base: str, new: str, ledger: str | None, incidents: str | None, result: Output, **settings: Any) -> int:
+    """Exit 0 if NEW is shown to be no worse than BASE by more than the margin, 1 if not, 2 for bad input.
+
+    BASE and NEW are score files, leaderboard folders, or with --incidents lists of alarms. Too little evidence is no
+    pass. With --ledger the k-th look gets 6/(pi k)^2 of alpha, so that trying a hundred variants does not pass by luck.
+    """
+    from pateval.alarms.gate import Ledger, board_pairs, decide, digest, file_pairs, list_evidence, metric_evidence
+    from pateval.evaluation.measures import Measures
+    from pateval.io import Reading
+
+    kept = None if ledger is None else Ledger.open(ledger)
+    alpha = settings["alpha"]
+    level = alpha if kept is None else kept.level(alpha)
+    for path in (base, new):
+        if not Path(path).exists():
+            raise click.UsageError(f"{path}: there is no such file or folder")
+    if incidents is not None:
+        how = chosen(settings, "merge cooldown period ignore series time_unit time_zone margin_missed margin_false")
+        how |= {name: _single(settings[name], name) for name in ("early", "delay")}
+        evidence = list_evidence(base, new, incidents, start=settings["time"], **how)
+    else:
+        if Path(base).is_dir() and Path(new).is_dir():
+            pairs = board_pairs(base, new, settings["metric"], settings["detector"])
+        else:
+            reading = Reading(**chosen(settings, "score label time series time_unit time_zone"))
+            lengths = chosen(settings, "early delay threshold")
+            measures = Measures.of(metrics=[settings["metric"]], chance=0, **lengths)
+            pairs = file_pairs(base, new, reading, measures, tell_all)
+        evidence = metric_evidence(pairs, margin=settings["margin"], alpha=level)
+    decided = decide(evidence, settings["require"], alpha, kept)
+    if kept is not None:
+        kept.write(decided, digest(base), digest(new))
+    result.emit(decided.rendered)
+    return 0 if decided.passed else 1
 
 
-def _time(text: str) -> Any:
-    try:
-        return int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        return text
+def _single(lengths: tuple[Any, ...], name: str) -> Any:
+    """One length for alarms; the sets that are the default of metrics mean none."""
+    if not options.was_given(name):
+        return 0
+    if len(lengths) != 1:
+        raise click.UsageError(f"--{name} must be one length for alarms")
+    return lengths[0]

@@ -1,9 +1,12 @@
-"""``pateval leaderboard``, ``verify`` and ``report``: a leaderboard is made, checked and shown."""
+"""Leaderboards: made, checked, shown (``leaderboard``, ``verify``, ``report``), put together and kept (``board``)."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +14,10 @@ import click
 
 from pateval.cli import options, output
 from pateval.cli.options import FOLDER, Files, Given, option
-from pateval.cli.output import say, tell, tell_all
+from pateval.cli.output import Output, say, tell, tell_all
 from pateval.output.text_table import TERMINAL_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from pateval.leaderboards import Leaderboard
 
 # Options that a leaderboard has been computed with, and that hold for what is added to it.
@@ -68,8 +69,7 @@ _OF_FILES = ("early", "delay", "window", "threshold", "max_gap", "missing", "see
 @options.doubt
 @option("--report=FILE|DIR/", "Write the report, an HTML page, here (see `pateval report`).")
 @output.overwrite
-@output.format_option
-@output.wide_option
+@output.shown_options
 @options.display
 def leaderboard(
     files: Files,
@@ -78,14 +78,10 @@ def leaderboard(
     folder: Path | None,
     columns: Given,
     parameters: Given,
-    rank_by: str | None,
-    control: str | None,
     by: str | None,
-    cache: Path | None,
     report: str | None,
     overwrite: bool,
-    style: str,
-    wide: bool,
+    result: Output,
     names: dict[str, str],
     **work: Any,
 ) -> None:
@@ -105,7 +101,7 @@ def leaderboard(
 
     if not results and not files:
         raise click.UsageError("name files of scores, or one table of values with --from-results")
-    if by is not None and style in ("csv", "latex"):
+    if by is not None and result.style in ("csv", "latex"):
         raise click.UsageError("--kinds is printed as a table, in Markdown or in JSON; choose one with --format")
     if report is not None:
         _refuse_page(report, overwrite, option="--report")
@@ -121,33 +117,30 @@ def leaderboard(
     if folder is not None:
         if folder != base and not overwrite and (held := other_content(folder, expand(inputs))):
             raise click.UsageError(f"-o {folder}: the folder holds {held}")
-        cache = folder / "cache" if cache is None else cache
-    work |= {"cache": cache}
+        work["cache"] = work["cache"] or folder / "cache"
     try:
-        if not tables:
-            work |= {"output": folder, "overwrite": overwrite, "rank_by": rank_by, "control": control}
-            board = _computed(files, columns, parameters, base=base, **work)
+        if tables:
+            board = _from_results(tables, files, columns, parameters, **work)
         else:
-            mine = [_computed_as(tables[0], files, columns, parameters, **work)] if files else []
-            read_as = dict.fromkeys(columns) if files else columns
-            board = _from_results(tables, read_as, None if files else parameters["metrics"], rank_by, mine)
-            board = board if control is None else board.against(control)
+            board = _computed(files, columns, parameters, base=base, output=folder, overwrite=overwrite, **work)
     except KeyboardInterrupt:
-        if cache is not None:
-            tell(f"stopped; the same command goes on from what is in {cache}")
+        if work["cache"] is not None:
+            tell(f"stopped; the same command goes on from what is in {work['cache']}")
         raise
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
-    # Printed before the files are written: a disk that is full takes no answer away.
-    width = None if wide else TERMINAL_WIDTH
-    kinds = None if by is None else board.by_kind(by)
-    if kinds is not None and style == "json":
-        import json
 
-        say(json.dumps(board.to_dict() | {"kinds": kinds.to_dict()}, indent=1, ensure_ascii=False), style)
-    else:
-        say(board.to_latex(names=names) if style == "latex" else board.rendered(style, width), style)
-        say(f"\n{kinds.rendered(style, width)}", style) if kinds is not None else None
+    def text(style: str, width: int | None) -> str:
+        if style == "latex":
+            return board.to_latex(names=names)
+        if by is None:
+            return board.rendered(style, width)
+        kinds = board.by_kind(by)
+        if style == "json":
+            return json.dumps(board.to_dict() | {"kinds": kinds.to_dict()}, indent=1, ensure_ascii=False)
+        return f"{board.rendered(style, width)}\n\n{kinds.rendered(style, width)}"
+
+    result.emit(text)  # before the files are written: a disk that is full takes no answer away
     if folder is not None:
         board.save(folder, overwrite=overwrite or folder == base)
     if report is not None:
@@ -165,6 +158,10 @@ def _computed(
     dask: str | None = None,
     workers: int | None,
     base: Path | None = None,
+    rank_by: str | None = None,
+    cache: Path | None = None,
+    event_draws: int | None = None,
+    doubt: int | str | None = None,
     **others: Any,
 ) -> Leaderboard:
     from pateval.evaluation.measures import Measures
@@ -173,22 +170,20 @@ def _computed(
     from pateval.leaderboards.run import make_board
     from pateval.leaderboards.tasks import Settings
 
-    chosen = {name: others.pop(name, None) for name in ("cache", "event_draws", "doubt")}
-    reading = Reading(**columns)
+    reading, metrics = Reading(**columns), parameters["metrics"]
     with place_of_work(dask, workers) as place:
         others |= place | {"progress": True, "tell": tell}
         if base is not None:
-            del others["rank_by"]
-            board = grow(base, files, reading, metrics=parameters["metrics"], cache=chosen["cache"], **others)
+            board = grow(base, files, reading, metrics=metrics, cache=cache, **others)
         else:
-            is_named = options.names_metrics(parameters["metrics"])
-            settings = Settings.of(Measures.of(**parameters), is_named=is_named, **chosen)
-            board = make_board(files, reading, settings, **others)
+            how: Given = {"cache": cache, "event_draws": event_draws, "doubt": doubt}
+            settings = Settings.of(Measures.of(**parameters), is_named=options.names_metrics(metrics), **how)
+            board = make_board(files, reading, settings, rank_by=rank_by, **others)
     tell_all((*board.failures, *board.warnings))
     return board
 
 
-def _refuse_options(why: str, names: Sequence[str]) -> None:
+def _refuse_options(why: str, names: Collection[str]) -> None:
     """Refuse options that would do nothing, or compute what is added otherwise than what is there."""
     for parameter in click.get_current_context().command.params:
         if parameter.name in names and options.was_given(str(parameter.name)):
@@ -230,27 +225,34 @@ def _published(table: str) -> str:
 
 
 def _from_results(
-    tables: list[str],
+    tables: Sequence[str],
+    files: Files,
     columns: Given,
-    metrics: list[str] | None,
+    parameters: Given,
+    *,
     rank_by: str | None,
-    beside: Sequence[Leaderboard] = (),
+    control: str | None,
+    **work: Any,
 ) -> Leaderboard:
-    """Read tables of values, set the others and more boards beside the first, and say what was guessed."""
+    """Read tables of values, set the others and the detectors of files beside the first, and say what was guessed."""
     from pateval.leaderboards.given_results import leaderboard_from_results
 
+    metrics, beside = parameters["metrics"], []
+    if files:
+        metrics = metrics or list(leaderboard_from_results(tables[0]).metrics)
+        # Chance, events and labels in doubt are beyond what can be set beside given values.
+        work |= {"event_draws": 0, "doubt": None, "one_liners": False}
+        beside = [_computed(files, columns, {**parameters, "metrics": metrics, "chance": 0}, **work)]
+        columns, metrics = dict.fromkeys(columns), None
     if metrics is not None and len(metrics) > 1:
         raise click.UsageError("--from-results: several metrics need a metric column in the table; name one at most")
-    score = columns["score"]
-    is_long = columns["detector"] is not None
+    score, is_long = columns["score"], columns["detector"] is not None
     metric = metrics[0] if metrics else None
-    chosen = {
-        "series": columns["series"],
-        "detector": columns["detector"],
-        "value": score if is_long and isinstance(score, str) else None,
-        "detectors": None if is_long or score is None else [score] if isinstance(score, str) else score,
-    }
-
+    chosen = options.chosen(columns, "series detector")
+    if is_long:
+        chosen["value"] = score if isinstance(score, str) else None
+    else:
+        chosen["detectors"] = [score] if isinstance(score, str) else score
     # A folder beside a table names its metrics itself.
     others = [
         leaderboard_from_results(table, metric=None if Path(table).is_dir() else metric, **chosen)
@@ -259,17 +261,7 @@ def _from_results(
     board = leaderboard_from_results(tables[0], metric=metric, **chosen, rank_by=rank_by, beside=[*others, *beside])
     told = {line for other in beside for line in other.notes}
     tell_all((*(line for line in board.notes if line not in told), *board.warnings))
-    return board
-
-
-def _computed_as(table: str, files: Files, columns: Given, parameters: Given, **work: Any) -> Leaderboard:
-    """Evaluate the detectors of files under the metrics of a table of values, to be set beside it."""
-    from pateval.leaderboards.given_results import leaderboard_from_results
-
-    metrics = parameters["metrics"] or list(leaderboard_from_results(table).metrics)
-    # Chance, events and labels in doubt are beyond what can be set beside given values.
-    work |= {"event_draws": 0, "doubt": None, "one_liners": False}
-    return _computed(files, columns, {**parameters, "metrics": metrics, "chance": 0}, **work)
+    return board if control is None else board.against(control)
 
 
 @options.command("verify")
@@ -289,9 +281,9 @@ def verify(folder: Path, style: str, **choice: Any) -> None:
     """
     from pateval.leaderboards.verification import verify
 
-    found = verify(folder, progress=True, **choice)
-    say(found.to_json() if style == "json" else repr(found), style)
-    if not found.agrees:
+    verification = verify(folder, progress=True, **choice)
+    say(verification.to_json() if style == "json" else repr(verification), style)
+    if not verification.agrees:
         raise click.exceptions.Exit(1)
 
 
@@ -338,7 +330,7 @@ def report(
     """
     from pateval.io import expand, open_table
     from pateval.io.content import STANDARD_INPUT
-    from pateval.report import report_of_board, report_of_folder
+    from pateval.report import report_of_folder
 
     is_board = len(files) == 1 and (Path(files[0]) / "run.json").is_file()
     for file in () if is_board else expand(files):
@@ -346,11 +338,15 @@ def report(
             open_table(file)  # says what is wrong with it, before anything is said about the page
     _refuse_page(path, overwrite)
     if is_board:
-        _refuse_what_is_computed()
+        about_the_page = {"files", "path", "overwrite", "budget", "title", "control", "by"}
+        _refuse_options(
+            "is for score files; the numbers of a leaderboard's folder are computed already",
+            click.get_current_context().params.keys() - about_the_page,
+        )
         written = report_of_folder(files[0], path, budget=budget, title=title, control=control, by=by)
     else:
         board = _computed(files, columns, parameters, control=control, **others)
-        written = report_of_board(board, path, budget=budget, title=title or _title_of(files), by=by)
+        written = board.to_report(path, budget=budget, title=title or _title_of(files), by=by)
     tell_all(f"left out to keep within {budget:g} MB: {name}" for name in written.left_out[:10])
     if len(written.left_out) > 10:
         tell(f"... and {len(written.left_out) - 10} more; -o DIR/ writes all of them")
@@ -363,16 +359,6 @@ def _title_of(files: Files) -> str:
     return Path(files[0]).stem if len(files) == 1 else "Leaderboard"
 
 
-def _refuse_what_is_computed() -> None:
-    """Refuse options that would change numbers which are computed already."""
-    about_the_page = {"files", "path", "overwrite", "budget", "title", "control", "by"}
-    for parameter in click.get_current_context().command.params:
-        if parameter.name not in about_the_page and options.was_given(str(parameter.name)):
-            raise click.UsageError(
-                f"{parameter.opts[0]} is for score files; the numbers of a leaderboard's folder are computed already"
-            )
-
-
 def _refuse_page(path: str, overwrite: bool, option: str = "-o") -> None:
     """Refuse a place that cannot or should not be written, before anything is computed."""
     is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
@@ -381,3 +367,108 @@ def _refuse_page(path: str, overwrite: bool, option: str = "-o") -> None:
         raise click.UsageError(f"{option} {path}: {page} is there already; --overwrite replaces it")
     if not is_folder and not page.parent.is_dir():
         raise click.UsageError(f"{option} {path}: there is no folder {page.parent}")
+
+
+_LABELS = option("--labels=FOLDER", "Labels in a folder of their own, a file for each series.", type=FOLDER)
+
+
+@click.group(name="board", invoke_without_command=True)
+@click.pass_context
+def board(context: click.Context) -> None:
+    """Put leaderboards together, and keep one that others add to."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@options.command("merge", "pateval board merge mine theirs -o both", of=board)
+@click.argument("first", type=FOLDER, metavar="A")
+@click.argument("second", type=FOLDER, metavar="B")
+@option("-o --output=DIR folder", "Write the leaderboard here.", type=FOLDER, required=True)
+@output.overwrite
+@output.format_option
+def merge(first: Path, second: Path, folder: Path, overwrite: bool, style: str) -> None:
+    """Put two leaderboards together, as if all their files had been evaluated at once.
+
+    They must have been computed with the same options, on the same labels where series are in both; what both have is
+    refused, or with --overwrite taken from B. The files of scores are not needed.
+    """
+    from pateval.leaderboards import Leaderboard
+    from pateval.leaderboards.board_files import other_content
+    from pateval.leaderboards.growth import merge
+
+    boards = [Leaderboard.load(path) for path in (first, second)]
+    inputs = [Path(path) for board in boards for path in board.run["inputs"]]
+    if not overwrite and (held := other_content(folder, inputs)):
+        raise click.UsageError(f"-o {folder}: the folder holds {held}")
+    board = merge(*boards, overwrite=overwrite, names=(first, second))
+    say(board.rendered(style, TERMINAL_WIDTH), style)
+    tell_all((*board.failures, *board.warnings))
+    board.save(folder, overwrite=overwrite)
+
+
+@options.command("check", "pateval board check entries/acme --against site/board", of=board)
+@click.argument("entry", type=FOLDER)
+@option("--against=BOARD", "Evaluate it as this board was, and say what does not go with it.", type=FOLDER)
+@_LABELS
+@option(
+    "--run-on=DATA data",
+    "Run the detector of an entry that says it is causal, and is code of others, on this data set or folder.",
+)
+def check(entry: Path, against: Path | None, labels: Path | None, data: str | None) -> None:
+    """Say in one sentence each what is wrong with an entry; the exit status is 1 where something is.
+
+    ENTRY is a folder with entry.toml and scores. Nothing is written.
+    """
+    from pateval.entries.entry import look_ahead, problems_of, read_entry
+    from pateval.entries.site import objections
+
+    problems = list(problems_of(entry))
+    if not problems and against is not None:
+        from pateval.leaderboards import Leaderboard
+
+        problems += objections(entry, Leaderboard.load(against), labels)
+    if not problems and data is not None:
+        from pateval.datasets import load
+
+        said = read_entry(entry)
+        if said.causal and said.detector:
+            problems += look_ahead(said, load(data))
+    for line in problems:
+        say(line)
+    if problems:
+        raise click.exceptions.Exit(1)
+    tell(f"{entry}: nothing is wrong with it")
+
+
+@options.command("build", "pateval board build entries -o site --metrics pate_ap,vus_pr", of=board)
+@click.argument("entries", type=FOLDER)
+@option("-o --output=SITE site", "Write the site here.", type=FOLDER, required=True)
+@_LABELS
+@option("--private=DIR", "Keep board and cache here, and not in SITE/board; needed with --labels.", type=FOLDER)
+@option("--day=YYYY-MM-DD", "That of the history's new line; today by default.", type=click.DateTime(["%Y-%m-%d"]))
+@options.measures(options.chance, options.seed)
+@options.one_liners
+@options.workers
+@options.dask
+def build(
+    entries: Path,
+    site: Path,
+    day: datetime | None,
+    parameters: Given,
+    workers: int | None,
+    dask: str | None,
+    **others: Any,
+) -> None:
+    """Evaluate all entries of a folder, and write board, report, history and a page for each entry.
+
+    What is known already comes from the cache, and a build that was killed goes on when it is started again. Where an
+    entry, or what was built before, has something wrong with it, nothing is written but the cache.
+    """
+    from pateval.entries import build
+
+    with place_of_work(dask, workers) as place:
+        built = build(entries, site, day=day and day.date(), progress=True, **others, **place, **parameters)
+    tell_all((*built.board.failures, *built.board.warnings))
+    news = built.news or {"entered": [], "left": [], "changed": []}
+    counts = (f"{len(news['entered'])} came", f"{len(news['left'])} left", f"{len(news['changed'])} means changed")
+    say(f"{site / 'index.html'}: {len(built.board.detectors)} entries; {', '.join(counts)}")

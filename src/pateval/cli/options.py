@@ -44,11 +44,6 @@ def together(*options: Decorator) -> Decorator:
     return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
 
 
-def examples(*lines: str) -> str:
-    """Return commands as the end of a command's help, one per line, where a terminal still shows them."""
-    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
-
-
 # Where the help lists an option, in the first place that names it; the group without names has all others.
 _GROUPS = {
     "Used most": "incidents label score series time metrics early delay threshold format output",
@@ -92,9 +87,13 @@ class GroupedCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-def command(name: str, *lines: str, epilog: str | None = None) -> Callable[[Command], click.Command]:
-    """Declare a command; ``lines`` are examples of how it is called, below its help."""
-    return click.command(name, cls=GroupedCommand, epilog=epilog or (examples(*lines) if lines else None))
+def command(
+    name: str, *lines: str, epilog: str | None = None, of: click.Group | None = None
+) -> Callable[[Command], click.Command]:
+    """Declare a command, of a group where it is part of one; ``lines`` are examples of how it is called."""
+    if lines:
+        epilog = "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+    return (of or click).command(name, cls=GroupedCommand, epilog=epilog)
 
 
 def was_given(name: str) -> bool:
@@ -369,6 +368,11 @@ def measures(*others: Decorator) -> Decorator:
         (_metrics, on_clock, _window, threshold, *others),
         lambda given: given | {"metrics": metric_names(given["metrics"])},
     )
+
+
+def chosen(given: Given, names: str) -> Given:
+    """Those options of a command that are named, with spaces between."""
+    return {name: given[name] for name in names.split()}
 
 
 def split(value: str | None) -> list[str] | None:

@@ -16,7 +16,7 @@ import click
 from pateval.cli.options import FILE, gathered, option, was_given
 from pateval.output.harmless import visible_json, visible_lines
 from pateval.output.progress import reporter
-from pateval.output.text_table import FORMATS, TERMINAL_WIDTH
+from pateval.output.text_table import FORMATS, TERMINAL_WIDTH, folded, hanging
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,8 +54,6 @@ def say(text: str, style: str = "table") -> None:
 
 def say_list(texts: Mapping[str, str]) -> None:
     """Write names and what there is to say of each to standard output."""
-    from pateval.output.text_table import hanging
-
     width = max(map(len, texts))
     for name, text in texts.items():
         say(hanging(f"{name:<{width}}  ", text))
@@ -95,16 +93,12 @@ def for_terminal(text: str) -> str:
     text = visible_lines(text)
     if not sys.stderr.isatty():
         return text
-    from pateval.output.text_table import folded
-
     width = _terminal_width()
     return "\n".join(folded(line, width, indent=_INDENT) for line in text.split("\n"))
 
 
 def _terminal_width() -> int:
     """Columns of the terminal that standard error is; standard output may be a file."""
-    from pateval.output.text_table import TERMINAL_WIDTH
-
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -129,7 +123,7 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 format_option = option("--format style", "How to print the result.", type=click.Choice(FORMATS), default="table")
-wide_option = option(
+_wide_option = option(
     "--wide", f"All columns of the table, and all of their text, beyond {TERMINAL_WIDTH} characters.", is_flag=True
 )
 _FILE = option(
@@ -174,8 +168,10 @@ def _output(given: dict[str, Any]) -> Output:
     return Output(style, given["wide"], out, own)
 
 
-result_options = gathered("result", (format_option, wide_option, _FILE, overwrite), _output)
+result_options = gathered("result", (format_option, _wide_option, _FILE, overwrite), _output)
 """Adds ``--format --wide -o --overwrite``; the command gets an `Output` as ``result``."""
+shown_options = gathered("result", (format_option, _wide_option), lambda given: Output(**given))
+"""The first two of them, where -o is a folder."""
 
 
 def refuse_target(option: str, target: Path, given: Iterable[Any] = ()) -> None:
