@@ -5,31 +5,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from pateval.cli import options
 from pateval.cli.options import Files, Given
 from pateval.cli.output import Output, progress_bar, result_options, tell_all
+from pateval.output.text_table import folded, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval.evaluation.buffers import EventSpacing
     from pateval.evaluation.files import ScoredFiles
     from pateval.evaluation.measures import Measures
-    from pateval.io import ScoredSeries
-    from pateval.validation.arrays import BoolArray, FloatArray
+    from pateval.io.plan import Plan
+    from pateval.io.series import LabelledSeries
+
+
+def plan_of(files: Sequence[str], columns: Given, needs_times: str = "") -> Plan:
+    """Plan how to read some files, and say on standard error how they were understood."""
+    from pateval.io import Reading
+    from pateval.io.plan import make_plan
+
+    plan = make_plan(files, Reading(**columns), needs_times=needs_times)
+    tell_all(plan.notes)
+    return plan
+
+
+def labels_of(files: Sequence[str], columns: Given, needs_times: str = "") -> LabelledSeries:
+    """Read the labels in some files, and say on standard error how they were understood."""
+    from pateval.io import Reading
+    from pateval.io.plan import read_labels
+
+    read = read_labels(files, Reading(**columns), needs_times)
+    tell_all(read.notes)
+    return read
 
 
 def read_scores(files: Sequence[str], columns: Given, measures: Measures) -> ScoredFiles:
-    """Read all detectors in some files, and say on standard error how the files were understood."""
+    """Read all detectors in some files, as `plan_of` does, and say where times have holes."""
     from pateval.evaluation.files import ScoredFiles
-    from pateval.io import Reading
-    from pateval.io.plan import make_plan
     from pateval.leaderboards.diagnostics import long_holes
 
-    plan = make_plan(files, Reading(**columns), needs_times=measures.needs_times)
-    tell_all(plan.notes)
-    read = ScoredFiles.read(plan, measures)
+    read = ScoredFiles.read(plan_of(files, columns, measures.needs_times), measures)
     tell_all(check.sentence for check in long_holes(read.labels().spacings.values(), measures))
     return read
 
@@ -58,13 +75,10 @@ def score(files: Files, columns: Given, parameters: Given, names: dict[str, str]
     from pateval.evaluation.files import ScoredFiles
     from pateval.evaluation.measures import Measures
     from pateval.evaluation.run import evaluate_detectors
-    from pateval.io import Reading
-    from pateval.io.plan import make_plan
 
     # What cannot be computed is refused before a file is opened; without metrics, whatever the labels will be.
     Measures.of(**parameters | {"metrics": parameters["metrics"] or "point_f1"})
-    plan = make_plan(files, Reading(**columns, allow_channels=True))
-    tell_all(plan.notes)
+    plan = plan_of(files, columns | {"allow_channels": True})
     measures = Measures.of(**parameters, channels=any(layout.channels for layout in plan.layouts))
     read = ScoredFiles.read(plan, measures)
     table = evaluate_detectors(read.detectors(), measures)
@@ -72,7 +86,8 @@ def score(files: Files, columns: Given, parameters: Given, names: dict[str, str]
     if result.style not in ("json", "csv"):
         tell_all(table.remarks())
     tell_all(_warnings(read, measures))
-    if any(value.failed for found in table.values() for values in found.by_series for value in values.values()):
+    series = [values for evaluation in table.values() for values in evaluation.by_series]
+    if any(value.failed for values in series for value in values.values()):
         raise click.exceptions.Exit(1)
 
 
@@ -158,7 +173,7 @@ def explain(
     only: str | None,
     only_series: str | None,
     steps: bool,
-    by: str | None,
+    by: Any,
     result: Output,
     **parameters: Any,
 ) -> None:
@@ -170,29 +185,25 @@ def explain(
 
     The score column is compared with --threshold; a column of 0/1 predictions is taken as it is with --threshold 1.
     """
-    import numpy as np
-
     from pateval.evaluation.explanation import explain_recording
     from pateval.evaluation.measures import Measures
     from pateval.io import TableError
-    from pateval.output.text_table import folded, render
 
     measures = Measures.of(metrics="pate_f1", pooled=True, **parameters)
     read = read_scores([file], columns, measures)
     read = read.only(None, None if only_series is None else [only_series])
-    titles = {(name, run): f"{name}, run {run}" if run else name for name, run in read.by_run()}
+    titles = {(item.detector, item.run): item.title for _, item, _ in read.parts}
     if only is not None and only not in titles.values():
         read = read.only([only])
-    found = {titles[names]: one for names, one in read.by_run().items() if only in (None, *names, titles[names])}
+    found = {key: one for key, one in read.by_run().items() if only in (None, *key, titles[key])}
     if len(found) > 1:
-        what = "runs" if any(job.run for job, _, _ in read.parts) else "detectors"
-        names = ", ".join(map(repr, found))
+        what = "runs" if any(run for _, run in found) else "detectors"
+        names = ", ".join(repr(titles[key]) for key in found)
         raise TableError(f"{file} holds {len(found)} {what} ({names}); choose one with --score or --only")
-    ((name, recording),) = found.items()
-    kinds: Any = by
+    ((key, recording),) = found.items()
+    name, kinds = titles[key], by
     if by == "class":
-        ((detector, run),) = (key for key, title in titles.items() if title == name)
-        own = [item for job, item, _ in read.parts if (job.detector, job.run) == (detector, run)]
+        own = [item for _, item, _ in read.parts if (item.detector, item.run) == key]
         kinds = np.concatenate([item.label_classes() for item in own])
     if not recording.labels.any():
         raise TableError(f"{file} holds no anomaly: nothing to explain")
@@ -229,10 +240,21 @@ def buffer(
     column of times, intervals and buffers are given as durations, too. Steps that --ignore names part events, and are
     not counted.
     """
-    from pateval.evaluation.buffers import BufferAdvice
+    from pateval.evaluation.buffers import BufferAdvice, EventSpacing
     from pateval.io import TableError
+    from pateval.io.units import read_jobs
 
-    advice = BufferAdvice(tuple(_spacings(files, columns, value)))
+    measured: list[tuple[Any, ...]]  # each series with its labels, and with its own values where a column is named
+    if value is None:
+        measured = [(item, item.checked_labels(), None) for item in labels_of(files, columns).items]
+    else:
+        measured = [(item, *item.checked()) for item in read_jobs(plan_of(files, columns | {"score": value}))]
+    advice = BufferAdvice(
+        tuple(
+            EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
+            for item, labels, values in measured
+        )
+    )
     in_time = next((length for length in (*early, *delay) if isinstance(length, str)), None)
     if in_time is not None and any(row.interval is None for row in advice.rows):
         raise TableError(
@@ -241,22 +263,3 @@ def buffer(
         )
     result.emit(advice.rendered)
     tell_all(advice.warnings(early, delay))
-
-
-def _spacings(files: Files, columns: Given, value: str | None) -> list[EventSpacing]:
-    """Measure the series in some files, with their own values where a column of them is named."""
-    from pateval.evaluation.buffers import EventSpacing
-    from pateval.io import Reading
-    from pateval.io.plan import make_plan, read_labels
-    from pateval.io.units import read_jobs
-
-    def measured(item: ScoredSeries, labels: BoolArray, values: FloatArray | None) -> EventSpacing:
-        return EventSpacing.of(item.series, labels, nanoseconds=item.nanoseconds, values=values, ignore=item.ignore)
-
-    if value is None:
-        read = read_labels(files, Reading(**columns))
-        tell_all(read.notes)
-        return [measured(item, item.checked_labels(), None) for item in read.items]
-    plan = make_plan(files, Reading(**columns, score=value))
-    tell_all(plan.notes)
-    return [measured(item, *item.checked()) for item in read_jobs(plan)]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from pateval.cli import options
+from pateval.cli.evaluate import labels_of, plan_of
 from pateval.cli.options import Files, Given, metric_names, option
 from pateval.cli.output import Output, progress_bar, result_options, tell, tell_all
 
 if TYPE_CHECKING:
     from pateval.auditing import ScoreAudit
-    from pateval.io import Reading
 
 
 @options.command("metrics")
@@ -100,50 +100,44 @@ def audit(
     early is told from too late, the PATE paper's claim, and all the fakes.
     """
     from pateval.auditing.advice import audit_text, questions_named
-    from pateval.io import NoScoresError, Reading
+    from pateval.io import NoScoresError
 
     questions_named(questions)
-    reading = Reading(**columns)
     if not labels_only:
         try:
-            found = _audit_scores(files, reading, parameters, seeds, workers)
+            audit = _audit_of_scores(files, columns, parameters, seeds, workers)
         except NoScoresError:
-            if questions is not None or reading.score or reading.detector:
+            if questions is not None or columns["score"] or columns["detector"]:
                 raise
         else:
-            result.emit(lambda style, width: audit_text(found, files, questions, style, width))
+            result.emit(lambda style, width: audit_text(audit, files, questions, style, width))
             return
-    _audit_labels(files, reading, parameters, seeds, result)
+    _audit_labels(files, columns, parameters, seeds, result)
 
 
-def _audit_scores(files: Files, reading: Reading, parameters: Given, seeds: int, workers: int | None) -> ScoreAudit:
+def _audit_of_scores(files: Files, columns: Given, parameters: Given, seeds: int, workers: int | None) -> ScoreAudit:
     from pateval.auditing.scored_run import audit_plan, audited_measures
-    from pateval.io.plan import make_plan
 
     measures = audited_measures(**parameters)
-    plan = make_plan(files, reading, needs_times=measures.needs_times)
-    tell_all(plan.notes)
+    plan = plan_of(files, columns, measures.needs_times)
     try:
-        found = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
+        audit = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
     except RuntimeError as error:
         raise click.ClickException(str(error)) from error
-    tell_all(found.notes[len(plan.notes) :])
-    return found
+    tell_all(audit.notes[len(plan.notes) :])
+    return audit
 
 
-def _audit_labels(files: Files, reading: Reading, parameters: Given, seeds: int, result: Output) -> None:
-    from pateval.auditing import audit as audit_labels
+def _audit_labels(files: Files, columns: Given, parameters: Given, seeds: int, result: Output) -> None:
+    from pateval.auditing import audit
     from pateval.evaluation.measures import Measures
-    from pateval.io.plan import read_labels
 
-    needs_times = Measures.of(**parameters).needs_times
-    read = read_labels(files, reading, needs_times)
-    tell_all(read.notes)
+    read = labels_of(files, columns, Measures.of(**parameters).needs_times)
     given = {name: value for name, value in parameters.items() if name not in ("threshold", "missing")}
     with progress_bar("detectors judged") as progress:
-        found = audit_labels(**given, **read.steps, seeds=seeds, progress=progress)
-    result.emit(found.rendered)
-    tell(found.summary())
+        judged = audit(**given, **read.steps, seeds=seeds, progress=progress)
+    result.emit(judged.rendered)
+    tell(judged.summary())
     if result.style not in ("json", "csv"):
-        for row in found.rows:
+        for row in judged.rows:
             tell_all(f"{row.label}: {reason}" for reason in dict.fromkeys(row.reasons.values()))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pateval import audit as audit_labels
 from pateval import plots
 from pateval.cli import options
-from pateval.cli.evaluate import read_scores
+from pateval.cli.evaluate import labels_of, read_scores
 from pateval.cli.options import Files, Given
 from pateval.cli.output import tell, tell_all
 from pateval.evaluation.explanation import explain_recording
@@ -22,7 +22,7 @@ from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample, with_predictions
 from pateval.io import Reading, ScoredSeries, TableError, open_table
-from pateval.io.plan import make_plan, read_labels
+from pateval.io.plan import make_plan
 from pateval.io.units import read_jobs
 from pateval.leaderboards import Leaderboard, leaderboard
 from pateval.output.explanation import Explanation
@@ -208,7 +208,8 @@ class Drawable:
 
 def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Drawable:
     """Put detectors side by side; they must lie on the same series with the same labels."""
-    found = {f"{name}, run {run}" if run else name: one for (name, run), one in read.by_run().items()}
+    titles = {(item.detector, item.run): item.title for _, item, _ in read.parts}
+    found = {titles[key]: recording for key, recording in read.by_run().items()}
     first, *others = found
     for other in others:
         for (_, part), (_, expected) in zip(found[other].series_parts(), found[first].series_parts(), strict=False):
@@ -220,31 +221,27 @@ def _side_by_side(read: ScoredFiles, request: Request, measures: Measures) -> Dr
         if found[other].starts.size != found[first].starts.size:
             raise TableError(f"detectors {first!r} and {other!r} are not on the same series; draw one with --only")
     recordings = dict(zip(found, leave_out_for_all(list(found.values())), strict=True))
-    recording = recordings[first]
-    if recording.missing == "ignore":
-        left_out, ignored = (
-            0 if mask is None else int(np.count_nonzero(mask)) for mask in (recording.is_left_out, recording.ignore)
-        )
-        if left_out > ignored:
-            of_all = f"{left_out - ignored:,} of {len(recording.labels):,} steps"
-            tell(f"{of_all} have no score: they are left out{'' if len(found) == 1 else ', for all detectors'}")
-    job, item, _ = read.parts[0]
-    of_first = [one for other, one, _ in read.parts if (other.detector, other.run) == (job.detector, job.run)]
-    values = None if request.value is None else _column(read, request.columns, item, request.value)
-    return Drawable(request, measures, recordings, values, _axis(of_first))
+    counts = recordings[first].counts
+    if without_score := counts.recorded - counts.ignored - counts.evaluated:
+        of_all = f"{without_score:,} of {counts.recorded:,} steps"
+        tell(f"{of_all} have no score: they are left out{'' if len(found) == 1 else ', for all detectors'}")
+    detector = read.parts[0][1].detector
+    items = [item for _, item, _ in read.parts if item.detector == detector]
+    values = None if request.value is None else _column(items, request.columns, request.value)
+    return Drawable(request, measures, recordings, values, _axis([item for item in items if item.title == first]))
 
 
-def _column(read: ScoredFiles, columns: Given, item: ScoredSeries, column: str) -> npt.NDArray[Any]:
-    """A further column of the first file, row by row like the scores of the first detector."""
-    known = open_table(item.where).kinds()
+def _column(items: Sequence[ScoredSeries], columns: Given, column: str) -> npt.NDArray[Any]:
+    """A further column of the first file, row by row like the scores of a detector."""
+    where = items[0].where
+    known = open_table(where).kinds()
     if column not in known:
-        raise TableError(f"{item.where}: there is no column {column!r}; its columns are {', '.join(known)}")
-    plan = make_plan([item.where], Reading(**columns | {"score": [column]}))
-    parts = {(one.series, one.run): one.scores for one in read_jobs(plan)}
+        raise TableError(f"{where}: there is no column {column!r}; its columns are {', '.join(known)}")
+    plan = make_plan([where], Reading(**columns | {"score": [column]}))
+    parts = {(item.series, item.run): item.scores for item in read_jobs(plan)}
     if len(parts) == 1:  # one series, which may have another name when it is read for this column
         return next(iter(parts.values()))
-    wanted = [(job.series, job.run) for job, one, _ in read.parts if one.detector == item.detector]
-    return np.concatenate([parts[names] for names in dict.fromkeys(wanted)])
+    return np.concatenate([parts[item.series, item.run] for item in items])
 
 
 def _axis(items: Sequence[ScoredSeries]) -> dict[str, Any]:
@@ -351,12 +348,10 @@ def ranks(request: Request) -> Any:
 def audit(request: Request) -> Any:
     """What worthless detectors get on the labels."""
     needs_times = Measures.of(**request.parameters | {"chance": 0}).needs_times
-    read = read_labels(request.files, Reading(**request.columns, labels_only=True), needs_times)
-    tell_all(read.notes)
-    given = {name: request.parameters[name] for name in ("metrics", "early", "delay", "window", "max_gap")}
-    found = audit_labels(**given, **read.steps)
-    tell(found.summary())
-    return plots.audit_chart(found)
+    read = labels_of(request.files, request.columns, needs_times)
+    judged = audit_labels(**options.chosen(request.parameters, "metrics early delay window max_gap"), **read.steps)
+    tell(judged.summary())
+    return plots.audit_chart(judged)
 
 
 def frontier(request: Request) -> Any:
@@ -368,12 +363,12 @@ def frontier(request: Request) -> Any:
     early, delay = request.buffers((0,))
     if len(early) != 1 or len(delay) != 1:
         raise TableError("a frontier has one --early and one --delay")
-    on_clock = {name: request.parameters[name] for name in ("max_gap", "missing")}
-    policy = Policy(early[0], delay[0])
-    steps, notes = read_scored_steps(request.files, None, Reading(**request.columns), policy, **on_clock)
+    reading, policy = Reading(**request.columns), Policy(early[0], delay[0])
+    on_clock = options.chosen(request.parameters, "max_gap missing")
+    detectors, notes = read_scored_steps(request.files, None, reading, policy, **on_clock)
     tell_all(notes)
     only = options.split(request.only)
-    wanted = [one for one in steps if only is None or one.name in only]
+    wanted = [steps for steps in detectors if only is None or steps.name in only]
     if len(wanted) != 1:
         raise TableError(f"a frontier is of one detector; {len(wanted)} are there: choose one with --only NAME")
     rule, _, budget = str(request.parameters["threshold"]).partition(":")
