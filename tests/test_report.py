@@ -1,7 +1,9 @@
 """The data of the report: packed without loss where it counts, equal to the tables, harmless under any name."""
 
+import base64
 import json
 import re
+import zlib
 from importlib import resources
 
 import numpy as np
@@ -15,7 +17,7 @@ import pateval as pv
 from pateval.demo import demo_board
 from pateval.io import TableError
 from pateval.report import report_of_folder
-from pateval.report.packing import MOST_LEVELS, pack, pack_clock, pack_numbers, pack_scores, pack_values, unpack
+from pateval.report.packing import MOST_LEVELS, pack, pack_clock, pack_numbers, pack_scores, pack_values
 from pateval.report.verdict import evidence_of, over_halves, verdict
 from pateval.report.write import join_modules
 from pateval.time.clocks import read_clock
@@ -48,6 +50,13 @@ def blocks_of(page):
     text = page.read_text(encoding="utf-8")
     found = re.findall(r'<script type="application/json" id="([a-z]+(?:-\d+)?)">(.*?)</script>', text, re.DOTALL)
     return {name: json.loads(content) for name, content in found}
+
+
+def unpack(text):
+    """Undo `pack`, as the page does."""
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(2, -1)
+    differences = planes[0].astype(np.uint16) * np.uint16(256) + planes[1]
+    return np.cumsum(differences, dtype=np.uint16)
 
 
 class TestPacking:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ import click
 from pateval.cli import options
 from pateval.cli.options import AT_LEAST_0, FOLDER, Files, option, root
 from pateval.cli.output import Output, console, for_terminal, progress_bar, result_options, say, tell
+from pateval.output.progress import download_progress
+from pateval.output.text_table import folded, hanging, render
 
 if TYPE_CHECKING:
     from pateval.datasets import Dataset, Published
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 def demo(seed: int, report: str | None, save: str | None, result: Output) -> None:
     """Evaluate simple detectors on made series: rhythm, drift, noise, and five kinds of events."""
     from pateval import demo as made
-    from pateval.output.text_table import folded, render
 
     tell(
         f"making {made.SERIES} series of {made.STEPS:,} steps with {made.EVENTS} events each; buffers {made.BUFFER} "
@@ -66,25 +67,23 @@ def command(context: click.Context) -> None:
 def list_datasets(root: Path | None, result: Output) -> None:
     """List the known data sets, with their published sizes, whether they are here, and what is missing of them."""
     from pateval.datasets import data_root, find_contents, info, missing
-    from pateval.output.text_table import folded, render
 
-    place = root or data_root()
+    names = {"train": "train rows", "test": "test rows"}
     rows = []
     for known in info():
-        found = find_contents(known, place)
-        absent = "" if found is None else missing(known, found)
-        here = "no" if found is None else "in part" if absent else "yes"
-        fields = (known.name, known.series, known.features, known.train, known.test, known.anomalies, known.licence)
-        rows.append((*fields, here, absent))
-    names = ("name", "series", "features", "train rows", "test rows", "anomalies", "licence", "here", "missing")
-    shown = ("name", "series", "features", "test rows", "anomalies", "here")
-    places = [names.index(name) for name in shown]
+        contents = find_contents(known, root or data_root())
+        absent = "" if contents is None else missing(known, contents)
+        here = "no" if contents is None else "in part" if absent else "yes"
+        fields = ("name", "series", "features", "train", "test", "anomalies", "licence")
+        row = {names.get(field, field): getattr(known, field) for field in fields}
+        rows.append(row | {"here": here, "missing": absent})
 
     def text(style: str, width: int | None) -> str:
         if style != "table" or width is None:
-            return render(names, rows, style)
-        absent = [folded(f"{row[0]} is here in part: {row[-1]}", width) for row in rows if row[-1]]
-        table = render(shown, [[row[place] for place in places] for row in rows], width=width)
+            return render(list(rows[0]), [list(row.values()) for row in rows], style)
+        shown = ("name", "series", "features", "test rows", "anomalies", "here")
+        absent = [folded(f"{row['name']} is here in part: {row['missing']}", width) for row in rows if row["missing"]]
+        table = render(shown, [[row[name] for name in shown] for row in rows], width=width)
         return "\n".join([table, *([""] if absent else []), *absent])
 
     result.emit(text)
@@ -95,10 +94,7 @@ def list_datasets(root: Path | None, result: Output) -> None:
 @result_options
 def describe(name: str, result: Output) -> None:
     """Describe one data set: licence, citation, origin, published sizes, where it is fetched from."""
-    import json
-
     from pateval.datasets import info
-    from pateval.output.text_table import hanging, render
 
     (known,) = info(name)
     names = {"citation": "cite", "train": "train rows", "test": "test rows"}
@@ -147,12 +143,14 @@ def fetch_dataset(name: str, to: Path | None, timeout: float) -> None:
 def _fetch(known: Dataset | Published, folder: Path, timeout: float) -> None:
     """Download with a bar of progress for each file."""
     from pateval.datasets.fetch import fetch
-    from pateval.output.progress import download_progress
 
     where = console()
+
+    def tell_above_the_bars(line: str) -> None:
+        where.print(for_terminal(line), markup=False)
+
     with download_progress(where) as progress:
-        tell = partial(where.print, markup=False)
-        fetch(known, folder, timeout=timeout, tell=lambda line: tell(for_terminal(line)), progress=progress)
+        fetch(known, folder, timeout=timeout, tell=tell_above_the_bars, progress=progress)
 
 
 @command.group()
@@ -169,13 +167,11 @@ def results() -> None:
 def list_results(root: Path | None, result: Output) -> None:
     """List the published tables, and whether they are here."""
     from pateval.datasets import PUBLISHED, data_root
-    from pateval.output.text_table import render
 
-    place = root or data_root()
     names = ("name", "metric", "detectors", "series", "here", "origin")
     rows = []
     for known in PUBLISHED:
-        here = "yes" if known.path(place).is_file() else "no"
+        here = "yes" if known.path(root or data_root()).is_file() else "no"
         rows.append((known.name, known.metric, known.detectors, known.series, here, known.origin))
     result.emit(lambda style, width: render(names, rows, style, width=width))
 
@@ -190,9 +186,8 @@ def fetch_results(name: str, to: Path | None, timeout: float) -> None:
 
     known = published(name)
     if known is None:
-        raise ValueError(
-            f"there are no published results {name!r}; known are {', '.join(each.name for each in PUBLISHED)}"
-        )
+        names = ", ".join(table.name for table in PUBLISHED)
+        raise ValueError(f"there are no published results {name!r}; known are {names}")
     path = known.path(to or data_root())
     _fetch(known, path.parent, timeout)
     say(str(path))
@@ -215,5 +210,4 @@ def check(data: Files, root: Path | None, result: Output) -> None:
 
     with progress_bar("series checked") as progress:
         found = check(data, root=root, progress=progress)
-
     result.emit(found.rendered)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,12 +13,11 @@ import click
 from pateval.cli import options
 from pateval.cli.options import AT_LEAST_1, Files, option, root
 from pateval.cli.output import console, for_terminal, progress_bar, say, say_list, tell, tell_all
-from pateval.validation.wording import listed
+from pateval.output.progress import detection_progress
+from pateval.output.text_table import TERMINAL_WIDTH, render
+from pateval.validation.wording import listed, named_error
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from pateval.datasets import Series
     from pateval.runner import Candidate
 
@@ -124,6 +127,7 @@ def command(
     if data is None or (output is None and not check_future):
         raise click.UsageError("--data is needed" if check_future else "--data and -o are needed")
     from pateval.datasets import contents_of, join, load, title_of
+    from pateval.runner import candidate, user_candidate
     from pateval.runner.candidates import read_setting
 
     work["seeds"] = None if seeds is None else _seeds(seeds)
@@ -133,13 +137,15 @@ def command(
         raise click.UsageError(str(error)) from None
     candidates = []
     for detector in dict.fromkeys(detectors):
-        own = (_paper_settings(detector, preset) if is_paper else {}) | {
-            key: value for wanted, key, value in chosen if wanted in (None, detector)
-        }
+        own = _settings_of_protocol(detector, preset) if is_paper else {}
+        own |= {key: value for wanted, key, value in chosen if wanted in (None, detector)}
         if ":" in detector:
-            candidates.append(_user_class(detector, own, higher_is_anomalous=higher, seed=seed, name=name))
+            made = user_candidate(detector, settings=own, higher_is_anomalous=higher, seed=seed, name=name)
+            tell(f"{made.name}: {_what_it_sees(made.settings)}")
         else:
-            candidates.append(_known(detector, title_of(data), own, name=name, seed=seed, device=device))
+            own = _papers_settings(detector, title_of(data), own) | own
+            made = candidate(detector, settings=own, name=name, seed=seed, device=device)
+        candidates.append(made)
     series = load(data, root=root)
     _announce_features(data, series)
     work["about_data"] = _about(data, contents_of(series), only)
@@ -154,9 +160,6 @@ def command(
 
 def _check_future(candidates: Sequence[Candidate], series: Sequence[Series]) -> None:
     """Print, for each detector on each series, whether later steps changed its scores."""
-    from pateval.output.text_table import TERMINAL_WIDTH, render
-    from pateval.validation.wording import named_error
-
     if any(one.train is None for one in series):
         tell("no training stretch: detectors are fitted on the beginning they score, and see more of it each time")
     pairs = [(candidate, one) for candidate in candidates if candidate.name != "perfect" for one in series]
@@ -202,7 +205,6 @@ def _announce_features(data: str, series: Sequence[Series]) -> None:
 
 def _verdicts(paths: Sequence[str]) -> None:
     from pateval.io.score_files import training_verdicts
-    from pateval.output.text_table import TERMINAL_WIDTH, render
 
     columns = ("file", "detector", "series", "run", "verdict")
     # Text, so that a table of files without seeds stays readable.
@@ -210,11 +212,10 @@ def _verdicts(paths: Sequence[str]) -> None:
     say(render(columns, rows, width=TERMINAL_WIDTH))
 
 
-def _known(detector: str, title: str, own: Mapping[str, Any], **given: Any) -> Candidate:
-    """Return a detector of the registry, with the papers' settings for the data set where there are some."""
+def _papers_settings(detector: str, title: str, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the papers' settings of a detector of the registry for a data set, but for those that are given."""
     from pateval.detectors import REGISTRY
     from pateval.detectors.presets import dataset_settings
-    from pateval.runner import candidate
 
     if detector not in REGISTRY:
         raise ValueError(
@@ -226,15 +227,7 @@ def _known(detector: str, title: str, own: Mapping[str, Any], **given: Any) -> C
     if added:
         shown = ", ".join(f"{key}={value}" for key, value in added.items())
         tell(f"{detector}: settings of the papers for {title}: {shown}")
-    return candidate(detector, settings={**added, **own}, **given)
-
-
-def _user_class(path: str, own: Mapping[str, Any], **given: Any) -> Candidate:
-    from pateval.runner import user_candidate
-
-    made = user_candidate(path, settings=own, **given)
-    tell(f"{made.name}: {_what_it_sees(made.settings)}")
-    return made
+    return added
 
 
 def _what_it_sees(settings: Mapping[str, Any]) -> str:
@@ -247,37 +240,31 @@ def _what_it_sees(settings: Mapping[str, Any]) -> str:
     return f"is shown {what}, {scaled} (--set window=N, --set standardize=false); {meaning}"
 
 
-def _paper_settings(detector: str, preset: str | None) -> dict[str, Any]:
+def _settings_of_protocol(detector: str, preset: str | None) -> dict[str, Any]:
     """Return what goes with the paper's protocol: the test set chooses the weights where it can, and the preset."""
     from pateval.detectors import REGISTRY, settings_class
     from pateval.detectors.presets import preset_settings
 
-    found: dict[str, Any] = {}
-    if detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__:
-        found["select_on_test"] = True
-    return found if preset is None else found | preset_settings(preset, detector)
+    selects = detector in REGISTRY and "select_on_test" in settings_class(detector).__dataclass_fields__
+    return ({"select_on_test": True} if selects else {}) | ({} if preset is None else preset_settings(preset, detector))
 
 
 def _seeds(text: str) -> list[int]:
     """Read ``0,1,2`` or ``0..4``."""
-    try:
+    seeds: list[int] = []
+    with suppress(ValueError):
         if ".." in text:
             first, last = map(int, text.split(".."))
-            found = list(range(first, last + 1))
+            seeds = list(range(first, last + 1))
         else:
-            found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or min(found) < 0 or len(set(found)) < len(found):
+            seeds = list(map(int, text.split(",")))
+    if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise click.UsageError(f"--seeds takes different whole numbers like 0,1,2 or 0..4; got {text!r}")
-    return found
+    return seeds
 
 
 def _about(data: str, found: Any, only: Sequence[str]) -> dict[str, Any]:
     """Return what the score files shall say about the data, and note on standard error what is missing."""
-    import hashlib
-    from pathlib import Path
-
     from pateval.datasets import info, missing, title_of
 
     about: dict[str, Any] = {"name": title_of(data), "series": len(found.names)}
@@ -306,7 +293,6 @@ def _chosen(series: list[Series], only: Sequence[str]) -> list[Series]:
 
 
 def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str, **options: Any) -> None:
-    from pateval.output.progress import detection_progress
     from pateval.runner import detect
 
     if any(one.train is None for one in series):
@@ -325,7 +311,6 @@ def _run(candidates: Sequence[Candidate], series: Sequence[Series], output: str,
     if stopped:
         tell(f"{stopped} runs were not finished in time; run again to go on with them")
     if failed:
-        pairs = len(candidates) * len(series)
-        tell(f"{failed} of {pairs} pairs failed; the reasons are in {output}/failures.json")
+        tell(f"{failed} of {len(candidates) * len(series)} pairs failed; the reasons are in {output}/failures.json")
     if failed or stopped:
         raise SystemExit(1)

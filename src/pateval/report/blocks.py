@@ -14,7 +14,7 @@ import numpy as np
 
 from pateval.auditing import BATTERY, audit
 from pateval.catalog import PROPERTIES, find_metrics
-from pateval.catalog.metric import BEST, ORACLE, Metric
+from pateval.catalog.metric import BEST, ORACLE
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import Sample, mean_value, values_of
 from pateval.leaderboards.render import alike_texts, headline
@@ -57,7 +57,6 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
         for metric in metrics
     }
     alike = {metric: alike_texts(tests[metric]) if metric in tests else {} for metric in metrics}
-    agreement = {one: [row[one] for row in board.agreement_rows.values()] for one in metrics}
     return {
         "format": FORMAT,
         "title": title,
@@ -85,7 +84,7 @@ def board_block(board: Leaderboard, tests: Tests, title: str, problems: list[str
             for metric in metrics
         },
         "doubt": plain(under_doubt(board.doubt)),
-        "agreement": [[_rounded(agreement[other][m]) for other in metrics] for m in range(len(metrics))],
+        "agreement": [[_rounded(row[metric]) for metric in metrics] for row in board.agreement_rows.values()],
         "checks": list(all_checks(board, problems)),
         "notes": list(board.notes),
         "failures": list(board.failures),
@@ -263,7 +262,7 @@ def by_spread(board: Leaderboard) -> list[int]:
 
 
 def describe(board: Leaderboard, metric: str) -> dict[str, Any]:
-    """Describe a metric of a leaderboard in plain values."""
+    """Describe a metric of a leaderboard: what it rewards, how it can be fooled, where it comes from."""
     measures = board.measures
     found = None if measures is None else measures.by_id.get(metric)
     described: dict[str, Any] = {
@@ -280,39 +279,19 @@ def describe(board: Leaderboard, metric: str) -> dict[str, Any]:
     if found.needs_threshold:
         rule = measures.rule(found)
         described |= {"threshold": rule.description, "uses_labels": rule.uses_labels}
-    return described | texts_of(found)
-
-
-def texts_of(metric: Metric) -> dict[str, Any]:
-    """What a metric rewards, how it can be fooled, where it comes from.
-
-    Examples
-    --------
-    >>> from pateval.catalog import find_metrics
-    >>> texts_of(find_metrics(["point_f1"])[0])["faults"]
-    'every step counts alike: one long event outweighs many short ones'
-    """
-    part = "" if metric.field is None else f" Shown is its {metric.field.replace('_', ' ')}."
-    text = " ".join((inspect.getdoc(metric.function) or "").split("\n\n")[0].split()).replace("`", "").rstrip(".")
-    return {
+    part = "" if found.field is None else f" Shown is its {found.field.replace('_', ' ')}."
+    text = " ".join((inspect.getdoc(found.function) or "").split("\n\n")[0].split()).replace("`", "").rstrip(".")
+    return described | {
         "text": (f"{text}." if text else "A metric of your own.") + part,
-        "rewards": [text for name, text in PROPERTIES.items() if name in metric.properties],
-        "faults": metric.faults,
-        "paper": "" if metric.paper is None else f"{metric.paper.text} ({metric.paper.link})",
-        "range": [value if math.isfinite(value) else None for value in (metric.low, metric.high)],
+        "rewards": [text for name, text in PROPERTIES.items() if name in found.properties],
+        "faults": found.faults,
+        "paper": "" if found.paper is None else f"{found.paper.text} ({found.paper.link})",
+        "range": [value if math.isfinite(value) else None for value in (found.low, found.high)],
     }
 
 
 def constant_values(recordings: Sequence[Recording], measures: Measures) -> dict[str, float | None]:
-    """Mean value of a constant score over the series, None where it has none.
-
-    Examples
-    --------
-    >>> from pateval.time.timelines import read_recording
-    >>> recording = read_recording(np.arange(100) >= 90)
-    >>> constant_values([recording], Measures.of(metrics=["average_precision"]))
-    {'average_precision': 0.1}
-    """
+    """Mean value of a constant score over the series, None where it has none."""
     found: list[dict[str, Any]] = []
     for recording in recordings:
         scores = np.zeros(len(recording.labels))

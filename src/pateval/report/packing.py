@@ -39,23 +39,15 @@ def pack_scores(scores: FloatArray, keep: tuple[float, ...] = (), most: int = MO
     """Pack the scores of one detector on one series, with the thresholds to keep among at most so many levels.
 
     Scores are finite, or negative infinity at steps that no threshold flags.
-
-    Examples
-    --------
-    >>> packed = pack_scores(np.array([0.1, 0.72345678, 0.1, 0.9]))
-    >>> packed.thresholds
-    [0.1, 0.7234, 0.9]
-    >>> unpack(packed.ranks).tolist()
-    [1, 2, 1, 3]
     """
     distinct = np.unique(scores[scores > -np.inf])
-    places = choose_levels(distinct, keep, most)
+    places = _choose_levels(distinct, keep, most)
     below = np.concatenate([[-np.inf], distinct])[places]
     ranks = np.searchsorted(distinct[places], scores, side="right")
-    return PackedScores(short_decimals(distinct[places], below).tolist(), pack(ranks), int(distinct.size))
+    return PackedScores(_short_decimals(distinct[places], below).tolist(), pack(ranks), int(distinct.size))
 
 
-def choose_levels(distinct: FloatArray, keep: tuple[float, ...] = (), most: int = MOST_LEVELS) -> npt.NDArray[np.intp]:
+def _choose_levels(distinct: FloatArray, keep: tuple[float, ...], most: int) -> npt.NDArray[np.intp]:
     """Choose which distinct scores become levels, by their places: all where they are few.
 
     Where they are many, a third lies evenly between the lowest and the highest score, so that a drawn score looks
@@ -72,12 +64,12 @@ def choose_levels(distinct: FloatArray, keep: tuple[float, ...] = (), most: int 
     return np.unique(np.clip(chosen, 0, size - 1))
 
 
-def short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
+def _short_decimals(levels: FloatArray, below: FloatArray) -> FloatArray:
     """Find for each level the shortest decimal above the next lower score and not above the level itself.
 
     Examples
     --------
-    >>> short_decimals(np.array([0.3333333333, 0.6666666666]), np.array([0.3333333332, 0.1])).tolist()
+    >>> _short_decimals(np.array([0.3333333333, 0.6666666666]), np.array([0.3333333332, 0.1])).tolist()
     [0.3333333333, 0.6666]
     """
     reach = float(levels[-1] - levels[0]) if levels.size else 0.0
@@ -109,19 +101,6 @@ def pack(numbers: npt.NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(np.ascontiguousarray(planes).tobytes(), 6)).decode()
 
 
-def unpack(text: str) -> npt.NDArray[np.uint16]:
-    """Undo `pack`.
-
-    Examples
-    --------
-    >>> unpack(pack(np.array([3, 65535, 0]))).tolist()
-    [3, 65535, 0]
-    """
-    planes = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8).reshape(2, -1)
-    differences = planes[0].astype(np.uint16) * np.uint16(256) + planes[1]
-    return np.cumsum(differences, dtype=np.uint16)
-
-
 def pack_values(values: FloatArray) -> dict[str, Any]:
     """Pack the series itself for drawing: 4,095 steps between its lowest and highest value, 0 where it is missing."""
     finite = np.isfinite(values)
@@ -138,8 +117,6 @@ def pack_numbers(numbers: npt.NDArray[Any]) -> dict[str, Any]:
     --------
     >>> pack_numbers(np.array([3, 5, 7]))
     {'start': 3, 'interval': 2}
-    >>> pack_numbers(np.array([0, 10, 30, 40]))["gaps"]
-    [10, 20]
     """
     start = numbers[0].item()
     gaps = np.diff(numbers)
@@ -159,14 +136,6 @@ def pack_clock(clock: Clock, *, dates: bool) -> dict[str, Any]:
     ``first`` is the time of the first step: seconds since 1970 and nanoseconds for dates, else a number; ``offsets``
     from it are in ticks; ``tick`` is in nanoseconds for dates, else in units of the times; ``nanoseconds`` of such a
     unit is None where it is not known. Times that are floats are their own offsets, from 0.
-
-    Examples
-    --------
-    >>> from pateval.time.clocks import read_clock
-    >>> clock = read_clock(["2024-01-01T00:00", "2024-01-01T00:10", "2024-01-01T00:30"], 3, np.zeros(1, dtype=int))
-    >>> packed = pack_clock(clock, dates=True)
-    >>> packed["first"], packed["tick"], packed["offsets"]["gaps"]
-    ([1704067200, 0], 600000000000, [1, 2])
     """
     times, shown = clock.times, clock.as_given()
     described: dict[str, Any] = {"dates": dates, "nanoseconds": shown.nanoseconds}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,53 +27,31 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 _NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
-def embedded(name: str, content: str) -> str:
-    """A block of JSON within the page; a browser runs no script of this type."""
-    return f'<script type="application/json" id="{name}">{content}</script>'
-
-
-def loaded(name: str, content: str) -> str:
-    """A block of JSON as a script of its own, which a page opened from a disk may load where it may not fetch."""
-    return f'patevalBlock("{name}", {content});\n'
-
-
-def page(title: str, board: str, blocks: list[str], *, folder: bool = False) -> str:
+def page(title: str, board: str, blocks: Iterable[str], *, folder: bool = False) -> str:
     """Put a page together from the block that every view needs and further ones; in a folder more lie beside it."""
     return render_page(
         asset("page.html", PACKAGE),
         look=asset("look.css") + asset("style.css", PACKAGE),
         code=f"{join_modules()};",
-        blocks="\n".join([embedded("board", board), *blocks]),
+        blocks="\n".join([_embedded("board", board), *blocks]),
         scripts_from=" 'self' file:" if folder else "",
         title=title,
     )
 
 
-def read_module(name: str) -> str:
-    """Read a module of the page."""
+def _embedded(name: str, content: str) -> str:
+    """A block of JSON within the page; a browser runs no script of this type."""
+    return f'<script type="application/json" id="{name}">{content}</script>'
+
+
+def _read_module(name: str) -> str:
     return asset(f"{name}.js", PACKAGE)
 
 
-def join_modules(entry: str = "start", read: Callable[[str], str] = read_module) -> str:
-    r"""Join a module and all it imports from, directly or not, into one expression, whose value is what it exports.
+def join_modules(entry: str = "start", read: Callable[[str], str] = _read_module) -> str:
+    """Join a module and all it imports from, directly or not, into one expression, whose value is what it exports.
 
-    Examples
-    --------
-    >>> modules = {"start": 'import { one } from "./numbers.js";\nshow(one);\n', "numbers": "export const one = 1;\n"}
-    >>> print(join_modules("start", modules.__getitem__))
-    (() => {
-    "use strict";
-    const numbers_module = (() => {
-    const one = 1;
-    return { one };
-    })();
-    const start_module = (() => {
-    const { one } = numbers_module;
-    show(one);
-    return {};
-    })();
-    return start_module;
-    })()
+    Each module becomes a function with a scope of its own, after those it imports from.
     """
     modules: dict[str, _Module] = {}
     _collect(entry, read, modules, ())
@@ -95,20 +73,16 @@ def _collect(name: str, read: Callable[[str], str], modules: dict[str, _Module],
     text = read(name)
     for names, source in _IMPORT.findall(text):
         _collect(source, read, modules, (*importing, name))
-        unknown = sorted(set(_names(names)) - set(modules[source].exported))
+        unknown = sorted(set(names.replace(",", " ").split()) - set(modules[source].exported))
         if unknown:
             raise ValueError(f"{name}.js imports {', '.join(unknown)} from {source}.js, which does not export that")
     exported = tuple(_EXPORT.findall(text))
-    body = _EXPORT.sub("", _IMPORT.sub(lambda found: f"const {{{found[1]}}} = {found[2]}_module;", text)).strip()
+    body = _EXPORT.sub("", _IMPORT.sub(r"const {\1} = \2_module;", text)).strip()
     left = _NOT_UNDERSTOOD.search(body)
     if left:
         raise ValueError(f"{name}.js has a line that is not understood here: {left[0]}")
     result = f"{{ {', '.join(exported)} }}" if exported else "{}"
     modules[name] = _Module(exported, f"const {name}_module = (() => {{\n{body}\nreturn {result};\n}})();")
-
-
-def _names(listed: str) -> list[str]:
-    return [name.strip() for name in listed.split(",") if name.strip()]
 
 
 @dataclass(frozen=True)
@@ -158,109 +132,93 @@ def report_of_board(
     folder: Path | None = None,
     by: str | None = None,
 ) -> Written:
-    """Write the report of a leaderboard.
-
-    Parameters
-    ----------
-    board : Leaderboard
-        The numbers.
-    path : path
-        A file, or a folder where it ends in a slash or is one already.
-    budget : float
-        Megabytes that a single file may have.
-    title : str
-        What to call it.
-    folder : Path, optional
-        Where the leaderboard was read from; its inputs may lie beside it.
-    by : {"length", "class"}, optional
-        Also show each kind of event by itself (`Leaderboard.by_kind`).
-    """
+    """Write a report, as `Leaderboard.to_report` says; inputs may lie beside the folder the board was read from."""
     if not budget > 0:
         raise ValueError(f"budget must be a positive number of megabytes; got {budget}")
     is_folder = os.fspath(path).endswith(("/", os.sep)) or Path(path).is_dir()
-    return _Writing(board, title, Path(path), None if is_folder else budget * _MEGABYTE, folder, by).write()
+    kinds = None if by is None else plain(board.by_kind(by).to_dict())
+    return _Writing(board, Path(path), None if is_folder else budget * _MEGABYTE, folder).write(title, kinds)
 
 
 def report_of_folder(
     folder: str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    budget: float = BUDGET,
     title: str | None = None,
     control: str | None = None,
-    by: str | None = None,
+    **options: Any,
 ) -> Written:
     """Write the report of a saved leaderboard; see `report_of_board`."""
     place = Path(folder)
     board = Leaderboard.load(place)
     board = board if control is None else board.against(control)
-    return report_of_board(board, path, budget=budget, title=title or place.resolve().name, folder=place, by=by)
+    return report_of_board(board, path, title=title or place.resolve().name, folder=place, **options)
 
 
 class _Writing:
     """A report in the making: blocks are made one by one, and each is held only in its packed form."""
 
-    def __init__(
-        self, board: Leaderboard, title: str, path: Path, budget: float | None, folder: Path | None, by: str | None
-    ) -> None:
-        self._board, self._title, self._path, self._budget = board, title, path, budget
+    def __init__(self, board: Leaderboard, path: Path, budget: float | None, folder: Path | None) -> None:
+        self._board, self._path = board, path
+        self._budget = budget  # bytes; None for a folder
         self._plan, self._problems = plan_of_inputs(board, folder)
         self._recordings: dict[str, Recording] = {}  # the first of each series
-        self._missing: dict[str, str] = {}
+        self._missing: dict[str, str] = {}  # why there is nothing to show of a series
+        self._left_out: list[str] = []
+        self._beside: dict[Path, int] = {}  # files beside the page, and their bytes
         self._without = ""
-        if board.measures is None:
-            elsewhere = board.run.get("computed_elsewhere")
-            came = "the values were computed elsewhere and came without scores"
-            self._without = came if elsewhere else "a metric of one's own that it has cannot be imported here"
         if board.pooled:
             self._without = "all series were taken for one sample"
-        self._left_out: list[str] = []
-        self._beside: set[Path] = set()
-        self._size = 0
-        self._kinds = None if by is None else plain(board.by_kind(by).to_dict())
+        elif board.run.get("computed_elsewhere") and board.measures is None:
+            self._without = "the values were computed elsewhere and came without scores"
+        elif board.measures is None:
+            self._without = "a metric of one's own that it has cannot be imported here"
 
-    def write(self) -> Written:
+    def write(self, title: str, kinds: Any) -> Written:
         """Write it."""
-        if self._budget is None:
+        is_folder = self._budget is None
+        if is_folder:
             (self._path / "data").mkdir(parents=True, exist_ok=True)
         ranked = () if self._board.pooled else self._board.metrics
         tests = {metric: self._board.significance(metric) for metric in ranked}
-        metrics = {f"metric-{place}": safe_json(block) for place, block in enumerate(metric_blocks(self._board, tests))}
-        series: dict[str, str] = {}
-        for place, content in self._series_blocks():
-            text = safe_json(content)
-            if self._budget is None:
-                self._write_beside(f"series-{place}", text)
-                text = ""
-            series[f"series-{place}"] = text
-        board = board_block(self._board, tests, self._title, self._problems) | self._baselines()
-        board |= {"kinds": self._kinds}
-        if self._budget is None:
-            for name, text in metrics.items():
-                self._write_beside(name, text)
-            metrics = {}
-        else:
-            self._leave_out(series, self._budget - self._size_without(board, metrics))
+        metrics = [
+            self._placed(f"metric-{place}", block) for place, block in enumerate(metric_blocks(self._board, tests))
+        ]
+        series = {place: self._placed(f"series-{place}", block) for place, block in self._series_blocks()}
+        board = board_block(self._board, tests, title, self._problems) | self._baselines() | {"kinds": kinds}
+        if self._budget is not None:
+            self._leave_out(series, self._budget - self._size_without_series(title, board, metrics))
         board |= self._shown(series)
-        target = self._path / "index.html" if self._budget is None else self._path
-        blocks = [embedded(name, text) for name, text in (metrics | series).items() if text]
-        whole = page(self._title, safe_json(board), blocks, folder=self._budget is None)
+        blocks = filter(None, (*metrics, *series.values()))
+        whole = page(title, safe_json(board), blocks, folder=is_folder)
+        target = self._path / "index.html" if is_folder else self._path
         write_text(whole, target)
-        self._remove_others()
+        if is_folder:
+            self._remove_others()
         return Written(
             target,
-            self._size + len(whole.encode()),
-            board["drilldowns_shown"],
+            sum(self._beside.values()) + len(whole.encode()),
+            len(series),
             tuple(self._left_out),
             () if self._without else tuple(self._missing),
             self._without,
         )
 
-    def _size_without(self, board: dict[str, Any], metrics: dict[str, str]) -> int:
+    def _placed(self, name: str, block: dict[str, Any]) -> str:
+        """A block as it stands in the page; nothing where it is written beside the page."""
+        text = safe_json(block)
+        if self._budget is not None:
+            return _embedded(name, text)
+        # As a script of its own, which a page opened from a disk may load where it may not fetch.
+        content, target = f'patevalBlock("{name}", {text});\n', self._path / "data" / f"{name}.js"
+        write_text(content, target)
+        self._beside[target] = len(content.encode())
+        return ""
+
+    def _size_without_series(self, title: str, board: dict[str, Any], metrics: list[str]) -> int:
         """Bytes of the page without any timeline, or an error where that alone is over the budget."""
         named = board | self._shown({}) | {"left_out": list(self._board.series)}
-        whole = page(self._title, safe_json(named), [embedded(name, text) for name, text in metrics.items()])
-        size = len(whole.encode())
+        size = len(page(title, safe_json(named), metrics).encode())
         if self._budget is not None and size > self._budget:
             raise ValueError(
                 f"without any timeline the page takes {size / _MEGABYTE:.1f} MB, more than the budget of "
@@ -284,26 +242,24 @@ class _Writing:
         why = self._without or "its input is gone"
         self._missing |= {name: why for name in self._board.series if name not in known}
 
-    def _leave_out(self, series: dict[str, str], room: float) -> None:
+    def _leave_out(self, series: dict[int, str], room: float) -> None:
         """Drop series until the rest fits, those first on which the detectors differ least."""
-        sizes = {name: len(embedded(name, text).encode()) + 1 for name, text in series.items()}
+        sizes = {place: len(text.encode()) + 1 for place, text in series.items()}
         size = sum(sizes.values())
         for place in reversed(by_spread(self._board)):
             if size <= room:
                 break
-            name = f"series-{place}"
-            if name in series:
-                size -= sizes[name]
-                del series[name]
+            if place in series:
+                size -= sizes[place]
+                del series[place]
                 self._left_out.append(self._board.series[place])
 
-    def _shown(self, series: dict[str, str]) -> dict[str, Any]:
-        places = sorted(int(name.removeprefix("series-")) for name in series)
+    def _shown(self, series: dict[int, str]) -> dict[str, Any]:
         return {
             "made": self._board.run.get("made") or datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "folder": self._budget is None,
-            "drilldowns": places,
-            "drilldowns_shown": len(places),
+            "drilldowns": sorted(series),
+            "drilldowns_shown": len(series),
             "left_out": self._left_out,
             "missing": list(self._missing.items()),
             "budget": None if self._budget is None else self._budget / _MEGABYTE,
@@ -318,16 +274,8 @@ class _Writing:
             "audit": audit_here(self._recordings, measures),
         }
 
-    def _write_beside(self, name: str, text: str) -> None:
-        content = loaded(name, text)
-        target = self._path / "data" / f"{name}.js"
-        write_text(content, target)
-        self._beside.add(target)
-        self._size += len(content.encode())
-
     def _remove_others(self) -> None:
         """Remove data that an earlier report has left in the folder."""
-        if self._budget is None:
-            for pattern in ("metric-*.js", "series-*.js"):
-                for path in set((self._path / "data").glob(pattern)) - self._beside:
-                    path.unlink()
+        for pattern in ("metric-*.js", "series-*.js"):
+            for path in set((self._path / "data").glob(pattern)) - self._beside.keys():
+                path.unlink()
