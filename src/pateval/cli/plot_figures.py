@@ -26,6 +26,7 @@ from pateval.io.plan import make_plan
 from pateval.io.units import read_jobs
 from pateval.leaderboards import Leaderboard, leaderboard
 from pateval.output.explanation import Explanation
+from pateval.plots.curves import steps_of
 from pateval.time.clocks import length_order
 from pateval.time.timelines import Recording, leave_out_for_all
 
@@ -141,12 +142,8 @@ class Drawable:
         Steps without a score are not among the ignored ones: a detector may have hardly any on a series, and no value
         there, which those who compute must know.
         """
-        first = self.first
-        found: dict[str, Any] = {"missing": first.missing, "series": first.series_of_steps, "ignore": first.ignore}
-        if first.clock is not None:
-            clock = first.clock.as_given()
-            found |= {"times": clock.times, "time_unit": clock.unit}
-        return found | {"pooled": self.measures.pooled, "max_gap": self.measures.max_gap}
+        counted = {"ignore": self.first.ignore, "missing": self.first.missing, "pooled": self.measures.pooled}
+        return steps_of(self.first) | counted
 
     @property
     def buffers(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,11 +112,8 @@ def pate_by_sizes(
     >>> found["a"].round(3).tolist()
     [0.792, 0.883]
     """
-
-    def compute(part: Recording) -> Array:
-        return pate_at_sizes(sizes=sizes, **_arguments(part))
-
     recordings = _recordings(labels, scores, series=series, **on_clock)
+    compute = partial(pate_at_sizes, sizes=sizes)
     return {name: np.mean(_over_series(one, compute, pooled=pooled), axis=0) for name, one in recordings.items()}
 
 
@@ -181,8 +179,7 @@ def pate_curves(
     """
     pairs = [(one, other) for one in canonical_lengths(early, "early") for other in canonical_lengths(delay, "delay")]
 
-    def compute(part: Recording) -> list[PateCurve]:
-        steps = _arguments(part)
+    def compute(**steps: Any) -> list[PateCurve]:
         return [pate_curve(early=one, delay=other, **steps) for one, other in pairs]
 
     found = {}
@@ -203,12 +200,14 @@ def _recordings(labels: Any, scores: Mapping[str, Any], **steps: Any) -> dict[st
     return dict(zip(scores, found, strict=True))
 
 
-def _over_series(recording: Recording, compute: Callable[[Recording], Found], *, pooled: bool) -> list[Found]:
+def _over_series(recording: Recording, compute: Callable[..., Found], *, pooled: bool) -> list[Found]:
     """What is found on each series where PATE is defined, or on all of them taken together."""
     found, undefined = [], UndefinedMetricError("the detector has no score for more than half of the steps")
     for part in [recording] if pooled else recording.parts():
+        counted = {"ignore": part.is_left_out, "missing": "normal" if part.has_gaps else "error"}
         try:
-            found += [] if part.is_mostly_missing else [compute(part)]
+            if not part.is_mostly_missing:
+                found.append(compute(labels=part.labels, scores=part.scores, **steps_of(part), **counted))
         except UndefinedMetricError as error:
             undefined = error
     if not found:
@@ -216,19 +215,13 @@ def _over_series(recording: Recording, compute: Callable[[Recording], Found], *,
     return found
 
 
-def _arguments(part: Recording) -> dict[str, Any]:
-    """A recording as functions on PATE take it."""
-    clock = None if part.clock is None else part.clock.as_given()
-    return {
-        "labels": part.labels,
-        "scores": part.scores,
-        "series": part.series_of_steps,
-        "times": None if clock is None else clock.times,
-        "time_unit": None if clock is None else clock.unit,
-        "max_gap": part.max_gap,
-        "ignore": part.is_left_out,
-        "missing": "normal" if part.has_gaps else "error",
-    }
+def steps_of(recording: Recording) -> dict[str, Any]:
+    """When the steps of a recording were, and which series they belong to, as functions on PATE take it."""
+    steps: dict[str, Any] = {"series": recording.series_of_steps, "max_gap": recording.max_gap}
+    if recording.clock is not None:
+        clock = recording.clock.as_given()
+        steps |= {"times": clock.times, "time_unit": clock.unit}
+    return steps
 
 
 @figure

@@ -176,10 +176,9 @@ def segments(
             draw_scores(panel, axis, curve, threshold=look.threshold_of(threshold, name), autoscale=column == 0)
             if column == 0:
                 look.name_panel(panel, name, max(map(len, curves)))
-    for row, curve in enumerate(curves.values()):
+    for row, (name, curve) in enumerate(curves.items()):
         drawn = np.concatenate([curve[first:stop] for first, stop in limits])
-        at = look.threshold_of(threshold, list(curves)[row])
-        axes[row, 0].set_ylim(*_height(drawn, at))
+        axes[row, 0].set_ylim(*_height(drawn, look.threshold_of(threshold, name)))
     if ax is None:
         axes[0, 0].figure.legend(handles=_named(axes[:, 0]), loc="outside upper left", ncols=5)
     else:
@@ -251,10 +250,9 @@ def mark_left_out(ax: Axes, axis: TimeAxis) -> None:
     if lefts.size:
         draw_spans(ax, lefts, rights, facecolors=look.LEFT_OUT, label="left out", zorder=0.3)
     lefts, rights = axis.spans_of_holes()
-    if lefts.size and (rights > lefts).any():
-        draw_spans(
-            ax, lefts, rights, facecolors="white", edgecolors=look.LEFT_OUT, hatch="xxxx", label="hole", zorder=0.3
-        )
+    if (rights > lefts).any():
+        crossed: dict[str, Any] = {"facecolors": "white", "edgecolors": look.LEFT_OUT, "hatch": "xxxx"}
+        draw_spans(ax, lefts, rights, label="hole", zorder=0.3, **crossed)
     elif lefts.size:  # where steps are counted a hole has no width
         looks: dict[str, Any] = {"colors": look.INK, "linewidths": 0.9, "linestyles": "solid", "label": "hole"}
         ax.vlines(lefts, 0, 1, transform=ax.get_xaxis_transform(), zorder=0.6, **looks)
@@ -264,13 +262,9 @@ def mark_boundaries(ax: Axes, axis: TimeAxis, starts: npt.NDArray[np.intp]) -> N
     """Draw a thin line where another series begins."""
     inner = starts[(starts > axis.first) & (starts < axis.stop)]
     if inner.size:
-        looks: dict[str, Any] = {
-            "colors": look.QUIET,
-            "linewidths": 0.5,
-            "linestyles": (0, (1, 2)),
-            "label": "next series",
-        }
-        ax.vlines(axis.lefts[inner - axis.first], 0, 1, transform=ax.get_xaxis_transform(), **looks)
+        looks: dict[str, Any] = {"colors": look.QUIET, "linewidths": 0.5, "linestyles": (0, (1, 2))}
+        places = axis.lefts[inner - axis.first]
+        ax.vlines(places, 0, 1, transform=ax.get_xaxis_transform(), label="next series", **looks)
 
 
 def draw_scores(

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
@@ -29,7 +30,6 @@ Thresholds = float | Mapping[str, float]
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-MISSING_MATPLOTLIB = "figures need matplotlib, which is not installed: pip install 'pateval[plot]'"
 SUFFIXES = (".pdf", ".png", ".svg")
 WIDTH = 6.6  # inches: the text width of most one-column papers
 
@@ -135,7 +135,7 @@ def style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError(MISSING_MATPLOTLIB) from None
+        raise ImportError("figures need matplotlib, which is not installed: pip install 'pateval[plot]'") from None
     with matplotlib.rc_context(_SETTINGS):
         yield
 
@@ -209,9 +209,7 @@ def panels(
 
 def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """The axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    return panels(size=size)[0, 0]
+    return panels(size=size)[0, 0] if ax is None else ax
 
 
 def several_axes(
@@ -232,13 +230,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def line_style(place: int) -> LineStyle:
-    """Style of the curve at a place in the list; after eight, colours come again with dashes moved on by one.
-
-    Examples
-    --------
-    >>> line_style(0).colour == line_style(8).colour, line_style(0).dashes == line_style(8).dashes
-    (True, False)
-    """
+    """Style of the curve at a place in the list; after eight, colours come again with dashes moved on by one."""
     turn, index = divmod(place, len(_LINES))
     moved = _LINES[(index + turn) % len(_LINES)]
     return LineStyle(_LINES[index].colour, moved.dashes, moved.marker)
@@ -258,39 +250,29 @@ def legend_above(ax: Axes, *rows: Sequence[Any], width: float | None = None) -> 
     from matplotlib.lines import Line2D
 
     given = [row for row in rows or (ax.get_legend_handles_labels()[0],) if row]
-    columns = max(map(len, given), default=0)
-    lines = _broken(given, columns)
     room = 72 * (width_in_inches(ax) if width is None else width)
-    while columns > 1 and _legend_width(lines, columns) > room:
-        columns -= 1
-        lines = _broken(given, columns)
     nothing = Line2D([], [], linestyle="none", label=" ")
-    handles = [  # legends are filled column by column
-        line[place] if place < len(line) else nothing for place in range(columns) for line in lines
-    ]
-    if not handles:
-        return
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=columns,
-        borderaxespad=0.2,
-        columnspacing=1.4,
-        handletextpad=0.5,
-    )
+    columns: list[tuple[Any, ...]] = []
+    for count in range(max(map(len, given), default=0), 0, -1):
+        lines = [row[first : first + count] for row in given for first in range(0, len(row), count)]
+        columns = list(zip_longest(*lines, fillvalue=nothing))
+        if _legend_width(columns) <= room:
+            break
+    if columns:
+        ax.legend(
+            handles=[handle for column in columns for handle in column],
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=len(columns),
+            borderaxespad=0.2,
+            columnspacing=1.4,
+            handletextpad=0.5,
+        )
 
 
-def _broken(rows: Sequence[Sequence[Any]], columns: int) -> list[list[Any]]:
-    """Rows cut into lines of at most so many entries."""
-    return [list(row[first : first + columns]) for row in rows for first in range(0, len(row), max(columns, 1))]
-
-
-def _legend_width(lines: Sequence[Sequence[Any]], columns: int) -> float:
+def _legend_width(columns: Sequence[Sequence[Any]]) -> float:
     """Width of a legend in points, from the number of letters in its columns."""
-    letters = [
-        max(len(str(line[place].get_label())) for line in lines if place < len(line)) for place in range(columns)
-    ]
+    letters = [max(len(str(handle.get_label())) for handle in column) for column in columns]
     return 8 * sum(2.4 + 0.5 + 1.4 + 0.52 * count for count in letters)
 
 
@@ -342,14 +324,14 @@ def save(drawn: Axes | Sequence[Axes], path: str | os.PathLike[str], *, creator:
     if suffix not in SUFFIXES:
         raise ValueError(f"{target}: figures are written as {', '.join(SUFFIXES)}; got {target.suffix or 'no suffix'}")
     first = np.ravel(np.asarray(drawn, dtype=object))[0]
-    metadata: dict[str, Any] = {"Software": creator} if suffix == ".png" else {"Creator": creator}
-    if suffix == ".svg":
-        metadata["Date"] = None
-    if suffix == ".pdf":
-        metadata["CreationDate"] = None
+    metadata: dict[str, dict[str, Any]] = {
+        ".png": {"Software": creator},
+        ".svg": {"Creator": creator, "Date": None},
+        ".pdf": {"Creator": creator, "CreationDate": None},
+    }
     content = io.BytesIO()
     with style():
-        figure_of(first).savefig(content, format=suffix[1:], metadata=metadata)
+        figure_of(first).savefig(content, format=suffix[1:], metadata=metadata[suffix])
     with replacing(target) as draft:
         draft.write_bytes(content.getvalue())
     return target

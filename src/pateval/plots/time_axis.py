@@ -48,10 +48,19 @@ class TimeAxis:
 
     def spans(self, starts: IntArray, stops: IntArray) -> tuple[Array, Array]:
         """Left and right ends of the half-open runs of steps that are in sight, cut at holes and left-out steps."""
-        starts = np.clip(starts - self.first, 0, self.positions.size)
-        stops = np.clip(stops - self.first, 0, self.positions.size)
-        seen = stops > starts
-        starts, stops = self._pieces(starts[seen], stops[seen])
+        size = self.positions.size
+        starts, stops = np.clip(starts - self.first, 0, size), np.clip(stops - self.first, 0, size)
+        starts, stops = starts[stops > starts], stops[stops > starts]
+        cuts = self.holes
+        if self.left_out is not None:
+            cuts = np.union1d(cuts, np.flatnonzero(self.left_out[1:] != self.left_out[:-1]) + 1)
+        cuts = cuts[cuts > starts.min(initial=size)]
+        owner = np.searchsorted(starts, cuts, side="left") - 1
+        cuts = cuts[cuts < stops[owner]]
+        starts, stops = np.union1d(starts, cuts), np.union1d(stops, cuts)
+        if self.left_out is not None:
+            counts = ~self.left_out[starts]
+            starts, stops = starts[counts], stops[counts]
         return self.lefts[starts], self.rights[stops - 1]
 
     def spans_left_out(self) -> tuple[Array, Array]:
@@ -71,19 +80,6 @@ class TimeAxis:
         places = np.unique(np.searchsorted(positions, self.lefts[self.holes]))
         places = places[(places > 0) & (places < positions.size)]
         return np.insert(positions, places, positions[places]), np.insert(heights, places, np.nan)
-
-    def _pieces(self, starts: IntArray, stops: IntArray) -> tuple[IntArray, IntArray]:
-        cuts = self.holes
-        if self.left_out is not None:
-            cuts = np.union1d(cuts, np.flatnonzero(self.left_out[1:] != self.left_out[:-1]) + 1)
-        cuts = cuts[cuts > starts.min(initial=self.positions.size)]
-        owner = np.searchsorted(starts, cuts, side="left") - 1
-        cuts = cuts[cuts < stops[owner]]
-        starts, stops = np.union1d(starts, cuts), np.union1d(stops, cuts)
-        if self.left_out is not None:
-            counts = ~self.left_out[starts]
-            starts, stops = starts[counts], stops[counts]
-        return starts, stops
 
     def apply(self, ax: Axes, *, named: bool = True) -> None:
         """Set limits, ticks and the name of the horizontal axis."""
@@ -119,12 +115,6 @@ def time_axis(
 
     Times of several series that do not follow each other are no axis, nor are those that floats cannot tell apart:
     steps are counted. The timeline knows where each series begins, which of the steps count, and where holes are.
-
-    Examples
-    --------
-    >>> axis = time_axis(100, limits=(10, 20))
-    >>> axis.limits, axis.label
-    ((9.5, 19.5), 'time step')
     """
     first, stop = (0, size) if limits is None else limits
     if not 0 <= first < stop <= size:
@@ -177,12 +167,6 @@ def envelope(positions: Array, values: npt.NDArray[Any], columns: int = COLUMNS)
 
     Points keep their own position, so that a single spike among a million steps stays where it is and as high as it is.
     Columns of equal width are used whatever the distances of the positions are; a column without a number is a gap.
-
-    Examples
-    --------
-    >>> position, height = envelope(np.arange(1000.0), (np.arange(1000) == 321).astype(float), columns=10)
-    >>> height.size, position[height.argmax()].item()
-    (20, 321.0)
     """
     values = np.asarray(values, dtype=np.float64)
     if values.size <= 2 * columns:
@@ -209,19 +193,14 @@ def draw_spans(ax: Axes, lefts: Array, rights: Array, *, low: float = 0.0, high:
     first, last = ax.get_xlim()
     narrow = VISIBLE_SHARE * abs(last - first)
     widen = np.maximum(narrow - (rights - lefts), 0) / 2
-    lefts, rights = _merge(lefts - widen, rights + widen, gap=narrow / 8)
+    lefts, rights = lefts - widen, rights + widen
+    if lefts.size:  # stretches that overlap, or lie closer than a gap nobody could see, are one
+        is_apart = lefts[1:] > np.maximum.accumulate(rights)[:-1] + narrow / 8
+        opens = np.flatnonzero(np.concatenate([[True], is_apart]))
+        lefts, rights = lefts[opens], np.maximum.reduceat(rights, opens)
     bottoms, tops = np.full_like(lefts, low), np.full_like(lefts, high)
     corners = np.stack([[lefts, rights, rights, lefts], [bottoms, bottoms, tops, tops]]).T
     looks = {"linewidths": 0, "zorder": 0.5} | looks
     spans = PolyCollection(list(corners), transform=ax.get_xaxis_transform(), **looks)
     ax.add_collection(spans, autolim=False)
     return spans
-
-
-def _merge(lefts: Array, rights: Array, gap: float) -> tuple[Array, Array]:
-    """Join stretches that overlap or lie closer than a gap nobody could see."""
-    if not lefts.size:
-        return lefts, rights
-    reach = np.maximum.accumulate(rights)
-    opens = np.flatnonzero(np.concatenate([[True], lefts[1:] > reach[:-1] + gap]))
-    return lefts[opens], np.maximum.reduceat(rights, opens)
