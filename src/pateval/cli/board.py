@@ -20,14 +20,12 @@ from pateval.output.text_table import TERMINAL_WIDTH
 if TYPE_CHECKING:
     from pateval.leaderboards import Leaderboard
 
-# Options that a leaderboard has been computed with, and that hold for what is added to it.
-_OF_BOARD = (
-    *("results", "early", "delay", "window", "threshold", "max_gap", "missing", "pooled", "chance", "seed"),
-    *("rank_by", "event_draws", "doubt", "one_liners"),
-)
 # Options that need the scores of all detectors, and others that are for the detectors of FILE.
 _OF_SCORES = ("pooled", "chance", "event_draws", "doubt", "one_liners")
 _OF_FILES = ("early", "delay", "window", "threshold", "max_gap", "missing", "seed")
+# Options that a leaderboard has been computed with, and that hold for what is added to it.
+_OF_BOARD = ("results", "rank_by", *_OF_SCORES, *_OF_FILES)
+_OF_PAGE = ("files", "path", "overwrite", "budget", "title", "control", "by")  # of a report
 
 
 @options.command(
@@ -338,11 +336,8 @@ def report(
             open_table(file)  # says what is wrong with it, before anything is said about the page
     _refuse_page(path, overwrite)
     if is_board:
-        about_the_page = {"files", "path", "overwrite", "budget", "title", "control", "by"}
-        _refuse_options(
-            "is for score files; the numbers of a leaderboard's folder are computed already",
-            click.get_current_context().params.keys() - about_the_page,
-        )
+        about_numbers = click.get_current_context().params.keys() - set(_OF_PAGE)
+        _refuse_options("is for score files; the numbers of a leaderboard's folder are computed already", about_numbers)
         written = report_of_folder(files[0], path, budget=budget, title=title, control=control, by=by)
     else:
         board = _computed(files, columns, parameters, control=control, **others)

@@ -21,8 +21,8 @@ Array = npt.NDArray[np.float64]
 CATEGORIES = ("quiet", "true detection", "early", "delayed", "outside", "partly missed", "totally missed")
 QUIET, TRUE, EARLY, DELAYED, OUTSIDE, PARTLY, TOTALLY = range(len(CATEGORIES))
 _MARKS = "·█◂▸×▒░"
-# Which category a timeline shows where several share a column.
-_SHOWN_FIRST = (OUTSIDE, TOTALLY, TRUE, PARTLY, EARLY, DELAYED, QUIET)
+# Which category a picture shows where several share a column: what speaks against the detector comes first.
+GRAVEST_FIRST = (OUTSIDE, TOTALLY, TRUE, PARTLY, EARLY, DELAYED, QUIET)
 _WIDTH = 80
 _PICTURE_WIDTH = 800
 _MOST_ROWS = 20
@@ -311,7 +311,7 @@ class Explanation(Result):
         predictions = f"; predictions: {self.predictions_from}" if self.predictions_from else ""
         return fragment(
             f"precision {self.precision:.4f} · recall {self.recall:.4f} · F1 {self.f1:.4f}",
-            pictures=[category_strip(_gravest(codes, _PICTURE_WIDTH), codes, CATEGORIES)],
+            pictures=[category_strip(in_columns(codes, _PICTURE_WIDTH)[1], codes, CATEGORIES)],
             tables=[FragmentTable(columns, rows, [name not in ("series", "event", "found") for name in columns])],
             lines=[f"{self._buffers()}{predictions}", *([f"and {more} more events"] if more else [])],
         )
@@ -349,14 +349,14 @@ class Explanation(Result):
 
 
 def _marks(codes: npt.NDArray[np.int8], width: int) -> str:
-    return "".join(_MARKS[code] for code in _gravest(codes, width))
+    return "".join(_MARKS[code] for code in in_columns(codes, width)[1])
 
 
-def _gravest(codes: npt.NDArray[np.int8], width: int) -> IntArray:
-    """The category that each of at most ``width`` columns shows: of those that share a column, the gravest."""
-    edges = np.linspace(0, codes.size, min(width, codes.size) + 1).astype(int)[:-1]
-    present = np.stack([np.logical_or.reduceat(codes == code, edges) for code in _SHOWN_FIRST])
-    return np.array(_SHOWN_FIRST)[present.argmax(axis=0)]
+def in_columns(codes: npt.NDArray[np.int8], width: int) -> tuple[IntArray, IntArray]:
+    """Where each of at most ``width`` columns begins, and which category it shows: the gravest of its steps."""
+    begins = np.linspace(0, codes.size, min(width, codes.size) + 1).astype(np.intp)[:-1]
+    present = np.stack([np.logical_or.reduceat(codes == code, begins) for code in GRAVEST_FIRST])
+    return begins, np.array(GRAVEST_FIRST)[present.argmax(axis=0)]
 
 
 def _count(count: float) -> str:

@@ -65,13 +65,9 @@ def audit_chart(audit: Any, *, metrics: Sequence[str] | None = None, ax: Axes | 
         if row.fooled:
             ax.axhspan(place - 0.5, place + 0.5, color="#FBE3D6", linewidth=0, zorder=0.2)
         if row.beaten_by:
-            at: dict[str, Any] = {
-                "xy": (1.02, place),
-                "xycoords": ax.get_yaxis_transform(),
-                "xytext": (0, 0),
-                "va": "center",
-            }
-            ax.annotate(_first_three(row.beaten_by), color=look.ALARM if row.fooled else look.QUIET, **at, **beside)
+            at: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "xytext": (0, 0), "va": "center"}
+            colour = look.ALARM if row.fooled else look.QUIET
+            ax.annotate(_first_three(row.beaten_by), (1.02, place), color=colour, **at, **beside)
     ax.annotate("real is beaten by", (1.02, 1.0), xycoords="axes fraction", xytext=(0, 3), color=look.QUIET, **beside)
     names = [row.label if row.metric.higher_is_better else f"{row.label} (lower is better)" for row in drawn]
     _name_rows(ax, names, [row.fooled for row in drawn])

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pateval.labels.events import runs
-from pateval.output.explanation import CATEGORIES, EventWeights, Explanation
+from pateval.output.explanation import CATEGORIES, GRAVEST_FIRST, QUIET, Explanation, in_columns
+from pateval.output.results import ratio
 from pateval.pate._weights import ZoneLimits, miss_weight, zone_weight
 from pateval.plots import styling as look
 from pateval.plots.series_panels import draw_scores, mark_left_out
@@ -22,8 +23,6 @@ from pateval.validation.arrays import IntArray, number_array
 
 Array = npt.NDArray[np.float64]
 
-# Which category a column shows where several share it: what speaks against the detector comes first.
-_SHOWN_FIRST = ("outside", "totally missed", "true detection", "partly missed", "early", "delayed")
 _DETECTED = ("true detection", "early", "delayed", "outside")
 _WEIGHT_COLOURS = {
     "TP weight": look.CATEGORY_COLOURS["true detection"],
@@ -158,16 +157,11 @@ def draw_band(ax: Axes, axis: TimeAxis, explanation: Explanation, *, low: float,
     """
     # A step that is left out is quiet here: no category is drawn there.
     shown = axis.cut(explanation.explained_steps.on_all_steps(explanation.points.codes))
-    begins = np.arange(shown.size)
-    if shown.size > COLUMNS:
-        begins = np.unique(np.linspace(0, shown.size, COLUMNS, endpoint=False).astype(np.intp))
+    begins, gravest = in_columns(shown, COLUMNS)
     ends = np.append(begins[1:], shown.size)
-    taken = np.zeros(begins.size, dtype=np.bool_)
-    for name in _SHOWN_FIRST:
-        present = np.logical_or.reduceat(shown == CATEGORIES.index(name), begins) & ~taken
-        taken |= present
-        starts, stops = runs(present)
-        if starts.size:
+    for code in GRAVEST_FIRST:
+        name, (starts, stops) = CATEGORIES[code], runs(gravest == code)
+        if starts.size and code != QUIET:
             spans = axis.spans(begins[starts] + axis.first, ends[stops - 1] + axis.first)
             looks: dict[str, Any] = {"facecolors": look.CATEGORY_COLOURS[name], "edgecolors": "none", "label": name}
             if name in look.CATEGORY_HATCHES:
@@ -387,16 +381,14 @@ def comparison(
     return axes
 
 
-def _recall(event: EventWeights) -> float:
-    total = event.true_positive + event.false_negative
-    return event.true_positive / total if total else 0.0
-
-
 def _draw_recalls(ax: Axes, explanations: Mapping[str, Explanation]) -> None:
     """A line from one detector's recall to the other's for each event."""
     series = next(iter(explanations.values())).explained_steps.starts.size
     over = f" ({series} series pooled)" if series > 1 else ""
-    rows = [[_recall(event) for event in explanation.events] for explanation in explanations.values()]
+    rows = [
+        [ratio(event.true_positive, event.true_positive + event.false_negative) for event in explanation.events]
+        for explanation in explanations.values()
+    ]
     places = np.arange(1, len(rows[0]) + 1)
     ax.vlines(places, np.min(rows, axis=0), np.max(rows, axis=0), color=look.PALE, linewidth=2.5, zorder=1)
     for place, ((name, explanation), recalls) in enumerate(zip(explanations.items(), rows, strict=True)):
