@@ -12,6 +12,7 @@ from importlib import import_module
 
 import click
 
+from pateval._version import __version__
 from pateval.cli.output import abandon_stdout, nearest, not_said, stand_in_for_closed_streams, tell
 
 # Where each command lies, and what `pateval --help` says of it without importing any of them.
@@ -78,17 +79,8 @@ class _Lazy(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    del parameter
-    if wanted:
-        from pateval import __version__
-
-        click.echo(f"pateval {__version__}")
-        context.exit()
-
-
 @click.group(cls=_Lazy, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Version.")
+@click.version_option(__version__, message="pateval %(version)s", help="Version.")
 @click.pass_context
 def pateval(context: click.Context) -> None:
     """Tell how good a time-series anomaly detector really is.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
+import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +13,8 @@ from typing import Any, cast
 
 import click
 
+from pateval.time.clocks import canonical_lengths, duration_text, nanoseconds
+from pateval.validation.arrays import MOST_BUFFERS
 from pateval.validation.wording import in_words
 
 Command = Callable[..., Any]
@@ -121,9 +126,6 @@ def _files_or_none(files: Any) -> list[str] | bool | None:
 
 def _lengths(text: str) -> tuple[Any, ...]:
     """Read numbers of steps, ``100``, ``0,100`` or ``0..100``, or durations, ``10min`` or ``0min,2h``."""
-    from pateval.time.clocks import canonical_lengths
-    from pateval.validation.arrays import MOST_BUFFERS
-
     try:
         first, is_range, last = text.partition("..")
         if not is_range:
@@ -147,8 +149,6 @@ def _length(text: str) -> int | str:
 
 def _duration(text: str) -> str:
     """Read a duration that is longer than nothing, in its one form."""
-    from pateval.time.clocks import duration_text
-
     try:
         length = duration_text(text)
     except ValueError:
@@ -160,8 +160,6 @@ def _duration(text: str) -> str:
 
 def _steps_or_duration(text: str) -> int | str:
     """Read ``5`` as steps, and leave ``10min`` as it is."""
-    from pateval.time.clocks import nanoseconds
-
     if text.isdecimal():
         return int(text)
     try:
@@ -397,9 +395,6 @@ def _find_metrics_of(board: Path) -> None:
 
     A leaderboard that comes from elsewhere runs no file that lies here.
     """
-    import json
-    import os
-
     try:
         run = json.loads((board / "run.json").read_text(encoding="utf-8"))
         if run["reading"]["directory"] == os.getcwd():
@@ -409,9 +404,6 @@ def _find_metrics_of(board: Path) -> None:
 
 
 def _look_here_for(names: Iterable[str]) -> None:
-    import os
-    import sys
-
     if any(":" in name.partition("(")[0] for name in names) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # last, so that no file that lies there takes the place of an installed module
 

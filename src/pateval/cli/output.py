@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,8 +62,6 @@ def say_list(texts: Mapping[str, str]) -> None:
 
 def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """The known name that was probably meant; empty where none is like it."""
-    import difflib
-
     return next(iter(difflib.get_close_matches(name, known, 1, likeness)), "")
 
 

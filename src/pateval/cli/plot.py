@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
+from pateval import CoarseScoresWarning
 from pateval.cli import options
 from pateval.cli.options import option
 from pateval.cli.output import say, tell_all
 from pateval.output.text_table import hanging
+from pateval.time.dates import time_numbers
 from pateval.validation.wording import in_words
-
-if TYPE_CHECKING:
-    from pateval.cli.plot_figures import Limits
 
 KINDS = {
     "series": "Scores over time with events and zones; --value draws the series above them.",
@@ -35,10 +36,16 @@ KINDS = {
 _DAY = 86400 * 10**9  # nanoseconds
 
 
+class Limits(NamedTuple):
+    """What to draw: steps, or nanoseconds since 1970, from ``first`` up to, not including, ``stop``."""
+
+    first: int
+    stop: int
+    in_time: bool = False
+
+
 def _range(text: str) -> Limits:
     """Read ``1000..2000`` or ``2026-03-01..2026-03-02T12:00``, both included; a date alone is the whole day."""
-    from pateval.cli.plot_figures import Limits
-
     first, _, last = (part.strip() for part in text.partition(".."))
     limits = Limits(0, 0)
     with suppress(TypeError, ValueError):
@@ -55,10 +62,6 @@ def _range(text: str) -> Limits:
 
 def _moment(text: str) -> int:
     """Nanoseconds since 1970 of a date."""
-    import numpy as np
-
-    from pateval.time.dates import time_numbers
-
     return int(time_numbers(np.array([text]))[0][0])
 
 
@@ -125,10 +128,6 @@ def _check_target(target: Path, creator: str, overwrite: bool) -> None:
 @contextmanager
 def _notes_on_stderr() -> Iterator[None]:
     """Turn warnings, such as that of coarse scores, into one line each on standard error."""
-    import warnings
-
-    from pateval import CoarseScoresWarning
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CoarseScoresWarning)
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -17,6 +17,7 @@ from pateval.cli import options
 from pateval.cli.evaluate import labels_of, read_scores
 from pateval.cli.options import Files, Given
 from pateval.cli.output import tell, tell_all
+from pateval.cli.plot import Limits
 from pateval.evaluation.explanation import explain_recording
 from pateval.evaluation.files import ScoredFiles
 from pateval.evaluation.measures import Measures
@@ -32,14 +33,6 @@ from pateval.time.timelines import Recording, leave_out_for_all
 
 _MAX_PANELS = 8
 _RANKED_BY = "pate_ap"
-
-
-class Limits(NamedTuple):
-    """What to draw: steps, or nanoseconds since 1970, from ``first`` up to, not including, ``stop``."""
-
-    first: int
-    stop: int
-    in_time: bool = False
 
 
 @dataclass(frozen=True)
