@@ -15,7 +15,6 @@ from pateval.output.text_table import folded, render
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pateval.auditing import ScoreAudit
     from pateval.evaluation.files import ScoredFiles
     from pateval.evaluation.measures import Measures
     from pateval.io.plan import Plan
@@ -350,43 +349,31 @@ def audit(
     the standard deviation of chance, what a constant, everything flagged and the perfect detector get, whether too
     early is told from too late, the PATE paper's claim, and all the fakes.
     """
+    from pateval import auditing
     from pateval.auditing.advice import audit_text, questions_named
+    from pateval.auditing.scored_run import audit_plan, audited_measures
+    from pateval.evaluation.measures import Measures
     from pateval.io import NoScoresError
 
     questions_named(questions)
     if not labels_only:
         try:
-            audit = _audit_of_scores(files, columns, parameters, seeds, workers)
+            measures = audited_measures(**parameters)
+            plan = plan_of(files, columns, measures.needs_times)
+            scored = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
         except NoScoresError:
             if questions is not None or columns["score"] or columns["detector"]:
                 raise
+        except RuntimeError as error:
+            raise click.ClickException(str(error)) from error
         else:
-            result.emit(lambda style, width: audit_text(audit, files, questions, style, width))
+            tell_all(scored.notes[len(plan.notes) :])
+            result.emit(lambda style, width: audit_text(scored, files, questions, style, width))
             return
-    _audit_labels(files, columns, parameters, seeds, result)
-
-
-def _audit_of_scores(files: Files, columns: Given, parameters: Given, seeds: int, workers: int | None) -> ScoreAudit:
-    from pateval.auditing.scored_run import audit_plan, audited_measures
-
-    measures = audited_measures(**parameters)
-    plan = plan_of(files, columns, measures.needs_times)
-    try:
-        audit = audit_plan(plan, measures, draws=seeds, workers=workers, progress=True)
-    except RuntimeError as error:
-        raise click.ClickException(str(error)) from error
-    tell_all(audit.notes[len(plan.notes) :])
-    return audit
-
-
-def _audit_labels(files: Files, columns: Given, parameters: Given, seeds: int, result: Output) -> None:
-    from pateval.auditing import audit
-    from pateval.evaluation.measures import Measures
-
     read = labels_of(files, columns, Measures.of(**parameters).needs_times)
     given = {name: value for name, value in parameters.items() if name not in ("threshold", "missing")}
     with progress_bar("detectors judged") as progress:
-        judged = audit(**given, **read.steps, seeds=seeds, progress=progress)
+        judged = auditing.audit(**given, **read.steps, seeds=seeds, progress=progress)
     result.emit(judged.rendered)
     tell(judged.summary())
     if result.style not in ("json", "csv"):

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.run import evaluate_runs
+from pateval.output.results import PRF
 from pateval.pate.curve import PateCurve, pate_curve
 from pateval.pate.score import pate_at_sizes
 from pateval.plots import styling as look
@@ -139,7 +140,10 @@ class MeanCurve:
 
     def points(self) -> tuple[Array, Array]:
         """Recall and mean precision; that of a curve is 0 beyond the recall it reaches."""
-        lines = [integrated_points(curve) for curve in self.curves]
+        lines = []
+        for curve in self.curves:  # the points that PATE integrates, with the anchor before them
+            is_kept = curve.recall >= np.maximum.accumulate(curve.recall)
+            lines.append((np.append(0.0, curve.recall[is_kept]), np.append(1.0, curve.precision[is_kept])))
         if len(lines) == 1:
             return lines[0]
         recall = np.linspace(0, 1, 2001)
@@ -187,12 +191,6 @@ def pate_curves(
         by_series = _over_series(recording, compute, pooled=pooled)
         found[name] = MeanCurve(tuple(curve for curves in by_series for curve in curves), len(by_series))
     return found
-
-
-def integrated_points(curve: PateCurve) -> tuple[Array, Array]:
-    """The points PATE integrates, with the anchor before them."""
-    kept = curve.recall >= np.maximum.accumulate(curve.recall)
-    return np.concatenate([[0.0], curve.recall[kept]]), np.concatenate([[1.0], curve.precision[kept]])
 
 
 def _recordings(labels: Any, scores: Mapping[str, Any], **steps: Any) -> dict[str, Recording]:
@@ -293,7 +291,7 @@ def _mark_threshold(ax: Axes, drawn: MeanCurve, threshold: float, looks: look.Li
         reached = int(np.count_nonzero(curve.thresholds >= threshold))
         points.append((curve.recall[reached - 1], curve.precision[reached - 1]) if reached else (0.0, 0.0))
     recall, precision = np.mean(points, axis=0).tolist()
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    f1 = PRF.of(precision, recall).f1
     text = f"threshold {threshold:.4g}: precision {precision:.3f}, recall {recall:.3f}, F1 {f1:.3f}"
     dots = looks.points(7) | ({"color": look.ALARM} if named else {})
     ax.plot([recall], [precision], zorder=5, label=text if named else None, **dots)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pateval.catalog.signatures import parse_signature
 from pateval.evaluation.files import recording_of
 from pateval.evaluation.measures import Measures
 from pateval.evaluation.values import MOSTLY_MISSING
@@ -66,19 +65,19 @@ def read_series(board: Leaderboard, plan: Plan) -> Iterator[SeriesData]:
 
     What differs from what the leaderboard was computed from is left out with a reason.
     """
-    jobs, binary = plan.jobs, _binary(board)
+    jobs = plan.jobs
     steps = np.bincount(jobs.series_code, jobs.steps, minlength=len(plan.series))
     places = {name: place for place, name in enumerate(plan.series)}
     group: list[int] = []
     for place in (places[name] for name in board.series if name in places):
         if group and steps[[*group, place]].sum() > _STEPS_AT_ONCE:
-            yield from _read_group(board, plan, group, binary)
+            yield from _read_group(board, plan, group)
             group = []
         group.append(place)
-    yield from _read_group(board, plan, group, binary)
+    yield from _read_group(board, plan, group)
 
 
-def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int], binary: set[str]) -> Iterator[SeriesData]:
+def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int]) -> Iterator[SeriesData]:
     found = {plan.series[place]: SeriesData(plan.series[place]) for place in places}
     wanted = np.flatnonzero(np.isin(plan.jobs.series_code, places))
     first: dict[str, Unit] = {}
@@ -89,7 +88,7 @@ def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int], binary: s
                 job = item.unit
                 entry, key = found[job.series], (job.detector, job.run)
                 try:
-                    entry.tracks[key] = _track(board, item, is_binary=job.detector in binary)
+                    entry.tracks[key] = _track(board, item)
                     first.setdefault(job.series, job)
                 except (TableError, ValueError, TypeError) as error:
                     entry.missing[key] = str(error)
@@ -102,7 +101,7 @@ def _read_group(board: Leaderboard, plan: Plan, places: Sequence[int], binary: s
         yield _on_the_same_steps(entry)
 
 
-def _track(board: Leaderboard, item: ScoredSeries, *, is_binary: bool) -> Track:
+def _track(board: Leaderboard, item: ScoredSeries) -> Track:
     measures = board.measures
     if measures is None:
         raise ValueError("how the values were computed is not known here")
@@ -115,17 +114,9 @@ def _track(board: Leaderboard, item: ScoredSeries, *, is_binary: bool) -> Track:
     clock = recording.clock
     if clock is None and item.times is not None:
         clock = Clock(item.times, None)
-    if is_binary:
+    if item.detector in board.predicting:
         recording = replace(recording, predictions=np.asarray(recording.scores == 1))
     return Track(recording, measures.of_detector(item.detector), clock, item.has_dates)
-
-
-def _binary(board: Leaderboard) -> set[str]:
-    """Detectors whose scores are 0 and 1 only, and so are taken for predictions."""
-    found = {}
-    for name, signatures in board.own_signatures.items():
-        found[name] = {str(parse_signature(text).get("predictions")) for text in signatures.values() if text}
-    return {name for name, how in found.items() if "given" in how}
 
 
 def _on_the_same_steps(entry: SeriesData) -> SeriesData:
